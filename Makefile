@@ -1,0 +1,48 @@
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo install test lint types format kills bench clean
+
+help:  ## what can be made here
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# A stamp, so that a second `make test` does not install again.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(VENV)/.demo-installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+install: $(VENV)/.installed  ## make the virtual environment with everything the tests need
+
+demo: $(VENV)/.demo-installed  ## run a crew on a real file: make demo [FILE=path/to/text-or-csv]
+	$(BIN)/python examples/demo.py $(if $(FILE),"$(FILE)")
+
+test: $(VENV)/.installed  ## install and pass all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed  ## ruff and the room contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PYTHONPATH=compat $(BIN)/lint-imports --no-cache
+
+types: $(VENV)/.installed  ## pyright, strict
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/.installed  ## put the code in its form
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+kills: $(VENV)/.installed  ## the whole kill matrix (minutes); its table goes to tests/kills/results.md
+	$(BIN)/python -m tests.kills.matrix
+
+bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
+	$(BIN)/python -m benchmarks.run
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache

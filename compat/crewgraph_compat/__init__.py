@@ -1,0 +1,1 @@
+"""`from crewai import ...` means crewgraph, on demand."""

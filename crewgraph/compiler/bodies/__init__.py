@@ -1,0 +1,1 @@
+"""What a task does, as generators of effects."""

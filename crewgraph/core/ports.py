@@ -1,0 +1,69 @@
+"""What the effects need of the rooms above: a model and a tool, each with a sync and an async face."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from crewgraph.core.messages import Message, Reply, ToolSpec
+
+if TYPE_CHECKING:  # langchain_core is heavy, and definitions reach this module
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["Model", "Tool"]
+
+
+class Model(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as its provider knows it."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Name and parameters as plain data: two models with the same identity answer the same question."""
+        ...
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether tool calls are a part of the model's protocol."""
+        ...
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation."""
+        ...
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation."""
+        ...
+
+
+class Tool(Protocol):
+    """Something that an agent may have done."""
+
+    @property
+    def name(self) -> str:
+        """The name a model calls it by."""
+        ...
+
+    @property
+    def spec(self) -> ToolSpec:
+        """How a model sees it."""
+        ...
+
+    @property
+    def once(self) -> bool:
+        """Whether a call whose outcome is unknown after a crash must not be repeated."""
+        ...
+
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        """Do it; the result is plain data."""
+        ...
+
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        """Do it; the result is plain data."""
+        ...

@@ -1,0 +1,1 @@
+"""Agents, tasks and crews as data; imports no graph and does no I/O."""

@@ -1,0 +1,121 @@
+"""Every error crewgraph raises on purpose; each message says what is wrong, where, and what to do.
+
+    CrewgraphError
+    ├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
+    ├── CompileError         a definition cannot become a graph (also ValueError)
+    ├── MissingExtra         an optional package is not installed (also ImportError)
+    ├── ModelError           no model, or an answer of a model that cannot be used
+    │   └── NoModelError     neither a model nor a key was given (also ValueError)
+    ├── StorageError         checkpoints cannot be read or written (also RuntimeError)
+    └── RunError             a run failed (also RuntimeError)
+        ├── MissingInput     a placeholder has no value (also ValueError)
+        ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
+        ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
+        ├── ToolFailed       a tool call cannot be carried out
+        └── LimitReached     a bound on calls, time or money was met
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "CompileError",
+    "CrewgraphError",
+    "DefinitionError",
+    "Fault",
+    "GuardrailFailed",
+    "LimitReached",
+    "MissingExtra",
+    "MissingInput",
+    "ModelError",
+    "NoModelError",
+    "OutputInvalid",
+    "RunError",
+    "StorageError",
+    "ToolFailed",
+]
+
+
+class CrewgraphError(Exception):
+    """The base of every error that crewgraph raises on purpose."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One thing that is wrong with a definition."""
+
+    where: str
+    """The part of the definition, as its author named it: "task `report`"."""
+
+    what: str
+    """What is wrong with it, one sentence."""
+
+    remedy: str
+    """What to change, one sentence."""
+
+    code: str = "invalid"
+    """A stable name of the rule, for programs that look at faults."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what} {self.remedy}"
+
+
+class DefinitionError(CrewgraphError, ValueError):
+    """A definition is not meaningful; every fault is reported at once."""
+
+    faults: tuple[Fault, ...]
+    """What is wrong, in the order of the definition."""
+
+    def __init__(self, faults: Sequence[Fault] | str) -> None:
+        self.faults = () if isinstance(faults, str) else tuple(faults)
+        super().__init__(faults if isinstance(faults, str) else _told(self.faults))
+
+
+def _told(faults: Sequence[Fault]) -> str:
+    if len(faults) == 1:
+        return str(faults[0])
+    return f"{len(faults)} faults:\n" + "\n".join(f"  {n}. {fault}" for n, fault in enumerate(faults, 1))
+
+
+class CompileError(CrewgraphError, ValueError):
+    """A definition cannot become a graph."""
+
+
+class MissingExtra(CrewgraphError, ImportError):
+    """An optional package is not installed; the message holds the pip line."""
+
+
+class ModelError(CrewgraphError):
+    """No model can be made, or a model's answer cannot be used."""
+
+
+class NoModelError(ModelError, ValueError):
+    """Neither a model nor a key was given; the message lists the choices."""
+
+
+class StorageError(CrewgraphError, RuntimeError):
+    """Checkpoints cannot be read or written."""
+
+
+class RunError(CrewgraphError, RuntimeError):
+    """A run failed; what was finished stays in its checkpoints."""
+
+
+class MissingInput(RunError, ValueError):
+    """A `{placeholder}` has no value among the inputs."""
+
+
+class GuardrailFailed(RunError, ValueError):
+    """A guardrail refused every attempt."""
+
+
+class OutputInvalid(RunError, ValueError):
+    """An output is empty or cannot be converted."""
+
+
+class ToolFailed(RunError):
+    """A tool call cannot be carried out."""
+
+
+class LimitReached(RunError):
+    """A bound on calls, time or money was met."""

@@ -1,0 +1,1 @@
+"""Language models: names, LangChain chat models, the user's own classes, scripts."""

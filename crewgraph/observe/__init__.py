@@ -1,0 +1,1 @@
+"""The audience of events; each file is one listener."""

@@ -1,0 +1,1 @@
+"""Our own prompt texts, and how they are overridden."""

@@ -1,0 +1,1 @@
+"""Running compiled graphs: kickoff, resume, results."""

@@ -1,0 +1,49 @@
+"""Where things are kept and which switches the environment sets; read when asked for, never cached.
+
+`CREWGRAPH_STORAGE_DIR` (else `CREWAI_STORAGE_DIR`, else the platform's data folder) holds the checkpoint database.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["flag", "retention_days", "size_cap", "storage_dir"]
+
+_DAY_LIMIT = 30
+_BYTE_LIMIT = 1 << 30
+
+
+def storage_dir() -> Path:
+    """The folder for what crewgraph keeps between runs; not created here."""
+    for name in ("CREWGRAPH_STORAGE_DIR", "CREWAI_STORAGE_DIR"):
+        if chosen := os.environ.get(name):
+            return Path(chosen).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "crewgraph"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "crewgraph"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "crewgraph"
+
+
+def retention_days() -> float:
+    """Runs older than this many days are forgotten (`CREWGRAPH_RETENTION_DAYS`, 0 keeps all)."""
+    return _number("CREWGRAPH_RETENTION_DAYS", _DAY_LIMIT)
+
+
+def size_cap() -> int:
+    """The checkpoint database's greatest size in bytes (`CREWGRAPH_MAX_BYTES`, 0 sets no bound)."""
+    return int(_number("CREWGRAPH_MAX_BYTES", _BYTE_LIMIT))
+
+
+def flag(name: str) -> bool:
+    """Whether an environment variable says yes."""
+    return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def _number(name: str, default: float) -> float:
+    text = os.environ.get(name, "").strip()
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise ValueError(f"the environment variable {name} must be a number, not {text!r}") from None

@@ -1,0 +1,1 @@
+"""Tools: declared, checked, used, and exchanged with LangChain."""

@@ -1,0 +1,136 @@
+"""The rules that keep the house readable, held by a test."""
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
+DOOR = ROOT / "crewgraph" / "definitions" / "door.py"
+BROAD_EXCEPTS = {
+    "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
+    "crewgraph/tools/use.py",  # a failing tool is shown to the model
+}
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def test_a_file_has_at_most_400_lines():
+    lengths = {named(p): len(p.read_text("utf-8").splitlines()) for p in SOURCES}
+    assert {name: n for name, n in lengths.items() if n > 400} == {}
+
+
+def test_a_function_has_at_most_60_lines():
+    long = [
+        f"{named(path)}:{f.name} {f.end_lineno - f.lineno + 1}"
+        for path, tree in TREES.items()
+        for f in functions(tree)
+        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > 60
+    ]
+    assert long == []
+
+
+def test_only_the_door_imports_our_own_modules_late():
+    late = [
+        f"{named(path)}:{node.lineno}"
+        for path, tree in TREES.items()
+        if path != DOOR
+        for f in functions(tree)
+        for node in ast.walk(f)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert late == []
+
+
+def test_no_file_is_named_for_leftovers():
+    assert [named(p) for p in SOURCES if p.stem in {"utils", "helpers", "misc", "common"}] == []
+    assert [
+        f"{named(path)}:{node.name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Manager", "Helper", "Util", "Utils"))
+    ] == []
+
+
+def test_every_exception_is_caught_only_at_the_two_borders():
+    broad = {
+        named(path)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
+    }
+    assert broad <= BROAD_EXCEPTS
+
+
+def test_nothing_is_pickled_or_evaluated():
+    names = {"pickle", "cloudpickle", "dill", "marshal"}
+    found = [
+        f"{named(path)}:{node.lineno}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(a.name in names for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module in names)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"eval", "exec"})
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=named)
+def test_all_names_what_a_module_offers(path: Path):
+    tree = TREES[path]
+    listed: list[str] | None = None
+    offered: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name == "__all__":
+                listed = [ast.literal_eval(e) for e in node.value.elts]  # type: ignore[attr-defined]
+            elif not name.startswith("_"):
+                offered.add(name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            if not node.target.id.startswith("_"):
+                offered.add(node.target.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name[0] != "_":
+            offered.add(node.name)
+    assert listed is not None, "has no __all__"
+    assert listed == sorted(listed), "__all__ is not sorted"
+    assert set(listed) == offered
+
+
+def test_the_rooms_import_downwards_only():
+    contracts = subprocess.run(
+        ["lint-imports", "--no-cache"], cwd=ROOT, capture_output=True, text=True, env=_with_venv_path(), check=False
+    )
+    assert contracts.returncode == 0, contracts.stdout + contracts.stderr
+
+
+def _with_venv_path() -> dict[str, str]:
+    import os
+    import sys
+
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "compat")}
+
+
+def test_nothing_committed_names_a_machine_or_a_registry():
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    forbidden = ("/" + "root/", "/" + "work/", "/" + "farm/", "files.python" + "hosted.org")
+    found = [
+        f"{name}: {word}"
+        for name in files
+        if (ROOT / name).is_file() and (ROOT / name).stat().st_size < 2_000_000
+        for word in forbidden
+        if word in (ROOT / name).read_text("utf-8", errors="ignore")
+    ]
+    assert found == []
