@@ -1,22 +1,23 @@
 """Every error crewgraph raises on purpose; each message says what is wrong, where, and what to do.
 
-    CrewgraphError
-    ├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
-    ├── CompileError         a definition cannot become a graph (also ValueError)
-    ├── MissingExtra         an optional package is not installed (also ImportError)
-    ├── ModelError           no model, or an answer of a model that cannot be used
-    │   └── NoModelError     neither a model nor a key was given (also ValueError)
-    ├── StorageError         checkpoints cannot be read or written (also RuntimeError)
-    └── RunError             a run failed (also RuntimeError)
-        ├── MissingInput     a placeholder has no value (also ValueError)
-        ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
-        ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
-        ├── ToolFailed       a tool call cannot be carried out
-        └── LimitReached     a bound on calls, time or money was met
+CrewgraphError
+├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
+├── CompileError         a definition cannot become a graph (also ValueError)
+├── MissingExtra         an optional package is not installed (also ImportError)
+├── ModelError           no model, or an answer of a model that cannot be used
+│   └── NoModelError     neither a model nor a key was given (also ValueError)
+├── StorageError         checkpoints cannot be read or written (also RuntimeError)
+└── RunError             a run failed (also RuntimeError)
+    ├── MissingInput     a placeholder has no value (also ValueError)
+    ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
+    ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
+    ├── ToolFailed       a tool call cannot be carried out
+    └── LimitReached     a bound on calls, time or money was met
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CompileError",
@@ -30,6 +31,7 @@ __all__ = [
     "ModelError",
     "NoModelError",
     "OutputInvalid",
+    "OutputNotSaved",
     "RunError",
     "StorageError",
     "ToolFailed",
@@ -111,6 +113,19 @@ class GuardrailFailed(RunError, ValueError):
 
 class OutputInvalid(RunError, ValueError):
     """An output is empty or cannot be converted."""
+
+
+class OutputNotSaved(RunError):
+    """An output could not be written to its file.
+
+    Args:
+        message: what happened, where, and what to do.
+        output: the finished output.
+    """
+
+    def __init__(self, message: str, output: Any = None) -> None:
+        super().__init__(message)
+        self.output = output
 
 
 class ToolFailed(RunError):

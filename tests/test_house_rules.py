@@ -12,6 +12,8 @@ SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob(
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 DOOR = ROOT / "crewgraph" / "definitions" / "door.py"
 BROAD_EXCEPTS = {
+    "crewgraph/core/rules.py",  # thrown into the body, which may catch it
+    "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
@@ -62,7 +64,7 @@ def test_no_file_is_named_for_leftovers():
     ] == []
 
 
-def test_every_exception_is_caught_only_at_the_two_borders():
+def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
     broad = {
         named(path)
         for path, tree in TREES.items()

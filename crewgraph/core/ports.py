@@ -30,13 +30,21 @@ class Model(Protocol):
         ...
 
     def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        stop: Sequence[str],
+        config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
         ...
 
     async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        stop: Sequence[str],
+        config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
         ...

@@ -1,0 +1,226 @@
+"""Effects: what a body asks for instead of doing it.
+
+A *body* is a generator: it yields effects, receives their results and returns a state update. It does no I/O itself, so
+one body serves sync and async runs, and a body that runs again is answered from the journal.
+
+A recorded effect is known by its path in the body and by the digest of its request (`key`): an answer that was recorded for
+another question is never used.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import set_config_context
+
+from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.digest import digest
+from crewgraph.core.messages import ToolSpec
+from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.ports import Model, Tool
+from crewgraph.core.transcript import Transcript
+
+__all__ = [
+    "Ask",
+    "Body",
+    "Call",
+    "Effect",
+    "EffectFailed",
+    "ModelCall",
+    "Notify",
+    "OutcomeUnknown",
+    "Recorded",
+    "Scope",
+    "Together",
+    "ToolCall",
+]
+
+T = TypeVar("T")
+
+
+class Effect:
+    """Anything a body may yield."""
+
+    kind: ClassVar[str] = "effect"
+
+
+Body = Generator[Effect, Any, T]
+"""A generator of effects that returns a `T`."""
+
+
+class Recorded(Effect, ABC):
+    """An effect whose result is kept: performed once, afterwards answered from the journal."""
+
+    asks: ClassVar[bool] = False
+    """Whether user code runs in it that may call `interrupt()` or start graphs of its own."""
+
+    @property
+    def once(self) -> bool:
+        """Whether it must not be repeated when a crash left its outcome unknown."""
+        return False
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What it is, for people."""
+
+    @abstractmethod
+    def key(self) -> str:
+        """The digest of the request, the same in every process."""
+
+    @abstractmethod
+    def perform(self, config: RunnableConfig) -> Any:
+        """Do it; the result is plain data."""
+
+    @abstractmethod
+    async def aperform(self, config: RunnableConfig) -> Any:
+        """Do it; the result is plain data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCall(Recorded):
+    """A request to a language model; the result is a `Reply`."""
+
+    kind: ClassVar[str] = "model"
+    model: Model
+    transcript: Transcript
+    tools: tuple[ToolSpec, ...] = ()
+    stop: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"a request to the model `{self.model.name}`"
+
+    def key(self) -> str:
+        return digest(self.kind, self.model.identity, self.tools, self.stop, self.transcript.digest())
+
+    def perform(self, config: RunnableConfig) -> Any:
+        return self.model.complete(self.transcript.messages, self.tools, self.stop, config)
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        return await self.model.acomplete(self.transcript.messages, self.tools, self.stop, config)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall(Recorded):
+    """A call of a tool with checked arguments; the result is plain data."""
+
+    kind: ClassVar[str] = "tools"
+    asks: ClassVar[bool] = True
+    tool: Tool
+    args: dict[str, Any]
+
+    @property
+    def once(self) -> bool:
+        return self.tool.once
+
+    @property
+    def label(self) -> str:
+        return f"a call of the tool `{self.tool.name}`"
+
+    def key(self) -> str:
+        return digest(self.kind, self.tool.name, self.args)
+
+    def perform(self, config: RunnableConfig) -> Any:
+        return self.tool.run(self.args, config)
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        return await self.tool.arun(self.args, config)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Recorded):
+    """A call of a user's function, sync or async, or of anything that is not deterministic.
+
+    `about` is the part of the request that decides whether a recorded answer still fits. `encode` reads what the function
+    returned; what it gives is made plain.
+    """
+
+    asks: ClassVar[bool] = True
+    function: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    name: str
+    about: Any = None
+    encode: Callable[[Any], Any] | None = None
+    kind: str = "call"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} `{self.name}`"
+
+    def key(self) -> str:
+        return digest(self.kind, self.name, self.about)
+
+    def perform(self, config: RunnableConfig) -> Any:
+        with set_config_context(config) as context:
+            result = context.run(self.function, *self.args)
+            if inspect.isawaitable(result):
+                result = context.run(wait_for, result)
+        return self._plain(result)
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        with set_config_context(config) as context:
+            if inspect.iscoroutinefunction(self.function):
+                return self._plain(await self.function(*self.args))
+            result = await in_thread(context.run, self.function, *self.args)
+        return self._plain(await result if inspect.isawaitable(result) else result)
+
+    def _plain(self, result: Any) -> Any:
+        try:
+            return plain(self.encode(result) if self.encode else result)
+        except NotPlain as error:
+            raise NotPlain(f"the result of {self.label} cannot be kept: {error}") from error
+
+
+@dataclass(frozen=True)
+class Notify(Effect):
+    """Tells the audience of a run; never recorded, done again when the body runs again."""
+
+    kind: ClassVar[str] = "notify"
+    tell: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Ask(Effect):
+    """A question to a human: LangGraph keeps the answers, in the order of the questions."""
+
+    kind: ClassVar[str] = "ask"
+    question: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(Effect):
+    """A body within the body, one level down in the paths and in the trace."""
+
+    kind: ClassVar[str] = "scope"
+    name: str
+    body: Callable[[], Body[Any]]
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Together(Effect):
+    """Effects performed in parallel; the results in order. Every branch ends before the first error is thrown."""
+
+    kind: ClassVar[str] = "together"
+    effects: Sequence[Effect]
+
+
+class EffectFailed(Exception):
+    """What a body may catch: the same for a failure that happens and for one that is remembered.
+
+    `__cause__` holds the original exception where it happened in this process.
+    """
+
+    def __init__(self, type_name: str, text: str) -> None:
+        super().__init__(f"{type_name}: {text}")
+        self.type_name = type_name
+        self.text = text
+
+
+class OutcomeUnknown(EffectFailed):
+    """A tool call that must happen at most once was started before a crash; nobody knows whether it ended."""

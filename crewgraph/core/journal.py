@@ -1,0 +1,131 @@
+"""The journal: every result of an effect, kept through the checkpointer of whoever runs the graph.
+
+A record is one write of the checkpointer's own `put_writes`, filed under the checkpoint that the node was started from, so
+every LangGraph saver carries it. Path and digest stand in the write's task id, for savers ignore a second write to the
+same id.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from crewgraph.core.operations import Program, Saving, Sleep
+from crewgraph.core.pregel import Place, place_of
+from crewgraph.errors import CompileError, StorageError
+
+__all__ = ["CHANNEL", "Journal", "JournalError", "Record"]
+
+CHANNEL = "__effect__"
+"""The channel name of a record's write."""
+
+Record = dict[str, Any]
+"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters."""
+
+_PATIENCE = 5.0
+_REMEMBERED = 256
+
+_lock = threading.Lock()
+# Without a checkpointer: what a failed attempt had done, for its retry in this process.
+_failed: OrderedDict[str, dict[str, Record]] = OrderedDict()
+
+
+class JournalError(StorageError):
+    """The record could not be kept: the run's failure, nothing a body may catch."""
+
+
+class Journal:
+    """The record of one execution of a node.
+
+    Args:
+        config: the node's config, as LangGraph gave it.
+        stored: False where the graph was compiled to keep nothing.
+
+    Raises:
+        CompileError: the graph keeps nothing, but runs inside a graph that does: its records would have no checkpoint.
+    """
+
+    def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
+        self.place: Place = place_of(config)
+        if not stored and self.place.saver is not None:
+            raise CompileError(
+                "a crew compiled with `checkpointer=False` runs inside a graph that has a checkpointer; its steps could not "
+                "be kept. Compile it with `checkpointer=None`, so that it uses its parent's."
+            )
+        self.saver = self.place.saver if self.place.home is not None else None
+        # With durability "exit" nothing is on disk before the end: so neither are we.
+        self._late = self.place.durability == "exit"
+        self._buffer: list[tuple[str, Record]] = []
+        self._known: dict[str, Record] = {}
+        # With durability "async" the checkpoints we file under may not be stored yet; a record without them would be lost.
+        sure = self.place.again or self.place.durability == "sync" or self._late
+        self._unsure = [] if sure else list(self.place.above)
+
+    def load(self) -> Program[None]:
+        """Fetch the records of an earlier attempt, where there may have been one."""
+        if not self.place.again:
+            return
+        if self.saver is None:
+            with _lock:
+                self._known = _failed.pop(self.place.task, {})
+            return
+        saved = yield Saving(self.saver, "get_tuple", self.place.home)
+        mine = f"{self.place.task}#"
+        for task, channel, value in (saved.pending_writes or ()) if saved else ():
+            if channel == CHANNEL and task.startswith(mine):
+                self._known[task[len(mine) :]] = value
+
+    def recorded(self, key: str) -> Record | None:
+        """The record at a key, if there is one."""
+        return self._known.get(key)
+
+    def write(self, key: str, record: Record) -> Program[None]:
+        """Keep a record; it is safe when this returns.
+
+        Raises:
+            JournalError: it could not be kept.
+        """
+        if self.saver is None:
+            self._known[key] = record
+        elif self._late:
+            self._buffer.append((key, record))
+        else:
+            yield from self._until_stored()
+            yield from self._put(key, record)
+
+    def keep(self) -> Program[None]:
+        """The body raised (an error or a question): what it has done must be found by the next attempt."""
+        if self.saver is None:
+            if self.place.task and self._known:
+                with _lock:
+                    _failed[self.place.task] = self._known
+                    if len(_failed) > _REMEMBERED:
+                        _failed.popitem(last=False)
+            return
+        for key, record in self._buffer:
+            yield from self._put(key, record)
+
+    def _put(self, key: str, record: Record) -> Program[None]:
+        try:
+            yield Saving(self.saver, "put_writes", self.place.home, [(CHANNEL, record)], f"{self.place.task}#{key}")
+        except JournalError:
+            raise
+        except Exception as error:
+            raise JournalError(f"the result of effect {key.partition('@')[0]} could not be kept: {error}") from error
+
+    def _until_stored(self) -> Program[None]:
+        end, pause = time.monotonic() + _PATIENCE, 0.0002
+        while self._unsure:
+            if (yield Saving(self.saver, "get_tuple", self._unsure[-1])):
+                self._unsure.pop()
+            elif time.monotonic() > end:
+                raise JournalError(
+                    f"the checkpoint of thread `{self.place.thread}` was not stored within {_PATIENCE:g} s, so this step "
+                    "cannot be kept. Is a graph between this one and the one with the checkpointer compiled with "
+                    "`checkpointer=False`?"
+                )
+            else:
+                yield Sleep(pause)
+                pause = min(pause * 2, 0.05)

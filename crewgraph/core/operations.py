@@ -1,0 +1,155 @@
+"""Operations: all the I/O there is, each with a sync and an async face; and the two drivers that carry them out.
+
+A *program* is a generator that yields operations and receives their results. It holds rules and does nothing itself.
+"""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+
+from crewgraph.core.effects import Recorded, Scope
+
+__all__ = ["Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
+
+T = TypeVar("T")
+
+
+class Operation(ABC):
+    """One piece of I/O."""
+
+    @abstractmethod
+    def run(self) -> Any:
+        """Carry it out."""
+
+    @abstractmethod
+    async def arun(self) -> Any:
+        """Carry it out."""
+
+
+Program = Generator[Operation, Any, T]
+"""A generator of operations that returns a `T`."""
+
+
+def drive(program: Program[T]) -> T:
+    """Carry out a program on this thread."""
+    reply: Any = None
+    step: Callable[[Any], Operation] = program.send
+    try:
+        while True:
+            operation = step(reply)
+            try:
+                reply, step = operation.run(), program.send
+            except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+                reply, step = error, program.throw
+    except StopIteration as stop:
+        return stop.value
+
+
+async def adrive(program: Program[T]) -> T:
+    """Carry out a program on this event loop."""
+    reply: Any = None
+    step: Callable[[Any], Operation] = program.send
+    try:
+        while True:
+            operation = step(reply)
+            try:
+                reply, step = await operation.arun(), program.send
+            except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+                reply, step = error, program.throw
+    except StopIteration as stop:
+        return stop.value
+
+
+class Saving(Operation):
+    """A method of a checkpointer, by its sync name."""
+
+    def __init__(self, saver: Any, method: str, *args: Any) -> None:
+        self.saver, self.method, self.args = saver, method, args
+
+    def run(self) -> Any:
+        return getattr(self.saver, self.method)(*self.args)
+
+    async def arun(self) -> Any:
+        return await getattr(self.saver, f"a{self.method}")(*self.args)
+
+
+class Sleep(Operation):
+    """A pause, in seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def run(self) -> None:
+        time.sleep(self.seconds)
+
+    async def arun(self) -> None:
+        await asyncio.sleep(self.seconds)
+
+
+class Perform(Operation):
+    """A recorded effect, carried out for the first time."""
+
+    def __init__(self, effect: Recorded, config: RunnableConfig) -> None:
+        self.effect, self.config = effect, config
+
+    def run(self) -> Any:
+        return self.effect.perform(self.config)
+
+    async def arun(self) -> Any:
+        return await self.effect.aperform(self.config)
+
+
+class Spanned(Operation):
+    """What `program` gives for a config, inside a run of its own in the trace."""
+
+    def __init__(self, scope: Scope, config: RunnableConfig, program: Callable[[RunnableConfig], Program[Any]]) -> None:
+        self.scope, self.config, self.program = scope, config, program
+
+    def run(self) -> Any:
+        def inner(_: None, config: RunnableConfig) -> Any:
+            return drive(self.program(config))
+
+        return RunnableLambda(inner, name=self.scope.name).invoke(None, self._named())
+
+    async def arun(self) -> Any:
+        async def inner(_: None, config: RunnableConfig) -> Any:
+            return await adrive(self.program(config))
+
+        return await RunnableLambda(inner, name=self.scope.name).ainvoke(None, self._named())
+
+    def _named(self) -> RunnableConfig:
+        own: RunnableConfig = {
+            **self.config,
+            "run_name": self.scope.name,
+            "tags": [*(self.config.get("tags") or ()), *self.scope.tags],
+            "metadata": {**(self.config.get("metadata") or {}), **self.scope.metadata},
+        }
+        return own
+
+
+class Parallel(Operation):
+    """Every program to its end: what each returned, or the exception it raised."""
+
+    def __init__(self, programs: Sequence[Program[Any]]) -> None:
+        self.programs = programs
+
+    def run(self) -> list[Any]:
+        def branch(program: Program[Any]) -> Any:
+            try:
+                return drive(program)
+            except BaseException as error:  # noqa: BLE001 - an outcome like any other, the rules look at it
+                return error
+
+        # A pool of its own: a shared one deadlocks when a branch holds branches.
+        with ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch") as pool:
+            started = [pool.submit(copy_context().run, branch, program) for program in self.programs]
+            return [future.result() for future in started]
+
+    async def arun(self) -> list[Any]:
+        return await asyncio.gather(*(adrive(program) for program in self.programs), return_exceptions=True)

@@ -1,0 +1,145 @@
+"""LangGraph's private parts that crewgraph needs, all in this file; `tests/core/test_pregel_contract.py` holds each of them.
+
+Where a node stands: its checkpointer, its task, the checkpoint it was started from. And the positional counters that
+LangGraph keeps for `interrupt()`, `@task` and nested graphs inside a node, which effects must make their own: an effect that
+is answered from the record runs no user code, so what that code would have counted has to be counted for it.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+__all__ = ["Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of"]
+
+_SAVER = "__pregel_checkpointer"
+_DURABILITY = "__pregel_durability"
+_TASK = "__pregel_task_id"
+_RESUMING = "__pregel_resuming"
+_SCRATCHPAD = "__pregel_scratchpad"
+_CALL = "__pregel_call"
+_NAMESPACE = "checkpoint_ns"
+_MAP = "checkpoint_map"
+_THREAD = "thread_id"
+_CHECKPOINT = "checkpoint_id"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a node stands in a run."""
+
+    saver: "BaseCheckpointSaver[Any] | None"
+    durability: str | None
+    """sync, async or exit; None where the run has no checkpointer."""
+
+    task: str
+    """LangGraph's id of this execution of the node; the same after a crash, another in a fork."""
+
+    again: bool
+    """Whether the node may have run before: a resume, or a retry in this process."""
+
+    thread: str
+    home: RunnableConfig | None
+    """The address of the checkpoint the node was started from."""
+
+    above: tuple[RunnableConfig, ...]
+    """The addresses of that checkpoint and of its parents' ones, outermost first."""
+
+
+def place_of(config: RunnableConfig) -> Place:
+    """Where the node that got this config stands."""
+    conf: Mapping[str, Any] = config.get("configurable") or {}
+    thread = str(conf.get(_THREAD, ""))
+    checkpoints: Mapping[str, Any] = conf.get(_MAP) or {}
+
+    def address(namespace: str) -> RunnableConfig:
+        return {
+            "configurable": {
+                _THREAD: thread,
+                _NAMESPACE: namespace,
+                _CHECKPOINT: checkpoints.get(namespace),
+            }
+        }
+
+    # The last segment of a node's namespace names the node's own task: its checkpoint lies one level up.
+    own = str(conf.get(_NAMESPACE, "")).rpartition("|")[0]
+    return Place(
+        saver=conf.get(_SAVER) or None,
+        durability=conf.get(_DURABILITY),
+        task=str(conf.get(_TASK, "")),
+        again=bool(conf.get(_RESUMING)),
+        thread=thread,
+        home=address(own) if own in checkpoints else None,
+        above=tuple(address(namespace) for namespace in checkpoints),
+    )
+
+
+class _Counted:
+    """A positional counter that still counts for the node, and also for one effect."""
+
+    def __init__(self, counter: Callable[..., Any]) -> None:
+        self._counter = counter
+        self.used = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.used += 1
+        return self._counter(*args, **kwargs)
+
+
+class _ByPath:
+    """Numbers for nested graphs from the effect's path, not from who came first or was skipped."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._used = 0
+
+    def __call__(self) -> int:
+        self._used += 1
+        name = f"{self._path}/{self._used}".encode()
+        return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big")
+
+
+Used = Callable[[], dict[str, int]]
+"""How often an effect asked a human ("asks") and called `@task` functions ("tasks"); only what is not zero."""
+
+
+def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
+    """The config for user code inside the effect at `path`, and what that code used of the node's counters."""
+    conf: Mapping[str, Any] = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
+    if pad is None:
+        return config, dict
+    asks = _Counted(pad.interrupt_counter)
+    changed: dict[str, Any] = {**conf}
+    counters: list[tuple[str, _Counted]] = [("asks", asks)]
+    if (call := conf.get(_CALL)) is not None:
+        tasks = _Counted(call)
+        changed[_CALL] = tasks
+        counters.append(("tasks", tasks))
+    changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path))
+
+    def used() -> dict[str, int]:
+        return {name: counter.used for name, counter in counters if counter.used}
+
+    own: RunnableConfig = {**config, "configurable": changed}
+    return own, used
+
+
+def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
+    """Count for the node what an effect answered from its record had used."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    if pad is None:
+        return
+    for _ in range(record.get("asks", 0)):
+        pad.interrupt_counter()
+    for _ in range(record.get("tasks", 0)):
+        pad.call_counter()
+
+
+def answers_waiting(config: RunnableConfig) -> bool:
+    """Whether a human's answers are there for this node: parallel branches would race for them."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)

@@ -1,0 +1,186 @@
+"""Agents: who does the work."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
+from crewgraph.tools.adapt import as_tool
+
+__all__ = ["Agent", "BaseAgent"]
+
+
+class BaseAgent(Definition):
+    """What every agent has, whatever carries out its work."""
+
+    role: str
+    """Who it is: a job title. May hold `{placeholders}`."""
+
+    goal: str
+    """What it wants to reach. May hold `{placeholders}`."""
+
+    backstory: str
+    """What makes it good at it. May hold `{placeholders}`."""
+
+    cache: bool = True
+    """Whether results of its tools are kept and used again."""
+
+    verbose: bool = False
+    """Whether its steps are shown."""
+
+    max_rpm: int | None = None
+    """The most model requests a minute."""
+
+    allow_delegation: bool = False
+    """Whether it may hand work to the other agents."""
+
+    tools: list[Any] | None = Field(default_factory=list[Any])
+    """crewgraph tools, LangChain tools, or functions with a docstring."""
+
+    max_iter: int = 25
+    """After this many model requests for one task it must answer with what it has."""
+
+    agent_executor: Any = None
+    """What carries out its work instead of the loop of model and tools: any LangChain runnable or compiled graph."""
+
+    llm: Any = None
+    """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`."""
+
+    crew: Any = Field(default=None, exclude=True, repr=False)
+    """The crew it was last kicked off in."""
+
+    cache_handler: Any = None
+    """Keeps results of tools; given where several crews are to share them."""
+
+    tools_results: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """Results of tools that end a task (`result_as_answer`)."""
+
+    max_tokens: int | None = None
+    """The most tokens of one answer."""
+
+    knowledge: Any = None
+    """What it knows."""
+
+    knowledge_sources: list[Any] | None = None
+    """Where its knowledge comes from."""
+
+    knowledge_storage: Any = None
+    """Where its knowledge is kept."""
+
+    knowledge_config: Any = None
+    """How its knowledge is searched."""
+
+    callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
+    """Functions that are told of its work."""
+
+    adapted_agent: bool = False
+    """Whether another framework carries out its work."""
+
+    apps: list[Any] | None = None
+    """Hosted applications; not offered here."""
+
+    mcps: list[Any] | None = None
+    """Addresses of MCP servers whose tools it may use."""
+
+    @field_validator("tools", mode="after")
+    @classmethod
+    def _usable_tools(cls, tools: list[Any] | None) -> list[Any] | None:
+        for tool in tools or ():
+            as_tool(tool)
+        return tools
+
+    @property
+    def key(self) -> str:
+        """A name for its content that is the same in every process."""
+        return key_of(self.role, self.goal, self.backstory)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})"
+
+    __str__ = __repr__
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class Agent(BaseAgent):
+    """A worker with a role, driven by a language model that may use tools."""
+
+    max_execution_time: int | float | None = None
+    """After this many seconds for one task its work is given up."""
+
+    step_callback: Any = None
+    """A function that is told of each of its steps."""
+
+    use_system_prompt: bool | None = True
+    """False puts everything into the user's message, for models that know no system role."""
+
+    function_calling_llm: Any = None
+    """A model for reading arguments of tools and structured outputs; its own model where None."""
+
+    system_template: str | None = None
+    """A template of the whole system message, with `{{ .System }}`."""
+
+    prompt_template: str | None = None
+    """A template of the whole user's message, with `{{ .Prompt }}`."""
+
+    response_template: str | None = None
+    """A template of the answer, with `{{ .Response }}`."""
+
+    allow_code_execution: bool | None = False
+    """Whether it may run code."""
+
+    code_execution_mode: Literal["safe", "unsafe"] = "safe"
+    """safe runs code in Docker only."""
+
+    respect_context_window: bool = True
+    """Whether a conversation that is too long for its model is summarised."""
+
+    max_retry_limit: int = 2
+    """How often a task is tried again after a failure."""
+
+    multimodal: bool = False
+    """Whether it may look at images."""
+
+    inject_date: bool = False
+    """Whether it is told today's date."""
+
+    date_format: str = "%Y-%m-%d"
+    """How the date is written, as `strftime` takes it."""
+
+    reasoning: bool = False
+    """Whether it plans a task before it works on it."""
+
+    max_reasoning_attempts: int | None = None
+    """How often a plan is improved at the most."""
+
+    embedder: Any = None
+    """What turns its knowledge into vectors."""
+
+    agent_knowledge_context: str | None = None
+    """What its own knowledge said about the last task."""
+
+    crew_knowledge_context: str | None = None
+    """What the crew's knowledge said about the last task."""
+
+    knowledge_search_query: str | None = None
+    """What its knowledge was last asked."""
+
+    from_repository: str | None = None
+    """The name of an agent in a hosted repository; not offered here."""
+
+    guardrail: Any = None
+    """What checks the answers of `kickoff`."""
+
+    guardrail_max_retries: int = 3
+    """How often such an answer is refused at the most."""
+
+    @field_validator("guardrail", mode="after")
+    @classmethod
+    def _checked_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
+        return checked_guardrail(value)

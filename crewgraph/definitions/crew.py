@@ -1,0 +1,229 @@
+"""Crews: agents, their tasks, and how these are worked through."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
+from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.door import CrewVerbs
+from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.process import Process
+from crewgraph.definitions.task import Task
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["Crew"]
+
+
+class Crew(CrewVerbs, Definition):
+    """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
+
+    _former: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
+
+    name: str | None = "crew"
+    """What it is called in traces and messages."""
+
+    agents: list[BaseAgent] = Field(default_factory=list[BaseAgent])
+    """Who works in it."""
+
+    tasks: list[Task] = Field(default_factory=list[Task])
+    """What is to be done, in this order."""
+
+    process: Process = Process.sequential
+    """How the tasks are worked through."""
+
+    verbose: bool = False
+    """Whether the run is shown on the console. Numbers are taken as CrewAI's former levels: 0 is off."""
+
+    cache: bool = True
+    """Whether results of tools are kept and used again."""
+
+    cache_handler: Any = None
+    """Keeps results of tools; given where several crews are to share them."""
+
+    memory: Any = False
+    """Whether it remembers."""
+
+    short_term_memory: Any = None
+    """What it remembers of the current run."""
+
+    long_term_memory: Any = None
+    """What it remembers of all runs."""
+
+    entity_memory: Any = None
+    """What it remembers of people, places and things."""
+
+    external_memory: Any = None
+    """A memory that lives elsewhere."""
+
+    contextual_memory: Any = False
+    """Whether memories are told to the agents."""
+
+    embedder: Any = None
+    """What turns texts into vectors."""
+
+    knowledge: Any = None
+    """What all of its agents know."""
+
+    knowledge_sources: list[Any] | None = None
+    """Where that knowledge comes from."""
+
+    manager_llm: Any = None
+    """The model of the manager, in the hierarchical process."""
+
+    manager_agent: BaseAgent | None = None
+    """The manager, in the hierarchical process."""
+
+    function_calling_llm: Any = None
+    """The agents' model for reading arguments of tools, where they have none of their own."""
+
+    planning: bool | None = False
+    """Whether the tasks are planned before they are done."""
+
+    planning_llm: Any = None
+    """The model that plans."""
+
+    planning_tasks: list[Task] = Field(default_factory=list[Task])
+    """The tasks of the planner."""
+
+    chat_llm: Any = None
+    """The model that talks to people about the crew."""
+
+    step_callback: Any = None
+    """A function that is told of each step of each agent."""
+
+    task_callback: Any = None
+    """A function that is told of each task's result."""
+
+    before_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
+    """Functions of the inputs, called before a run; what they return replaces the inputs."""
+
+    after_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
+    """Functions of the result, called after a run; what they return replaces the result."""
+
+    max_rpm: int | None = None
+    """The most model requests a minute, of all agents together."""
+
+    rpm_controller: Any = None
+    """What keeps to `max_rpm`."""
+
+    prompt_file: str | None = None
+    """A JSON file whose texts replace ours in the prompts."""
+
+    i18n: Any = None
+    """The texts of the prompts."""
+
+    output_log_file: bool | str | None = None
+    """A file the run is logged to."""
+
+    share_crew: bool | None = False
+    """Accepted, without effect: nothing is ever sent anywhere."""
+
+    respect_context_window: bool = True
+    """Whether conversations that are too long for their model are summarised."""
+
+    task_execution_output_json_files: list[str] | None = None
+    """Accepted, without effect."""
+
+    execution_logs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """What the tasks of the last run gave."""
+
+    inputs: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The inputs of the last run."""
+
+    training: bool = False
+    """Whether it is in training."""
+
+    training_data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What it was taught."""
+
+    tracing: bool | None = False
+    """Accepted, without effect: runs are traced by LangSmith, where its environment variables say so."""
+
+    usage_metrics: UsageMetrics | None = None
+    """What the models reported for the last run."""
+
+    token_usage: UsageMetrics | None = None
+    """The same."""
+
+    parent_flow: Any = Field(default=None, exclude=True, repr=False)
+    """The flow it was made in."""
+
+    checkpointer: Any = Field(default=None, exclude=True, repr=False)
+    """Where runs are kept: a LangGraph checkpointer, False for nowhere, None for the default database."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_config(cls, values: Any) -> Any:
+        if isinstance(values, dict) and isinstance(values.get("config"), dict):  # pyright: ignore[reportUnknownMemberType]
+            return {**values, **_built(values["config"])}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return values  # pyright: ignore[reportUnknownVariableType]
+
+    @field_validator("verbose", mode="before")
+    @classmethod
+    def _levels(cls, value: Any) -> Any:
+        return value > 0 if isinstance(value, int) else value
+
+    @field_validator("prompt_file", mode="after")
+    @classmethod
+    def _readable(cls, value: str | None) -> str | None:
+        if value is not None and not Path(value).is_file():
+            raise ValueError(f"`prompt_file` {value!r} is not a file; give the path of a JSON file")
+        return value
+
+    @model_validator(mode="after")
+    def _meaningful(self) -> Self:
+        faults = crew_faults(self)
+        if faults:
+            raise ValidationError.from_exception_data(
+                type(self).__name__,
+                [
+                    InitErrorDetails(
+                        type=PydanticCustomError(fault.code, "{text}", {"text": str(fault)}), loc=(), input=self.name
+                    )
+                    for fault in faults
+                ],
+            )
+        return self
+
+    @property
+    def key(self) -> str:
+        """A name for its content that is the same in every process."""
+        return key_of(*(agent.key for agent in self.agents), *(task.key for task in self.tasks))
+
+    def publish(self, output: CrewOutput) -> None:
+        """Let the crew show the usage of the run that ended last."""
+        self.usage_metrics = self.token_usage = output.token_usage
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(id={self.id}, process={self.process}, number_of_agents={len(self.agents)}, "
+            f"number_of_tasks={len(self.tasks)})"
+        )
+
+    __str__ = __repr__
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def _built(config: dict[str, Any]) -> dict[str, Any]:
+    """The agents and tasks that a configuration describes."""
+    if not config.get("agents") or not config.get("tasks"):
+        raise PydanticCustomError("missing_keys_in_config", "`config` needs both `agents` and `tasks`, lists of dicts.")
+    agents = [Agent(**fields) for fields in config["agents"]]
+    by_role = {agent.role: agent for agent in agents}
+    tasks: list[Task] = []
+    for fields in config["tasks"]:
+        role = fields.get("agent")
+        if role is not None and role not in by_role:
+            raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")
+        tasks.append(Task(**{**fields, "agent": by_role.get(role)}))
+    return {"agents": agents, "tasks": tasks}

@@ -1,0 +1,88 @@
+"""What agents, tasks and crews have in common: identity, `config=`, and keywords nobody knows."""
+
+import difflib
+import hashlib
+import warnings
+from typing import Any, ClassVar, cast
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from crewgraph.definitions.security import Fingerprint, SecurityConfig
+
+__all__ = ["Definition", "UnknownKeyword", "key_of"]
+
+_told: set[tuple[str, str]] = set()
+
+
+class UnknownKeyword(UserWarning):
+    """A constructor got a keyword that means nothing; it was left out."""
+
+
+def key_of(*parts: str) -> str:
+    """A name for a definition's content that is the same in every process."""
+    return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+class Definition(BaseModel):
+    """The base of agents, tasks and crews."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")
+
+    _former: ClassVar[frozenset[str]] = frozenset()
+    """Keywords that older programs pass and that need no word."""
+
+    id: UUID = Field(default_factory=uuid4, frozen=True)
+    """The identity of this object; made, never given."""
+
+    config: dict[str, Any] | None = None
+    """Values for fields that are not given themselves, as YAML files hold them."""
+
+    security_config: SecurityConfig = Field(default_factory=SecurityConfig)
+    """What identifies the definition in audits."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The identity for audits."""
+        return self.security_config.fingerprint
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepared(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        given = cast(dict[str, Any], values)
+        config: Any = given.get("config")
+        if isinstance(config, dict):
+            given = {
+                **cls._configured(cast(dict[str, Any], config)),
+                **{k: v for k, v in given.items() if v is not None},
+            }
+        cls._tell_unknown(given)
+        return given
+
+    @classmethod
+    def _configured(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """The part of `config` that stands for fields."""
+        return {name: value for name, value in config.items() if name in cls.model_fields and name != "config"}
+
+    @classmethod
+    def _tell_unknown(cls, given: dict[str, Any]) -> None:
+        known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
+        for name in given.keys() - known - cls._former:
+            if (cls.__name__, name) in _told:
+                continue
+            _told.add((cls.__name__, name))
+            near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
+            hint = f" Did you mean `{near[0]}`?" if near else ""
+            warnings.warn(
+                f"`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}", UnknownKeyword, stacklevel=6
+            )
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _made_not_given(cls, _: Any) -> Any:
+        raise PydanticCustomError(
+            "may_not_set_field", "`id` is made by {owner}, not given; leave it out.", {"owner": cls.__name__}
+        )

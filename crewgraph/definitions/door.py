@@ -1,0 +1,88 @@
+"""The one door upwards: the verbs that users call on definitions, carried out by the runtime."""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from langgraph.cache.base import BaseCache
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
+
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.output import CrewOutput
+
+__all__ = ["CrewVerbs"]
+
+
+def _runtime() -> ModuleType:
+    # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
+    from crewgraph.runtime import kickoff  # noqa: PLC0415
+
+    return kickoff
+
+
+class CrewVerbs:
+    """What can be done with a crew."""
+
+    def kickoff(
+        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+    ) -> "CrewOutput":
+        """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
+
+        Args:
+            inputs: values for the `{placeholders}`.
+            thread_id: a name to keep the run under, for `resume`; one is made where None.
+            checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
+                default database, where None.
+
+        Raises:
+            MissingInput: a placeholder has no value.
+            GuardrailFailed: a guardrail refused every attempt.
+            StorageError: the run cannot be kept.
+            Exception: whatever a model raised, with a note that names the task.
+        """
+        return _runtime().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+
+    async def akickoff(
+        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+    ) -> "CrewOutput":
+        """Run the tasks on this event loop; see `kickoff`."""
+        return await _runtime().akickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+
+    async def kickoff_async(
+        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+    ) -> "CrewOutput":
+        """CrewAI's name for `akickoff`."""
+        return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer)
+
+    def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early: what it had done is not done again.
+
+        Args:
+            thread_id: the name the run is kept under.
+            checkpointer: where it is kept, as for `kickoff`.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        return _runtime().resume(self, thread_id, checkpointer=checkpointer)
+
+    async def aresume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early; see `resume`."""
+        return await _runtime().aresume(self, thread_id, checkpointer=checkpointer)
+
+    def compile(
+        self, *, checkpointer: Any = None, store: "BaseStore | None" = None, cache: "BaseCache[Any] | None" = None
+    ) -> "CompiledStateGraph[Any, Any, Any, Any]":
+        """The crew as a LangGraph graph: a node per task, its state `{"inputs": {...}, <task>: <output>}`.
+
+        Args:
+            checkpointer: a LangGraph checkpointer; None inherits a parent graph's, False keeps nothing.
+            store: a LangGraph store for the nodes.
+            cache: a LangGraph cache for the nodes.
+
+        Raises:
+            CompileError: the crew uses something that cannot be translated.
+        """
+        return _runtime().compiled(cast("Crew", self), checkpointer=checkpointer, store=store, cache=cache)

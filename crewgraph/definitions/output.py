@@ -1,0 +1,142 @@
+"""What tasks and crews give back."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["CrewOutput", "OutputFormat", "TaskOutput"]
+
+_SUMMARY_WORDS = 10
+
+
+class OutputFormat(StrEnum):
+    """The form a task's output was asked for in."""
+
+    RAW = "raw"
+    JSON = "json"
+    PYDANTIC = "pydantic"
+
+
+class _Structured(BaseModel):
+    """An output that may hold a structured form of its text."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    raw: str = ""
+    """The text as the model wrote it."""
+
+    pydantic: SerializeAsAny[BaseModel] | None = None
+    """The text as an instance of `output_pydantic`."""
+
+    json_dict: dict[str, Any] | None = None
+    """The text as the fields of `output_json`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The structured form as a dict; empty where there is none."""
+        if self.json_dict:
+            return dict(self.json_dict)
+        return self.pydantic.model_dump() if self.pydantic else {}
+
+    def __str__(self) -> str:
+        if self.pydantic:
+            return str(self.pydantic)
+        return str(self.json_dict) if self.json_dict else self.raw
+
+
+class TaskOutput(_Structured):
+    """The result of one task."""
+
+    description: str
+    """What was to be done, with its placeholders filled."""
+
+    name: str | None = None
+    """The task's name, else its description."""
+
+    expected_output: str | None = None
+    """What was asked for."""
+
+    summary: str | None = None
+    """The first words of the description."""
+
+    agent: str
+    """The role of the agent that did it."""
+
+    output_format: OutputFormat = OutputFormat.RAW
+    """The form that was asked for."""
+
+    usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What the models reported for this task, all attempts included."""
+
+    @model_validator(mode="after")
+    def _summarised(self) -> Self:
+        self.summary = " ".join(self.description.split()[:_SUMMARY_WORDS]) + "..."
+        return self
+
+    @property
+    def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The structured form as JSON text.
+
+        Raises:
+            ValueError: the task was not asked for JSON.
+        """
+        if self.output_format is not OutputFormat.JSON:
+            raise ValueError(
+                f"the output of task `{self.name}` is not JSON; give the task `output_json=` (a pydantic model) to get it"
+            )
+        return json.dumps(self.json_dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain data, the form that checkpoints hold."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
+        """The output that `to_plain` described.
+
+        Args:
+            data: plain data, checked like a constructor's arguments.
+            model: what `pydantic` is an instance of.
+
+        Raises:
+            pydantic.ValidationError: the data does not fit.
+        """
+        found = data.get("pydantic")
+        structured = model.model_validate(found) if model is not None and found is not None else None
+        return cls.model_validate({**data, "pydantic": structured})
+
+
+class CrewOutput(_Structured):
+    """The result of a crew: that of its last task that gave one, and all of them."""
+
+    tasks_output: list[TaskOutput] = Field(default_factory=list[TaskOutput])
+    """The outputs of all tasks, in the order of the tasks."""
+
+    token_usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What the models reported for the whole run."""
+
+    thread_id: str | None = None
+    """The thread the run is kept under, for `resume` and time travel; None where nothing was kept."""
+
+    @property
+    def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The structured form of the last task as JSON text.
+
+        Raises:
+            ValueError: the last task was not asked for JSON.
+        """
+        if not self.tasks_output or self.tasks_output[-1].output_format is not OutputFormat.JSON:
+            raise ValueError(
+                "the last task's output is not JSON; give that task `output_json=` (a pydantic model) to get it"
+            )
+        return json.dumps(self.json_dict)
+
+    def __getitem__(self, key: str) -> Any:
+        for form in (self.pydantic.model_dump() if self.pydantic else None, self.json_dict):
+            if form is not None and key in form:
+                return form[key]
+        raise KeyError(f"the output has no structured field `{key}`")

@@ -1,0 +1,262 @@
+"""Tasks: what is to be done."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Self, final
+
+from pydantic import BaseModel, Field, PrivateAttr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.output import OutputFormat, TaskOutput
+from crewgraph.tools.adapt import as_tool
+
+__all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
+
+
+@final
+class NotSpecified:
+    """The type of `NOT_SPECIFIED`."""
+
+    def __repr__(self) -> str:
+        return "NOT_SPECIFIED"
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+
+NOT_SPECIFIED = NotSpecified()
+"""A task's `context` that nobody gave: the outputs of all earlier tasks."""
+
+_TEMPLATES = ("description", "expected_output", "output_file")
+
+
+class Task(Definition):
+    """A piece of work with the result that is expected of it."""
+
+    _former: ClassVar[frozenset[str]] = frozenset({"i18n"})
+
+    name: str | None = None
+    """What it is called in graphs, traces and messages; made from the description where None."""
+
+    description: str
+    """What is to be done. May hold `{placeholders}`."""
+
+    expected_output: str
+    """What the result looks like. May hold `{placeholders}`."""
+
+    agent: BaseAgent | None = None
+    """Who does it."""
+
+    context: Sequence["Task"] | None | NotSpecified = NOT_SPECIFIED
+    """The tasks whose outputs it is given: those listed, none for `[]` or None, all earlier ones where not given."""
+
+    async_execution: bool | None = False
+    """Whether it runs beside its neighbours."""
+
+    output_json: type[BaseModel] | None = None
+    """The model its result is checked by; given back as a dict."""
+
+    output_pydantic: type[BaseModel] | None = None
+    """The model its result is given back as."""
+
+    output_file: str | None = None
+    """A path its result is written to, below the working directory. May hold `{placeholders}`."""
+
+    create_directory: bool | None = True
+    """Whether missing folders of `output_file` are made."""
+
+    output: TaskOutput | None = None
+    """The result of the last run."""
+
+    tools: list[Any] | None = Field(default_factory=list[Any])
+    """Tools for this task, instead of its agent's."""
+
+    callback: Any = None
+    """A function that is told of the result."""
+
+    human_input: bool | None = False
+    """Whether a person has to accept the result."""
+
+    markdown: bool | None = False
+    """Whether the result is to be Markdown."""
+
+    converter_cls: Any = None
+    """A class that makes the structured result, instead of `Converter`."""
+
+    guardrail: Any = None
+    """A function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
+
+    guardrails: Any = None
+    """Several of them, in order; they count where both are given."""
+
+    max_retries: int | None = None
+    """The former name of `guardrail_max_retries`."""
+
+    guardrail_max_retries: int = 3
+    """How often each guardrail's refusal sends the agent back."""
+
+    max_execution_time: int | float | None = None
+    """After this many seconds the work is given up; counts before the agent's own."""
+
+    allow_crewai_trigger_context: bool | None = None
+    """Whether the payload that triggered the run is told to the agent."""
+
+    prompt_context: str | None = None
+    """The context it was last given."""
+
+    processed_by_agents: set[str] = Field(default_factory=set[str])
+    """The roles of the agents that worked on it."""
+
+    used_tools: int = 0
+    """How many tool calls its last run made."""
+
+    tools_errors: int = 0
+    """How many of them failed."""
+
+    delegations: int = 0
+    """How often it was handed to somebody else."""
+
+    retry_count: int = 0
+    """How often guardrails sent the agent back in the last run."""
+
+    start_time: datetime | None = None
+    """When the last run began."""
+
+    end_time: datetime | None = None
+    """When the last run ended, well or not."""
+
+    # Placeholders are filled for each run; what users read afterwards is the filled text, and this keeps the template.
+    _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _TEMPLATES and self.__pydantic_private__:
+            self._templates.pop(name, None)
+        super().__setattr__(name, value)
+
+    def template(self, field: str) -> str | None:
+        """A text as its author wrote it, placeholders and all."""
+        kept = self._templates.get(field)
+        return kept if kept is not None else getattr(self, field)
+
+    def show_filled(self, texts: dict[str, str]) -> None:
+        """Let the fields show the texts of a run, without losing the templates."""
+        for field, text in texts.items():
+            template = self.template(field)
+            super().__setattr__(field, text)
+            if template is not None and template != text:
+                self._templates[field] = template
+
+    @property
+    def key(self) -> str:
+        """A name for its content that is the same in every process."""
+        return key_of(self.template("description") or "", self.template("expected_output") or "")
+
+    @property
+    def execution_duration(self) -> float | None:
+        """How long the last run took, in seconds."""
+        if self.start_time is None or self.end_time is None:
+            return None
+        return (self.end_time - self.start_time).total_seconds()
+
+    @property
+    def output_format(self) -> OutputFormat:
+        """The form its result is asked for in."""
+        if self.output_json:
+            return OutputFormat.JSON
+        return OutputFormat.PYDANTIC if self.output_pydantic else OutputFormat.RAW
+
+    @property
+    def all_guardrails(self) -> list[Guardrail]:
+        """Its guardrails, in order."""
+        if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
+            return [] if self.guardrail is None else [self.guardrail]
+        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+    @field_validator("tools", mode="after")
+    @classmethod
+    def _usable_tools(cls, tools: list[Any] | None) -> list[Any] | None:
+        for tool in tools or ():
+            as_tool(tool)
+        return tools
+
+    @field_validator("guardrail", "guardrails", mode="after")
+    @classmethod
+    def _checked_guardrails(cls, value: Any) -> Any:
+        for one in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
+            checked_guardrail(one)
+        return value  # pyright: ignore[reportUnknownVariableType]
+
+    @field_validator("output_file", mode="after")
+    @classmethod
+    def _inside(cls, path: str | None) -> str | None:
+        if path is None:
+            return None
+        if ".." in PurePosixPath(path.replace("\\", "/")).parts:
+            raise ValueError(f"`output_file` {path!r} leaves the working directory; give a path without `..`")
+        if path.startswith(("~", "$")):
+            raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
+        if any(mark in path for mark in "|<>&;"):
+            raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
+        return path.lstrip("/") if path.startswith("/") else path
+
+    @model_validator(mode="after")
+    def _one_structure(self) -> Self:
+        if self.output_json and self.output_pydantic:
+            raise PydanticCustomError(
+                "output_type", "`output_json` and `output_pydantic` are both given; a task has one of them."
+            )
+        if self.max_retries is not None:
+            self.guardrail_max_retries = self.max_retries
+        if self.guardrail_max_retries < 0:
+            self.guardrail_max_retries = 0
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(description={self.description}, expected_output={self.expected_output})"
+
+    __str__ = __repr__
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class ConditionalTask(Task):
+    """A task that is done only if the output before it says so."""
+
+    condition: Callable[[TaskOutput], bool] | None = None
+    """A function of the output before it."""
+
+    def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
+        super().__init__(condition=condition, **fields)
+
+    def should_execute(self, context: TaskOutput) -> bool:
+        """Whether it is to be done after this output.
+
+        Raises:
+            ValueError: it has no condition.
+        """
+        if self.condition is None:
+            raise ValueError(
+                f"the conditional task `{self.name or self.description}` has no condition; give `condition=`, a function "
+                "of the output before it that returns a bool"
+            )
+        return self.condition(context)
+
+    def get_skipped_task_output(self) -> TaskOutput:
+        """What stands for its output where it is not done: one with an empty text."""
+        return TaskOutput(
+            description=self.description,
+            name=self.name or self.description,
+            expected_output=self.expected_output,
+            agent=self.agent.role if self.agent else "",
+        )
