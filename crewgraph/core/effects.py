@@ -22,6 +22,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.ports import Model, Tool
 from crewgraph.core.transcript import Transcript
+from crewgraph.errors import RunError
 
 __all__ = [
     "Ask",
@@ -210,7 +211,7 @@ class Together(Effect):
     effects: Sequence[Effect]
 
 
-class EffectFailed(Exception):
+class EffectFailed(RunError):
     """What a body may catch: the same for a failure that happens and for one that is remembered.
 
     `__cause__` holds the original exception where it happened in this process.

@@ -1,0 +1,169 @@
+"""The loop of thought and action: ask the model, do what it wants, show it what came of it, until it answers."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from crewgraph.compiler.bodies.protocol import Actions, Answer, Malformed, final_text, read
+from crewgraph.compiler.toolbox import Outcome, Toolbox
+from crewgraph.core.effects import Body, Call, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
+from crewgraph.core.messages import Message, Reply
+from crewgraph.core.ports import Model
+from crewgraph.core.transcript import Transcript
+from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.errors import OutputInvalid, ToolFailed
+from crewgraph.llm.usage import UsageMetrics
+from crewgraph.prompts.book import Book
+
+__all__ = ["Worker", "worked"]
+
+_EMPTY_REPLIES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """What the loop needs to know of an agent at work on a task."""
+
+    model: Model
+    tools: Toolbox
+    book: Book
+    max_iter: int
+    where: str
+    """For messages: "task `x` of agent `y`"."""
+
+    usage: UsageMetrics
+    told: Callable[[AgentAction | AgentFinish, int], None]
+    """Is told of each step and its number."""
+
+    step_callbacks: tuple[Callable[..., Any], ...] = ()
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    """How many tool calls were made ("used") and failed ("errors")."""
+
+
+def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
+    """The answer to a conversation's last message.
+
+    Raises:
+        OutputInvalid: the model answers with nothing, again and again.
+    """
+    transcript = Transcript(messages)
+    specs = worker.tools.specs if worker.model.native_tools else ()
+    stop = ("\nObservation:",) if worker.tools and not specs else ()
+    empty = 0
+    for step in range(1, worker.max_iter + 1):
+        reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs, stop=stop)
+        worker.usage.count(reply["usage"])
+        wanted = read(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
+        if isinstance(wanted, Answer):
+            yield from _stepped(
+                worker, AgentFinish(thought=wanted.thought, output=wanted.output, text=wanted.text), step
+            )
+            return wanted.output
+        if isinstance(wanted, Malformed):
+            empty = empty + 1 if wanted.error == "empty_reply" else 0
+            if empty > _EMPTY_REPLIES:
+                raise OutputInvalid(
+                    f"{worker.where}: the model `{worker.model.name}` replied with nothing {empty} times in a row. Look at "
+                    "the model and its limits (for reasoning models a larger `max_tokens`)."
+                )
+            _repair(worker, transcript, wanted)
+            continue
+        empty = 0
+        answer = yield from _acted(worker, transcript, reply, wanted, step)
+        if answer is not None:
+            return answer
+    return (yield from _forced(worker, transcript))
+
+
+def _forced(worker: Worker, transcript: Transcript) -> Body[str]:
+    transcript.add({"role": "user", "content": worker.book.error("force_final_answer")})
+    reply: Reply = yield ModelCall(model=worker.model, transcript=transcript)
+    worker.usage.count(reply["usage"])
+    output = final_text(reply)
+    if not output:
+        raise OutputInvalid(
+            f"{worker.where}: after {worker.max_iter} steps the model `{worker.model.name}` was told to answer with what it "
+            "has, and replied with nothing. Raise `max_iter`, or look at what keeps it from answering."
+        )
+    yield from _stepped(worker, AgentFinish(thought="", output=output, text=output), worker.max_iter + 1)
+    return output
+
+
+def _repair(worker: Worker, transcript: Transcript, wanted: Malformed) -> None:
+    if wanted.text.strip():
+        transcript.add({"role": "assistant", "content": wanted.text})
+    said = worker.book.error(wanted.error, tool_names=worker.tools.listed)
+    transcript.add({"role": "user", "content": said})
+
+
+def _acted(worker: Worker, transcript: Transcript, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
+    """Do what the model wants; an answer where a tool's result is one."""
+    prepared = [worker.tools.prepared(action.tool, action.args) for action in wanted.actions]
+    made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, ToolCall)])))
+    outcomes = [next(made) if isinstance(one, ToolCall) else one for one in prepared]
+    worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
+    worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
+    _remember(transcript, reply, wanted, outcomes)
+    for action, outcome in zip(wanted.actions, outcomes, strict=True):
+        done = AgentAction(
+            thought=wanted.thought,
+            tool=action.tool,
+            tool_input=action.args,
+            text=wanted.text,
+            result=outcome["text"],
+        )
+        yield from _stepped(worker, done, step)
+    for outcome in outcomes:
+        if outcome["final"]:
+            answer = outcome["text"]
+            yield from _stepped(worker, AgentFinish(thought=wanted.thought, output=answer, text=answer), step)
+            return answer
+    return None
+
+
+def _called(worker: Worker, calls: list[ToolCall]) -> Body[list[Outcome]]:
+    try:
+        if len(calls) > 1:
+            return (yield Together(calls))
+        return [(yield calls[0])] if calls else []
+    except OutcomeUnknown as unknown:
+        raise ToolFailed(
+            f"{worker.where}: {unknown.text}. It is not repeated. Find out whether it happened; then either fork the run "
+            "from before this task, or start a new one."
+        ) from unknown
+
+
+def _remember(transcript: Transcript, reply: Reply, wanted: Actions, outcomes: list[Outcome]) -> None:
+    """Put the request for tools and what came of it into the conversation, in the protocol it was made in."""
+    if wanted.actions[0].call_id is None:
+        transcript.add({"role": "assistant", "content": wanted.text})
+        observations = "\n".join(f"Observation: {outcome['text']}" for outcome in outcomes)
+        transcript.add({"role": "user", "content": observations})
+        return
+    said: Message = {"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]}
+    if reply["extra"]:
+        said["extra"] = reply["extra"]
+    transcript.add(said)
+    for action, outcome in zip(wanted.actions, outcomes, strict=True):
+        transcript.add(
+            {"role": "tool", "content": outcome["text"], "tool_call_id": str(action.call_id), "name": action.tool}
+        )
+
+
+def _stepped(worker: Worker, step: AgentAction | AgentFinish, number: int) -> Body[None]:
+    yield Notify(partial(worker.told, step, number))
+    for callback in worker.step_callbacks:
+        yield Call(
+            function=callback,
+            args=(step,),
+            name=getattr(callback, "__name__", type(callback).__name__),
+            kind="step callback",
+            about=[number, dataclasses.asdict(step)],
+            encode=_nothing,
+        )
+
+
+def _nothing(_: Any) -> None:
+    """What a callback returns does not matter."""

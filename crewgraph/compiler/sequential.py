@@ -1,0 +1,165 @@
+"""Tasks one after the other: edges, parallel branches of asynchronous tasks, and a conditional edge per conditional task."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.utils.runnable import RunnableCallable
+
+from crewgraph.compiler.assignment import INPUTS, Assignment
+from crewgraph.compiler.bodies.task import task_body
+from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.node import node
+from crewgraph.definitions.faults import title
+from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.task import ConditionalTask
+
+__all__ = ["wire_sequential"]
+
+_State = dict[str, Any]
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Where the graph stands: the nodes that lead on, all of which are waited for, or one of which runs."""
+
+    nodes: tuple[str, ...]
+    wait_for_all: bool = False
+
+
+def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], *, stored: bool) -> None:
+    """Add the nodes and edges of a sequential crew.
+
+    Args:
+        graph: an empty graph whose state has a channel per task.
+        tasks: the crew's tasks in order.
+        stored: False where the graph is compiled to keep nothing.
+    """
+    ends = _Ends((START,))
+    schemas = _Schemas([one.slug for one in tasks])
+    at = 0
+    while at < len(tasks):
+        group = _group(tasks, at)
+        for assignment in group:
+            graph.add_node(assignment.slug, _task_node(assignment, stored=stored), input_schema=schemas.of(assignment))
+        if isinstance(group[0].task, ConditionalTask):
+            ends = _conditional(graph, ends, group[0], tasks[at - 1])
+        else:
+            for assignment in group:
+                _connect(graph, ends, assignment.slug)
+            ends = _Ends(tuple(one.slug for one in group), wait_for_all=len(group) > 1)
+        at += len(group)
+    _connect(graph, ends, END)
+
+
+def _group(tasks: Sequence[Assignment], at: int) -> Sequence[Assignment]:
+    """The task at a position, with its asynchronous neighbours where it is asynchronous."""
+    end = at + 1
+    if tasks[at].task.async_execution:
+        while end < len(tasks) and tasks[end].task.async_execution:
+            end += 1
+    return tasks[at:end]
+
+
+def _connect(graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, target: str) -> None:
+    if ends.wait_for_all and target != END:
+        graph.add_edge(list(ends.nodes), target)
+    else:
+        for source in ends.nodes:
+            graph.add_edge(source, target)
+
+
+def _task_node(assignment: Assignment, *, stored: bool) -> Any:
+    return node(assignment.slug, lambda state: task_body(assignment, state), stored=stored)
+
+
+class _Schemas:
+    """What each task reads of the state.
+
+    Reading all of it would make each task slower the more there are; a schema of its own for each task that reads all
+    earlier ones would make compiling slower by the square of their number. So those read a prefix whose length is a power
+    of two: there are few of these, and none reads more than twice of what it needs.
+    """
+
+    def __init__(self, slugs: Sequence[str]) -> None:
+        self._slugs = slugs
+        self._position = {slug: n for n, slug in enumerate(slugs)}
+        self._prefixes: dict[int, Any] = {}
+
+    def of(self, assignment: Assignment) -> Any:
+        sources = assignment.sources
+        if len(sources) <= _FEW:
+            return _reads(assignment.slug, sources)
+        length = 1 << self._position[sources[-1]].bit_length()
+        if length not in self._prefixes:
+            self._prefixes[length] = _reads(f"first_{length}", self._slugs[:length])
+        return self._prefixes[length]
+
+
+def _reads(name: str, channels: Sequence[str]) -> Any:
+    fields: dict[str, Any] = {INPUTS: dict[str, Any], **dict.fromkeys(channels, dict[str, Any])}
+    return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues]
+
+
+def _conditional(
+    graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, assignment: Assignment, before: Assignment
+) -> _Ends:
+    """A conditional edge to the task or to its skip node, from whatever ran before."""
+    skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that
+    graph.add_node(skip, _skip_node(assignment))
+    sources = ends.nodes
+    if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
+        meeting = f"before {assignment.slug}"
+        graph.add_node(meeting, _nothing)
+        _connect(graph, ends, meeting)
+        sources = (meeting,)
+    choose = _choice(assignment, before, skip)
+    for source in sources:
+        graph.add_conditional_edges(source, choose, [assignment.slug, skip])
+    return _Ends((assignment.slug, skip))
+
+
+def _nothing(_: _State) -> _State:
+    return {}
+
+
+def _skip_node(assignment: Assignment) -> Any:
+    task = assignment.task
+
+    def skipped(_: _State) -> _State:
+        assert isinstance(task, ConditionalTask)
+        return {assignment.slug: task.get_skipped_task_output().to_plain()}
+
+    return skipped
+
+
+def _choice(assignment: Assignment, before: Assignment, skip: str) -> Any:
+    """The function of a conditional edge: which way the output before the task says to go."""
+    task = assignment.task
+
+    def judged(state: Mapping[str, Any]) -> Any:
+        assert isinstance(task, ConditionalTask)
+        try:
+            return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))
+        except BaseException as error:
+            error.add_note(f"in the condition of {title(task)}")
+            raise
+
+    def way(wanted: Any) -> str:
+        return assignment.slug if wanted else skip
+
+    def choose(state: _State, config: RunnableConfig) -> str:
+        wanted = judged(state)
+        return way(wait_for(wanted) if inspect.isawaitable(wanted) else wanted)
+
+    async def achoose(state: _State, config: RunnableConfig) -> str:
+        wanted = await in_thread(judged, state)
+        return way(await wanted if inspect.isawaitable(wanted) else wanted)
+
+    # What a branch reads is told by this annotation; without it, only what the node before it reads.
+    choose.__annotations__["state"] = _reads("judged", [before.slug])
+    return RunnableCallable(choose, achoose, name=f"if {assignment.slug}", trace=False)

@@ -1,0 +1,80 @@
+"""What definitions may ask for and the compiler cannot translate yet: refused loudly, never ignored."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.faults import title
+from crewgraph.definitions.process import Process
+from crewgraph.errors import CompileError
+
+__all__ = ["refuse_unready"]
+
+_Rule = tuple[str, Callable[[Any], bool]]
+
+_CREW: tuple[_Rule, ...] = (
+    ("process=Process.hierarchical", lambda crew: crew.process is Process.hierarchical),
+    ("memory", lambda crew: bool(crew.memory)),
+    ("short_term_memory", lambda crew: crew.short_term_memory is not None),
+    ("long_term_memory", lambda crew: crew.long_term_memory is not None),
+    ("entity_memory", lambda crew: crew.entity_memory is not None),
+    ("external_memory", lambda crew: crew.external_memory is not None),
+    ("knowledge", lambda crew: crew.knowledge is not None),
+    ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
+    ("planning", lambda crew: bool(crew.planning)),
+    ("max_rpm", lambda crew: crew.max_rpm is not None),
+    ("prompt_file", lambda crew: crew.prompt_file is not None),
+    ("output_log_file", lambda crew: bool(crew.output_log_file)),
+    ("training", lambda crew: crew.training),
+)
+
+_AGENT: tuple[_Rule, ...] = (
+    ("agent_executor", lambda agent: agent.agent_executor is not None),
+    ("knowledge", lambda agent: agent.knowledge is not None),
+    ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
+    ("max_rpm", lambda agent: agent.max_rpm is not None),
+    ("apps", lambda agent: bool(agent.apps)),
+    ("mcps", lambda agent: bool(agent.mcps)),
+    ("max_execution_time", lambda agent: agent.max_execution_time is not None),
+    ("system_template", lambda agent: agent.system_template is not None),
+    ("prompt_template", lambda agent: agent.prompt_template is not None),
+    ("response_template", lambda agent: agent.response_template is not None),
+    ("allow_code_execution", lambda agent: bool(agent.allow_code_execution)),
+    ("multimodal", lambda agent: agent.multimodal),
+    ("inject_date", lambda agent: agent.inject_date),
+    ("reasoning", lambda agent: agent.reasoning),
+    ("from_repository", lambda agent: agent.from_repository is not None),
+)
+
+_TASK: tuple[_Rule, ...] = (
+    ("human_input", lambda task: bool(task.human_input)),
+    ("converter_cls", lambda task: task.converter_cls is not None),
+    ("max_execution_time", lambda task: task.max_execution_time is not None),
+    ("guardrail (a text)", lambda task: any(isinstance(one, str) for one in task.all_guardrails)),
+)
+
+
+def refuse_unready(crew: Crew) -> None:
+    """Refuse what this version cannot translate.
+
+    Raises:
+        CompileError: all of it, by name.
+    """
+    found = [*_asked("the crew", crew, _CREW)]
+    for agent in crew.agents:
+        where = f"agent `{agent.role}`"
+        found += _asked(where, agent, _AGENT if isinstance(agent, Agent) else _AGENT[:6])
+        if agent.allow_delegation and len(crew.agents) > 1:
+            found.append(f"`allow_delegation` of {where}")
+    for task in crew.tasks:
+        found += _asked(title(task), task, _TASK)
+    if found:
+        raise CompileError(
+            f"this version of crewgraph does not offer {', '.join(found)} yet. Leave it out for now; it is refused rather "
+            "than ignored."
+        )
+
+
+def _asked(where: str, definition: object, rules: tuple[_Rule, ...]) -> Iterator[str]:
+    return (f"`{name}` of {where}" for name, asks in rules if asks(definition))

@@ -1,0 +1,186 @@
+"""Kickoff and resume: a crew is compiled, its graph is run, its results are shown."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+
+from crewgraph.compiler.assignment import INPUTS, Assignment, assignments
+from crewgraph.compiler.crew import crew_graph
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.output import CrewOutput
+from crewgraph.errors import RunError
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
+from crewgraph.llm.resolve import as_model
+from crewgraph.runtime.console import shown
+from crewgraph.runtime.operations import CallBack, ReadState, Run
+from crewgraph.runtime.place import RunPlace, run_place
+from crewgraph.runtime.results import crew_output
+from crewgraph.text import placeholders
+
+__all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume"]
+
+_Graph = CompiledStateGraph[Any, Any, Any, Any]
+_LEAST_STEPS = 10_000
+
+
+def compiled(crew: Crew, *, checkpointer: Any = None, store: Any = None, cache: Any = None) -> _Graph:
+    """The crew as a compiled graph; see `Crew.compile`."""
+    graph = crew_graph(crew, stored=checkpointer is not False)
+    return graph.compile(checkpointer=checkpointer, store=store, cache=cache, name=f"Crew: {crew.name}")
+
+
+def kickoff(
+    crew: Crew, inputs: Mapping[str, Any] | None, *, thread_id: str | None = None, checkpointer: Any = None
+) -> CrewOutput:
+    """Run a crew; see `Crew.kickoff`."""
+    return drive(_kicked_off(crew, inputs, thread_id, checkpointer))
+
+
+async def akickoff(
+    crew: Crew, inputs: Mapping[str, Any] | None, *, thread_id: str | None = None, checkpointer: Any = None
+) -> CrewOutput:
+    """Run a crew on this event loop; see `Crew.akickoff`."""
+    return await adrive(_kicked_off(crew, inputs, thread_id, checkpointer))
+
+
+def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
+    """Continue a run; see `Crew.resume`."""
+    return drive(_resumed(crew, thread_id, checkpointer))
+
+
+async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
+    """Continue a run on this event loop; see `Crew.aresume`."""
+    return await adrive(_resumed(crew, thread_id, checkpointer))
+
+
+def _kicked_off(
+    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any
+) -> Program[CrewOutput]:
+    given = dict(inputs or {})
+    for callback in crew.before_kickoff_callbacks:
+        changed = yield CallBack(callback, *_taken(callback, given))
+        given = given if changed is None else dict(changed)
+    _warn_of_open_placeholders(crew, given)
+    run = _Started(crew, run_place(crew, thread_id, checkpointer))
+    return (yield from run.told({INPUTS: given}, given, {}))
+
+
+def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+    run = _Started(crew, run_place(crew, thread_id, checkpointer))
+    if run.place.checkpointer is False:
+        raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
+    state = yield ReadState(run.graph, run.config)
+    if state.created_at is None:
+        raise RunError(
+            f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
+            "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+        )
+    return (yield from run.told(None, state.values.get(INPUTS) or {}, state.values, finished=not state.next))
+
+
+class _Started:
+    """A run about to begin: the graph and where it is kept."""
+
+    def __init__(self, crew: Crew, place: RunPlace) -> None:
+        self.crew, self.place = crew, place
+        self.tasks = assignments(crew)
+        graph = crew_graph(crew, self.tasks, stored=place.checkpointer is not False)
+        self.graph: _Graph = graph.compile(checkpointer=place.checkpointer, name=f"Crew: {crew.name}")
+        for task in self.tasks:
+            as_model(task.agent.llm)  # a missing key is told before anything is done
+        self.config = _config(crew, self.tasks, place)
+
+    def told(
+        self, given: Any, inputs: Mapping[str, Any], written: Mapping[str, Any], *, finished: bool = False
+    ) -> Program[CrewOutput]:
+        """Run the graph, and tell the audience how that goes."""
+        crew, name = self.crew, self.crew.name
+        crew.inputs = dict(inputs)
+        with shown(crew):
+            crewai_event_bus.emit(crew, CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs)))
+            try:
+                output = yield from self._ran(given, written, finished=finished)
+            except BaseException as error:
+                crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
+                raise
+            tokens = output.token_usage.total_tokens
+            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=tokens)
+            crewai_event_bus.emit(crew, done)
+        return output
+
+    def _ran(self, given: Any, written: Mapping[str, Any], *, finished: bool) -> Program[CrewOutput]:
+        all_written = dict(written)
+        if not finished:
+            run = yield Run(
+                self.graph, given, self.config, durability=self.place.durability, detached=self.place.detached
+            )
+            if run.questions:
+                raise RunError(_waiting(run.questions, self.place))
+            all_written |= run.written
+        output = crew_output(self.tasks, all_written, self.place.thread_id)
+        self.crew.publish(output)
+        for callback in self.crew.after_kickoff_callbacks:
+            changed = yield CallBack(callback, *_taken(callback, output))
+            output = output if changed is None else changed
+        return output
+
+
+def _config(crew: Crew, tasks: list[Assignment], place: RunPlace) -> RunnableConfig:
+    config: RunnableConfig = {
+        "run_name": f"Crew: {crew.name}",
+        "configurable": place.configurable,
+        "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
+    }
+    beside = sum(bool(one.task.async_execution) for one in tasks)
+    if beside > 1:
+        # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
+        config["max_concurrency"] = beside + 4
+    return config
+
+
+def _taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
+    """The value, if the function takes one."""
+    try:
+        parameters = inspect.signature(callback).parameters.values()
+    except (TypeError, ValueError):  # builtins have no signature
+        return (value,)
+    takes = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
+    return (value,) if takes else ()
+
+
+def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
+    if inputs:
+        return
+    found = {
+        name
+        for task in crew.tasks
+        for text in (task.template("description"), task.template("expected_output"))
+        for name in placeholders(text or "")
+    }
+    if found:
+        names = ", ".join(f"{{{name}}}" for name in sorted(found))
+        warnings.warn(f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=2)
+
+
+def _named(place: RunPlace) -> str:
+    return f"the {type(place.checkpointer).__name__}" if place.checkpointer is not None else "the surrounding graph"
+
+
+def _why(error: BaseException) -> str:
+    notes = " ".join(getattr(error, "__notes__", ()))
+    text = f"{type(error).__name__}: {error}"
+    return f"{text} ({notes})" if notes else text
+
+
+def _waiting(questions: list[Any], place: RunPlace) -> str:
+    asked = "; ".join(str(question.value) for question in questions)
+    return (
+        f"the run of thread `{place.thread_id}` waits for an answer: {asked}. Everything done so far is kept: answer through "
+        "the graph, `crew.compile(checkpointer=...).invoke(Command(resume=...), config)`."
+    )

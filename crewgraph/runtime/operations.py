@@ -1,0 +1,98 @@
+"""The I/O of a run as operations, so that one program serves `kickoff` and `akickoff`."""
+
+import inspect
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.graph.state import CompiledStateGraph
+
+from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.operations import Operation
+
+__all__ = ["CallBack", "ReadState", "Run"]
+
+_Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class CallBack(Operation):
+    """A call of a user's function, sync or async."""
+
+    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
+        self.function, self.args = function, args
+
+    def run(self) -> Any:
+        result = self.function(*self.args)
+        return wait_for(result) if inspect.isawaitable(result) else result
+
+    async def arun(self) -> Any:
+        if inspect.iscoroutinefunction(self.function):
+            return await self.function(*self.args)
+        result = await in_thread(self.function, *self.args)
+        return await result if inspect.isawaitable(result) else result
+
+
+class ReadState(Operation):
+    """The state that a thread is in."""
+
+    def __init__(self, graph: _Graph, config: RunnableConfig) -> None:
+        self.graph, self.config = graph, config
+
+    def run(self) -> Any:
+        return self.graph.get_state(self.config)
+
+    async def arun(self) -> Any:
+        return await self.graph.aget_state(self.config)
+
+
+class Run(Operation):
+    """A run of a graph: what its nodes wrote, by channel, and the questions it stopped at.
+
+    The updates are gathered as they come, for reading the whole state after each step would make steps slower the more
+    tasks there are.
+    """
+
+    def __init__(
+        self, graph: _Graph, given: Any, config: RunnableConfig, *, durability: str | None, detached: bool
+    ) -> None:
+        self.graph, self.given, self.config, self.detached = graph, given, config, detached
+        self.options: dict[str, Any] = {"stream_mode": "updates"}
+        if durability is not None:
+            self.options["durability"] = durability
+        self.written: dict[str, Any] = {}
+        self.questions: list[Any] = []
+
+    def run(self) -> "Run":
+        def play() -> None:
+            self._apart()
+            for update in self.graph.stream(self.given, self.config, **self.options):
+                self._gather(update)
+
+        copy_context().run(play)
+        return self
+
+    async def arun(self) -> "Run":
+        before = var_child_runnable_config.get()
+        self._apart()
+        try:
+            async for update in self.graph.astream(self.given, self.config, **self.options):
+                self._gather(update)
+        finally:
+            var_child_runnable_config.set(before)
+        return self
+
+    def _apart(self) -> None:
+        # A run of its own inside a node of somebody's graph must not take that node's checkpoint for its own.
+        config = var_child_runnable_config.get()
+        if self.detached and config is not None:
+            kept: Any = {key: value for key, value in config.items() if key != "configurable"}
+            var_child_runnable_config.set(kept)
+
+    def _gather(self, update: Any) -> None:
+        for source, values in update.items():
+            if source == "__interrupt__":
+                self.questions.extend(values)
+            elif values:
+                self.written.update(values)

@@ -1,0 +1,58 @@
+"""Where a kickoff runs: on its own, or inside a node of somebody's graph, whose checkpoints it then shares."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+
+from crewgraph.core.pregel import place_of
+from crewgraph.definitions.crew import Crew
+from crewgraph.runtime.storage import checkpointer_for
+
+__all__ = ["RunPlace", "run_place"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlace:
+    """How the graph of a run is compiled and started."""
+
+    checkpointer: Any
+    """For `compile`: a checkpointer, False for nothing kept, None for the surrounding graph's."""
+
+    thread_id: str | None
+    """The thread the run is kept under; None where it is not."""
+
+    detached: bool
+    """Whether the run is none of the surrounding graph's."""
+
+    @property
+    def durability(self) -> str | None:
+        """How LangGraph is to store checkpoints: each before the next step, where the run has a database of its own."""
+        return "sync" if self.detached and self.checkpointer is not False else None
+
+    @property
+    def configurable(self) -> dict[str, Any]:
+        """The part of the config that names the thread."""
+        return {"thread_id": self.thread_id} if self.detached and self.thread_id is not None else {}
+
+
+def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
+    """Where a kickoff with these wishes runs.
+
+    Inside a node of a graph with a checkpointer, and without wishes of its own, a kickoff is a part of that graph: it
+    is kept there, and continues there after a crash.
+
+    Raises:
+        StorageError: the default database cannot be opened.
+    """
+    around: RunnableConfig | None = var_child_runnable_config.get()
+    if thread_id is None and checkpointer is None and crew.checkpointer is None and around is not None:
+        place = place_of(around)
+        if place.task and place.saver is not None:
+            return RunPlace(checkpointer=None, thread_id=place.thread, detached=False)
+    saver = checkpointer_for(checkpointer, crew.checkpointer)
+    if saver is None:
+        return RunPlace(checkpointer=False, thread_id=None, detached=True)
+    return RunPlace(checkpointer=saver, thread_id=thread_id or str(uuid4()), detached=True)
