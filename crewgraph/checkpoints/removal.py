@@ -1,0 +1,222 @@
+"""Removing and copying threads and checkpoints, each in one transaction; what stays can be read as before."""
+
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from crewgraph.checkpoints.threads import Threads
+from crewgraph.checkpoints.versions import Versions
+from crewgraph.errors import StorageError
+
+__all__ = ["Removal"]
+
+_COUNTERS = "counters_since_delta_snapshot"
+
+
+class Removal:
+    """Takes checkpoints out of a database."""
+
+    def __init__(self, threads: Threads, metadata: Callable[[str, bytes], Mapping[str, Any]]) -> None:
+        self._threads = threads
+        self._metadata = metadata
+
+    def delete(self, threads: Sequence[str]) -> None:
+        """Remove threads, with all namespaces."""
+        self._removing(self._delete, threads)
+
+    def keep_latest(self, threads: Sequence[str]) -> None:
+        """Keep the latest checkpoint of every namespace, and what a `DeltaChannel` is rebuilt from.
+
+        A subgraph's namespace that belongs to one call goes with the checkpoint the call was made from.
+        """
+        self._removing(self._keep_latest, threads)
+
+    def delete_runs(self, runs: Sequence[str]) -> None:
+        """Remove the checkpoints that some runs have made.
+
+        Raises:
+            StorageError: the value of a `DeltaChannel` at another checkpoint is rebuilt from one of them.
+        """
+        self._removing(self._delete_runs, runs)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a thread, all namespaces with all checkpoints and writes; what the target has stays."""
+        if source != target:
+            self._threads.database.write(self._copy, source, target)
+
+    def _removing(
+        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]
+    ) -> None:
+        if names:
+            self._threads.database.write(work, names)
+            self._threads.database.shrink()
+
+    def _delete(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
+        for thread in threads:
+            for no in _lineages(connection, thread).values():
+                _delete_lineage(connection, no)
+        self._threads.forget()
+
+    def _keep_latest(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
+        for thread in threads:
+            lineages = _lineages(connection, thread)
+            removed = self._keep_head(connection, lineages.pop("")) if "" in lineages else set[str]()
+            for ns, no in lineages.items():
+                if ":" in ns and self._root(connection, no) in removed:
+                    _delete_lineage(connection, no)
+                else:
+                    self._keep_head(connection, no)
+        self._threads.forget()
+
+    def _keep_head(self, connection: sqlite3.Connection, no: int) -> set[str]:
+        ids = _ids(connection, no)
+        if not ids:
+            return set()
+        head = max(ids)
+        return self._keep(connection, no, ids, {head} | self._rebuilt_from(connection, no, head))
+
+    def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
+        removed: dict[int, set[str]] = {}
+        for run in runs:
+            for no, id in connection.execute(
+                "SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)
+            ).fetchall():
+                removed.setdefault(no, set()).add(id)
+        for no, ids in removed.items():
+            there = _ids(connection, no)
+            for id in there - ids:
+                if needed := self._rebuilt_from(connection, no, id) & ids:
+                    raise StorageError(
+                        f"Checkpoint `{id}` rebuilds a DeltaChannel from `{min(needed)}`, which one of these "
+                        "runs has made. Nothing was removed; delete or prune the whole thread."
+                    )
+            self._keep(connection, no, there, there - ids)
+        self._threads.forget()
+
+    def _keep(
+        self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]
+    ) -> set[str]:
+        removed = ids.difference(kept)
+        if not kept:
+            _delete_lineage(connection, no)
+            return removed
+        if not removed:
+            return removed
+        payloads = _payloads(connection, no)
+        for id, parent in connection.execute(
+            "SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)
+        ).fetchall():
+            if parent in removed and id in kept:
+                self._threads.chains.make_whole(connection, no, id)
+                connection.execute(
+                    "UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id)
+                )
+        for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
+            connection.executemany(
+                f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
+            )
+        self._drop_values(connection, no, kept)
+        gone = payloads - _payloads(connection, no)
+        connection.executemany("DELETE FROM payloads WHERE no = ?", [(payload,) for payload in gone])
+        return removed
+
+    def _drop_values(self, connection: sqlite3.Connection, no: int, kept: Collection[str]) -> None:
+        memo: dict[str, Versions] = {}
+        used = {
+            (str(version), channel)
+            for id in sorted(kept)
+            for channel, version in self._threads.chains.versions(connection, no, id, memo).channels.items()
+        }
+        stored = connection.execute("SELECT version, channel FROM blobs WHERE lineage = ?", (no,)).fetchall()
+        connection.executemany(
+            "DELETE FROM blobs WHERE lineage = ? AND version = ? AND channel = ?",
+            [(no, *key) for key in stored if key not in used],
+        )
+
+    def _rebuilt_from(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
+        # A DeltaChannel holds a value only now and then; between, it is rebuilt from the writes of the
+        # ancestors.
+        chains, memo = self._threads.chains, dict[str, Versions]()
+        row = connection.execute(
+            "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
+        ).fetchone()
+        parent, needed = row[0], set(self._metadata(row[1], row[2]).get(_COUNTERS) or ())
+        versions = chains.versions(connection, no, id, memo).channels
+        needed = {c for c in needed if c in versions and not _has_value(connection, no, c, versions[c])}
+        ancestors: set[str] = set()
+        while needed and parent is not None and parent not in ancestors:
+            row = connection.execute(
+                "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?", (no, parent)
+            ).fetchone()
+            if row is None:
+                break
+            ancestors.add(parent)
+            versions = chains.versions(connection, no, parent, memo).channels
+            needed = {
+                c for c in needed if c not in versions or not _has_value(connection, no, c, versions[c])
+            }
+            parent = row[0]
+        return ancestors
+
+    def _root(self, connection: sqlite3.Connection, no: int) -> str | None:
+        row = connection.execute(
+            "SELECT kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1", (no,)
+        ).fetchone()
+        parents: dict[str, str] = {} if row is None else self._metadata(*row).get("parents") or {}
+        return parents.get("")
+
+    def _copy(self, connection: sqlite3.Connection, source: str, target: str) -> None:
+        for ns, old in _lineages(connection, source).items():
+            connection.execute(
+                "INSERT INTO lineages (thread, ns, touched) SELECT ?, ns, touched FROM lineages WHERE no = ? "
+                "ON CONFLICT DO NOTHING",
+                (target, old),
+            )
+            new = self._threads.number(connection, target, ns)
+            connection.execute(
+                "INSERT INTO checkpoints SELECT ?, id, parent, drift, whole, run, kind, head, versions "
+                "FROM checkpoints WHERE lineage = ? ON CONFLICT DO NOTHING",
+                (new, old),
+            )
+            for columns, table in (
+                ("version, channel, kind", "blobs"),
+                ("checkpoint, task, idx, path, channel, kind", "writes"),
+            ):
+                # The bytes come inline: whether two rows share them makes no difference to who reads them.
+                connection.execute(
+                    f"INSERT INTO {table} SELECT ?, {columns}, "
+                    "coalesce(data, (SELECT p.data FROM payloads p WHERE p.no = payload)), NULL "
+                    f"FROM {table} WHERE lineage = ? ON CONFLICT DO NOTHING",
+                    (new, old),
+                )
+
+
+def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
+    return dict(connection.execute("SELECT ns, no FROM lineages WHERE thread = ?", (thread,)).fetchall())
+
+
+def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
+    return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
+
+
+def _payloads(connection: sqlite3.Connection, no: int) -> set[int]:
+    rows = connection.execute(
+        "SELECT payload FROM writes WHERE lineage = ?1 AND payload NOT NULL "
+        "UNION SELECT payload FROM blobs WHERE lineage = ?1 AND payload NOT NULL",
+        (no,),
+    )
+    return {payload for (payload,) in rows}
+
+
+def _has_value(connection: sqlite3.Connection, no: int, channel: str, version: object) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM blobs WHERE lineage = ? AND version = ? AND channel = ?", (no, str(version), channel)
+    ).fetchone()
+    return row is not None
+
+
+def _delete_lineage(connection: sqlite3.Connection, no: int) -> None:
+    connection.executemany(
+        "DELETE FROM payloads WHERE no = ?", [(payload,) for payload in _payloads(connection, no)]
+    )
+    connection.execute("DELETE FROM lineages WHERE no = ?", (no,))

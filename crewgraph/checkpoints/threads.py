@@ -1,0 +1,250 @@
+"""Threads as rows: storing, finding and listing checkpoints, each in one transaction."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, TypeVar
+
+from crewgraph.checkpoints.chains import Chains, Link
+from crewgraph.checkpoints.database import Database
+from crewgraph.checkpoints.values import Blob, Values, Write
+from crewgraph.checkpoints.versions import Versions
+
+__all__ = ["Key", "NewCheckpoint", "StoredCheckpoint", "Threads"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_MINUTE = 60  # seconds: how exactly it is known when a thread was last written
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Where a checkpoint is."""
+
+    thread: str
+    ns: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheckpoint:
+    """A checkpoint to be stored."""
+
+    key: Key
+    parent: str | None
+    versions: Versions
+    run: str | None
+    kind: str
+    head: bytes
+    """All but versions and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """A checkpoint as it is stored, its values still bytes."""
+
+    key: Key
+    parent: str | None
+    versions: Versions
+    kind: str
+    head: bytes
+    values: Sequence[tuple[str, str, bytes]]
+    """Channel, kind and bytes."""
+
+    writes: Sequence[tuple[str, str, str, bytes]]
+    """Task, channel, kind and bytes, in the order they are applied."""
+
+
+class Threads:
+    """The threads of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.chains = Chains(database.path)
+        self.values = Values()
+        self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def save(self, new: NewCheckpoint, blobs: Sequence[Blob]) -> bool:
+        """Store a checkpoint with the values that changed since its parent.
+
+        Returns:
+            False if its parent is not there: nothing was stored, all values are needed.
+        """
+        return self._write(new.key.thread, new.key.ns, self._save, new, blobs, False)
+
+    def save_all(self, new: NewCheckpoint, blobs: Sequence[Blob]) -> None:
+        """Store a checkpoint with all its values, whether its parent is there or not."""
+        self._write(new.key.thread, new.key.ns, self._save, new, blobs, True)
+
+    def append(self, key: Key, task: str, path: str, writes: Sequence[Write]) -> None:
+        """Store what a task wrote at a checkpoint, which itself may come later."""
+        self._write(key.thread, key.ns, self.values.append, key.id, task, path, writes)
+
+    def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
+        """A checkpoint of a thread; the latest if none is named."""
+        return self.database.read(self._find, thread, ns, id)
+
+    def keys(
+        self,
+        thread: str | None,
+        ns: str | None,
+        id: str | None,
+        before: str | None,
+        limit: int | None,
+    ) -> list[Key]:
+        """Where the checkpoints are that meet all conditions given, newest first."""
+        conditions = {"l.thread = ?": thread, "l.ns = ?": ns, "c.id = ?": id, "c.id < ?": before}
+        given = {text: value for text, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(given)}" if given else ""
+        rows = self.database.read(
+            lambda connection: connection.execute(
+                f"SELECT l.thread, l.ns, c.id FROM lineages l JOIN checkpoints c ON c.lineage = l.no {where} "
+                "ORDER BY c.id DESC, l.no LIMIT ?",
+                (*given.values(), -1 if limit is None else limit),
+            ).fetchall()
+        )
+        return [Key(*row) for row in rows]
+
+    def load(self, keys: Sequence[Key], wanted: Callable[[str, bytes], bool]) -> list[StoredCheckpoint]:
+        """Those of some checkpoints that are still there and whose head is wanted."""
+        return self.database.read(self._load_all, keys, wanted)
+
+    def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
+        """The number of a lineage."""
+        row = connection.execute(
+            "SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def forget(self) -> None:
+        """Remember nothing of what was removed or changed."""
+        self._numbers.clear()
+        self.chains.forget()
+        self.values.forget()
+
+    def _save(
+        self,
+        connection: sqlite3.Connection,
+        no: int,
+        new: NewCheckpoint,
+        blobs: Sequence[Blob],
+        complete: bool,
+    ) -> bool:
+        parent = None if new.parent is None else self.chains.parent(connection, no, new.parent)
+        if parent is None and not complete:
+            return False
+        id = new.key.id
+        link, text = (
+            Link.first(id, new.versions.then(())) if parent is None else parent.child(id, new.versions)
+        )
+        row = (no, id, new.parent, link.drift, link.whole, new.run, new.kind, new.head, text)
+        insert = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        if not connection.execute(insert, row).rowcount:
+            self._make_room(connection, no, id)
+            connection.execute(insert, row)
+        self.values.set(connection, no, new.parent, blobs)
+        self.chains.remember(no, link)
+        return True
+
+    def _make_room(self, connection: sqlite3.Connection, no: int, id: str) -> None:
+        # The checkpoint is stored again: its children must not change with it.
+        children = connection.execute(
+            "SELECT id FROM checkpoints WHERE lineage = ? AND parent = ? AND drift > 0", (no, id)
+        ).fetchall()
+        for (child,) in children:
+            self.chains.make_whole(connection, no, child)
+        connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
+
+    def _find(
+        self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None
+    ) -> StoredCheckpoint | None:
+        no = self.number(connection, thread, ns)
+        if no is None:
+            return None
+        if id is None:
+            (id,) = connection.execute("SELECT max(id) FROM checkpoints WHERE lineage = ?", (no,)).fetchone()
+        return None if id is None else self._load(connection, Key(thread, ns, id), no, {}, _any)
+
+    def _load_all(
+        self, connection: sqlite3.Connection, keys: Sequence[Key], wanted: Callable[[str, bytes], bool]
+    ) -> list[StoredCheckpoint]:
+        memos: dict[int, dict[str, Versions]] = {}
+        found: list[StoredCheckpoint] = []
+        for key in reversed(keys):  # oldest first, as each is a difference to an older one
+            no = self.number(connection, key.thread, key.ns)
+            if no is not None and (one := self._load(connection, key, no, memos.setdefault(no, {}), wanted)):
+                found.append(one)
+        return found[::-1]
+
+    def _load(
+        self,
+        connection: sqlite3.Connection,
+        key: Key,
+        no: int,
+        memo: dict[str, Versions],
+        wanted: Callable[[str, bytes], bool],
+    ) -> StoredCheckpoint | None:
+        row = connection.execute(
+            "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, key.id)
+        ).fetchone()
+        if row is None or not wanted(row[1], row[2]):
+            return None
+        versions = self.chains.versions(connection, no, key.id, memo)
+        values = self.values.at(connection, no, versions.channels)
+        return StoredCheckpoint(
+            key, row[0], versions, row[1], row[2], values, self.values.writes(connection, no, key.id)
+        )
+
+    def _write(
+        self,
+        thread: str,
+        ns: str,
+        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        try:
+            return self.database.write(self._numbered, thread, ns, work, *args, **kwargs)
+        except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
+            return self.database.write(self._afresh, thread, ns, work, *args, **kwargs)
+        except BaseException:
+            self._numbers.pop((thread, ns), None)  # its number may have been taken back
+            raise
+
+    def _numbered(
+        self,
+        connection: sqlite3.Connection,
+        thread: str,
+        ns: str,
+        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        now = int(time.time())
+        no, touched = self._numbers.get((thread, ns), (0, 0))
+        if now - touched > _MINUTE:
+            connection.execute(
+                "INSERT INTO lineages (thread, ns, touched) VALUES (?, ?, ?) "
+                "ON CONFLICT (thread, ns) DO UPDATE SET touched = excluded.touched",
+                (thread, ns, now),
+            )
+            no = self.number(connection, thread, ns) or 0
+            self._numbers[thread, ns] = no, now
+        return work(connection, no, *args, **kwargs)
+
+    def _afresh(
+        self,
+        connection: sqlite3.Connection,
+        thread: str,
+        ns: str,
+        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        self.forget()
+        return self._numbered(connection, thread, ns, work, *args, **kwargs)
+
+
+def _any(kind: str, head: bytes) -> bool:
+    return True
