@@ -215,11 +215,14 @@ async def _acall(handler: Handler, source: Any, event: BaseEvent) -> None:
 
 async def _call_later(steps: Steps, source: Any, event: BaseEvent) -> None:
     for step in steps:
-        under_way = [_acall(handler, source, event) for handler, awaited in step if awaited]
         for handler, awaited in step:
             if not awaited:
                 _call(handler, source, event)
-        await asyncio.gather(*under_way)
+        match [_acall(handler, source, event) for handler, awaited in step if awaited]:
+            case [alone]:
+                await alone
+            case several:
+                await asyncio.gather(*several)
 
 
 event_bus = EventBus()
