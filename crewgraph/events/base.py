@@ -1,0 +1,100 @@
+"""What every event has."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
+from pydantic_core.core_schema import FieldSerializationInfo
+
+from crewgraph.events.brief import attribute, brief, reference
+
+__all__ = ["BaseEvent"]
+
+_REFERENCES = frozenset({"agent", "crew", "from_agent", "from_task", "task", "tools"})
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class BaseEvent(BaseModel):
+    """Something that happened in a run.
+
+    An event holds the objects it is about (`agent`, `task`, `crew` ...) as they are, neither copied nor
+    checked; who they are is filled into `task_id`, `task_name`, `agent_id` and `agent_role` unless these are
+    given. Dumped (`model_dump`, `model_dump_json`, `to_json`) it is JSON data, such an object then a dict of
+    its id, role and name.
+
+    A field that a later version of the vocabulary has is kept, readable by its name and dumped.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(brief)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    timestamp: datetime = Field(default_factory=_now)
+    """When it happened, in UTC."""
+
+    type: str
+    """The kind of event, a word in snake case."""
+
+    source_fingerprint: str | None = None
+    """The fingerprint of the agent, task or crew that it is about."""
+
+    source_type: str | None = None
+    """What has that fingerprint: agent, task or crew."""
+
+    fingerprint_metadata: dict[str, Any] | None = None
+    """What the owner of the fingerprint noted on it."""
+
+    task_id: str | None = None
+    """The task it belongs to."""
+
+    task_name: str | None = None
+    """The name of that task, its description where it has no name."""
+
+    agent_id: str | None = None
+    """The agent it belongs to."""
+
+    agent_role: str | None = None
+    """The role of that agent."""
+
+    _origin: ClassVar[str | None] = None
+    """The field that `source_fingerprint` and `source_type` speak of."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        held = self.__dict__
+        task = held.get("from_task")
+        if task is None:
+            task = held.get("task")
+        agent = held.get("from_agent")
+        if agent is None:
+            agent = held.get("agent")
+        if task is not None:
+            self._fill("task_id", attribute(task, "id"))
+            self._fill("task_name", attribute(task, "name") or attribute(task, "description"))
+            if agent is None:
+                agent = getattr(task, "agent", None)
+        if agent is not None:
+            self._fill("agent_id", attribute(agent, "id"))
+            self._fill("agent_role", attribute(agent, "role"))
+        if self._origin is not None and (origin := held.get(self._origin)) is not None:
+            self._sign(self._origin, getattr(origin, "fingerprint", None))
+
+    def _sign(self, kind: str, fingerprint: object) -> None:
+        if fingerprint is not None:
+            self._fill("source_type", kind)
+            self._fill("source_fingerprint", attribute(fingerprint, "uuid_str"))
+            self._fill("fingerprint_metadata", getattr(fingerprint, "metadata", None) or None)
+
+    def _fill(self, field: str, value: Any) -> None:
+        if value is not None and self.__dict__[field] is None:
+            vars(self)[field] = value  # setattr costs more than all the rest of an event
+            self.__pydantic_fields_set__.add(field)
+
+    @field_serializer("*")
+    def _dumped(self, value: Any, info: FieldSerializationInfo) -> Any:
+        return reference(value) if info.field_name in _REFERENCES else brief(value)
+
+    def to_json(self, exclude: set[str] | None = None) -> dict[str, Any]:
+        """The event as JSON data, without the fields named in `exclude`."""
+        return self.model_dump(mode="json", exclude=exclude)

@@ -1,0 +1,234 @@
+"""The bus that events travel on, from whoever runs something to whoever listens."""
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, TypeVar
+
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.depends import Depends, Handler, handler_name
+from crewgraph.events.pending import PendingWork
+from crewgraph.events.plan import Plan, Registration, Steps
+from crewgraph.events.scope import Scope
+
+__all__ = ["EventBus", "crewai_event_bus", "event_bus"]
+
+_H = TypeVar("_H", bound=Handler)
+
+_logger = logging.getLogger("crewgraph.events")
+_FAILED = "The event handler `%s` failed on the event `%s`; the run goes on."
+
+_DONE: Future[None] = Future()
+_DONE.set_result(None)
+
+
+class EventBus:
+    """Brings events to the handlers registered for them.
+
+    A handler is called with the source of the event and the event. It gets the events of the class it is
+    registered for and of its subclasses, so one for `BaseEvent` gets them all.
+
+    **Order.** Synchronous handlers run on the emitting thread, in the order they were registered, before
+    `emit` returns: what one thread emits, a handler sees in that order. Threads that emit at once call a
+    handler at once. An `async def` becomes a task on the emitting thread's event loop if one is running,
+    else on a loop of the bus; the tasks of one thread begin in the order of the events. Context variables
+    of the emitter are visible to handlers.
+
+    **Failure.** What a handler raises is logged (logger `crewgraph.events`) and goes no further;
+    `KeyboardInterrupt`, `SystemExit` and their like pass.
+
+    All methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._scopes = [Scope()]  # the process's own, then the open ones, the latest last
+        self._scope: ContextVar[Scope | None] = ContextVar("crewgraph_event_scope", default=None)
+        self._pending = PendingWork()
+
+    def on(
+        self, event_type: type[BaseEvent], depends_on: Depends | Sequence[Depends] | None = None
+    ) -> Callable[[_H], _H]:
+        """Register the decorated function for a class of events.
+
+        Args:
+            event_type: the class; events of its subclasses count.
+            depends_on: handlers of the same event that must be done before this one begins. A synchronous
+                handler that depends on an `async def` runs on that one's event loop.
+
+        Raises:
+            CircularDependencyError: handlers would wait for one another.
+        """
+        before = (depends_on,) if isinstance(depends_on, Depends) else depends_on or ()
+        after = tuple(one.handler for one in before)
+
+        def register(handler: _H) -> _H:
+            self._add(Registration(event_type, handler, after))
+            return handler
+
+        return register
+
+    def register_handler(self, event_type: type[BaseEvent], handler: Handler) -> None:
+        """Register a handler for a class of events; registering it again changes nothing."""
+        self._add(Registration(event_type, handler))
+
+    def off(self, event_type: type[BaseEvent], handler: Handler) -> None:
+        """Take a registration back, in whatever scope it was made; without one nothing happens."""
+        with self._lock:
+            for scope in self._scopes:
+                scope.remove(event_type, handler)
+
+    def validate_dependencies(self) -> None:
+        """Check that every dependency can be met.
+
+        Raises:
+            DefinitionError: a handler waits for one that is registered for none of its events.
+        """
+        self._active().validate()
+
+    @contextmanager
+    def scoped_handlers(self) -> Generator[None]:
+        """Put all registrations aside for a block; inside, only those made inside are in force.
+
+        Scopes nest, and several may be open at once in different threads or tasks: code in the context of a
+        scope (the block itself, and the threads and tasks that runs start from it) sees that scope. Code that
+        is in no scope's context (a bare thread, work begun before) sees the scope opened last of those still
+        open, because a scope stands for the whole process. Scopes may be left in any order.
+        """
+        outer = self._own_scope()
+        scope = Scope(outer)
+        with self._lock:
+            self._scopes.append(scope)
+        self._scope.set(scope)
+        try:
+            yield
+        finally:
+            with self._lock:
+                scope.closed = True
+                self._scopes.remove(scope)
+            self._scope.set(outer)  # no token: the block of an async fixture is left in another context
+
+    def wants(self, event_type: type[BaseEvent]) -> bool:
+        """Whether anybody listens to this class of events; one that nobody hears need not be made."""
+        return not self._plan(event_type).silent
+
+    def emit(self, source: Any, event: BaseEvent) -> Future[None] | None:
+        """Bring an event to its handlers.
+
+        Returns:
+            None where nobody listens; else a future that is done when all handlers are: at once where no
+            `async def` is among them. Never block on it on the thread whose event loop runs the handlers.
+        """
+        plan = self._plan(type(event))
+        if plan.silent:
+            return None
+        for handler in plan.inline:
+            _call(handler, source, event)
+        if not plan.later:
+            return _DONE
+        return self._pending.start(
+            partial(_call_later, plan.later, source, event), f"the event `{event.type}`"
+        )
+
+    async def aemit(self, source: Any, event: BaseEvent) -> None:
+        """Bring an event to its handlers and wait for all of them."""
+        plan = self._plan(type(event))
+        for handler in plan.inline:
+            _call(handler, source, event)
+        await _call_later(plan.later, source, event)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait for the `async def` handlers of all events emitted so far.
+
+        Args:
+            timeout: how long to wait at most, in seconds; None sets no bound.
+
+        Returns:
+            Whether all are done. False also where some wait on an event loop that does not run.
+
+        Raises:
+            RunError: handlers wait on the event loop of this very thread; use `await bus.aflush()` there.
+        """
+        return self._pending.flush(timeout)
+
+    async def aflush(self) -> None:
+        """Wait for the `async def` handlers of all events emitted so far; in a handler, for the others."""
+        await self._pending.aflush()
+
+    def shutdown(self, wait: bool = True) -> None:
+        """End the bus's own event loop; the next `async def` handler that needs it starts it again.
+
+        Args:
+            wait: whether handlers that still run are waited for; else those on that loop are cancelled.
+        """
+        if wait:
+            self.flush()
+        self._pending.stop()
+
+    def after_fork(self) -> None:
+        """Begin anew in a forked process: registrations stay, handlers under way are the parent's."""
+        self._lock = threading.Lock()
+        self._pending.after_fork()
+
+    def _own_scope(self) -> Scope | None:
+        scope = self._scope.get()
+        while scope is not None and scope.closed:  # the context was copied inside a block that has been left
+            scope = scope.outer
+        return scope
+
+    def _active(self) -> Scope:
+        return self._own_scope() or self._scopes[-1]
+
+    def _plan(self, event_type: type[BaseEvent]) -> Plan:
+        scope = self._scopes[-1] if self._scope.get() is None else self._active()
+        plan = scope.plans.get(event_type)
+        if plan is None:
+            with self._lock:
+                plan = scope.plan(event_type)
+        return plan
+
+    def _add(self, registration: Registration) -> None:
+        with self._lock:
+            self._active().add(registration)
+
+
+def _call(handler: Handler, source: Any, event: BaseEvent) -> None:
+    try:
+        handler(source, event)
+    except Exception:
+        _logger.exception(_FAILED, handler_name(handler), event.type)
+
+
+async def _acall(handler: Handler, source: Any, event: BaseEvent) -> None:
+    try:
+        await handler(source, event)
+    except Exception:
+        _logger.exception(_FAILED, handler_name(handler), event.type)
+
+
+async def _call_later(steps: Steps, source: Any, event: BaseEvent) -> None:
+    for step in steps:
+        for handler, awaited in step:
+            if not awaited:
+                _call(handler, source, event)
+        match [_acall(handler, source, event) for handler, awaited in step if awaited]:
+            case [alone]:
+                await alone
+            case several:
+                await asyncio.gather(*several)
+
+
+event_bus = EventBus()
+"""The process's bus."""
+
+crewai_event_bus = event_bus
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=event_bus.after_fork)

@@ -1,0 +1,128 @@
+"""What happens between an agent and its model."""
+
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, SkipValidation
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "FunctionCall",
+    "LLMCallCompletedEvent",
+    "LLMCallFailedEvent",
+    "LLMCallStartedEvent",
+    "LLMCallType",
+    "LLMEventBase",
+    "LLMStreamChunkEvent",
+    "ToolCall",
+]
+
+
+class LLMCallType(Enum):
+    """What a model answered with."""
+
+    TOOL_CALL = "tool_call"
+    LLM_CALL = "llm_call"
+
+
+class FunctionCall(BaseModel):
+    """A function that a model wants to have called."""
+
+    arguments: str
+    """The arguments as JSON text; a part of it while the answer streams."""
+
+    name: str | None = None
+    """The function's name; None where only more arguments arrive."""
+
+
+class ToolCall(BaseModel):
+    """A tool call within a streamed answer."""
+
+    id: str | None = None
+    """The provider's id of the call."""
+
+    function: FunctionCall
+    """What to call."""
+
+    type: str | None = None
+    """What kind of tool; providers say "function"."""
+
+    index: int
+    """Which of the answer's calls it is, from 0."""
+
+
+class LLMEventBase(BaseEvent):
+    """Something that happened between an agent and its model."""
+
+    from_task: Any = None
+    """The task that asks."""
+
+    from_agent: Any = None
+    """The agent that asks."""
+
+
+class LLMCallStartedEvent(LLMEventBase):
+    """A model is asked.
+
+    The messages are the asker's own list, not a copy: histories are long, and every request is an event.
+    """
+
+    type: str = "llm_call_started"
+
+    model: str | None = None
+    """The model's name."""
+
+    messages: SkipValidation[str | list[dict[str, Any]] | None] = None
+    """The conversation so far."""
+
+    tools: SkipValidation[list[dict[str, Any]] | None] = None
+    """The tools it may ask for."""
+
+    callbacks: SkipValidation[list[Any] | None] = None
+    """Who else is told."""
+
+    available_functions: SkipValidation[dict[str, Any] | None] = None
+    """The functions behind the tools, by name."""
+
+
+class LLMCallCompletedEvent(LLMEventBase):
+    """A model has answered."""
+
+    type: str = "llm_call_completed"
+
+    messages: SkipValidation[str | list[dict[str, Any]] | None] = None
+    """The conversation that was answered."""
+
+    response: Any
+    """The answer."""
+
+    call_type: LLMCallType
+    """Whether the answer is text or asks for tools."""
+
+    model: str | None = None
+    """The model's name."""
+
+    usage: dict[str, Any] | None = None
+    """What the request cost, in tokens (`prompt_tokens`, `completion_tokens` ...); None where unknown."""
+
+
+class LLMCallFailedEvent(LLMEventBase):
+    """A model could not answer."""
+
+    type: str = "llm_call_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class LLMStreamChunkEvent(LLMEventBase):
+    """A piece of an answer has arrived."""
+
+    type: str = "llm_stream_chunk"
+
+    chunk: str
+    """The piece of text."""
+
+    tool_call: ToolCall | None = None
+    """The piece of a tool call."""

@@ -1,0 +1,50 @@
+"""What happens to a task."""
+
+from typing import Any, ClassVar
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = ["TaskCompletedEvent", "TaskEvaluationEvent", "TaskFailedEvent", "TaskStartedEvent"]
+
+
+class _TaskEvent(BaseEvent):
+    task: Any = None
+    """The task."""
+
+    _origin: ClassVar[str | None] = "task"
+
+
+class TaskStartedEvent(_TaskEvent):
+    """A task begins."""
+
+    type: str = "task_started"
+
+    context: str | None
+    """The earlier outputs that the task builds on."""
+
+
+class TaskCompletedEvent(_TaskEvent):
+    """A task is done."""
+
+    type: str = "task_completed"
+
+    output: Any
+    """The task's output."""
+
+
+class TaskFailedEvent(_TaskEvent):
+    """A task could not finish."""
+
+    type: str = "task_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class TaskEvaluationEvent(_TaskEvent):
+    """A task's output is judged."""
+
+    type: str = "task_evaluation"
+
+    evaluation_type: str
+    """What is judged."""

@@ -1,0 +1,123 @@
+"""What happens to a tool call."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "ToolExecutionErrorEvent",
+    "ToolSelectionErrorEvent",
+    "ToolUsageErrorEvent",
+    "ToolUsageEvent",
+    "ToolUsageFinishedEvent",
+    "ToolUsageStartedEvent",
+    "ToolValidateInputErrorEvent",
+]
+
+
+class ToolUsageEvent(BaseEvent):
+    """Something that happened to a tool call."""
+
+    agent_key: str | None = None
+    """A digest of who the agent is."""
+
+    tool_name: str
+    """The tool, by the name a model calls it by."""
+
+    tool_args: dict[str, Any] | str
+    """The arguments; text where the model wrote something that is no JSON object."""
+
+    tool_class: str | None = None
+    """The class of the tool."""
+
+    run_attempts: int | None = None
+    """How often this call was tried."""
+
+    delegations: int | None = None
+    """How many tasks the agent has handed on."""
+
+    agent: Any = None
+    """The agent that calls."""
+
+    from_task: Any = None
+    """The task it works on."""
+
+    from_agent: Any = None
+    """The agent that calls."""
+
+    _origin: ClassVar[str | None] = "agent"
+
+
+class ToolUsageStartedEvent(ToolUsageEvent):
+    """A tool begins its work."""
+
+    type: str = "tool_usage_started"
+
+
+class ToolUsageFinishedEvent(ToolUsageEvent):
+    """A tool has done its work."""
+
+    type: str = "tool_usage_finished"
+
+    started_at: datetime
+    """When it began."""
+
+    finished_at: datetime
+    """When it was done."""
+
+    from_cache: bool = False
+    """Whether the result was known from an equal call."""
+
+    output: Any
+    """The result."""
+
+
+class ToolUsageErrorEvent(ToolUsageEvent):
+    """A tool could not do its work."""
+
+    type: str = "tool_usage_error"
+
+    error: Any
+    """What went wrong."""
+
+
+class ToolValidateInputErrorEvent(ToolUsageEvent):
+    """A tool was called with arguments it does not take."""
+
+    type: str = "tool_validate_input_error"
+
+    error: Any
+    """What is wrong with them."""
+
+
+class ToolSelectionErrorEvent(ToolUsageEvent):
+    """A tool was called that the agent does not have."""
+
+    type: str = "tool_selection_error"
+
+    error: Any
+    """What went wrong."""
+
+
+class ToolExecutionErrorEvent(BaseEvent):
+    """A tool's own code raised."""
+
+    type: str = "tool_execution_error"
+
+    error: Any
+    """What it raised."""
+
+    tool_name: str
+    """The tool, by the name a model calls it by."""
+
+    tool_args: dict[str, Any]
+    """The arguments."""
+
+    tool_class: Any
+    """The tool's class or function."""
+
+    agent: Any = None
+    """The agent that called."""
+
+    _origin: ClassVar[str | None] = "agent"

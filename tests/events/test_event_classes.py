@@ -1,0 +1,383 @@
+import inspect
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel, SecretStr, ValidationError
+
+import crewgraph.events as events
+from crewgraph.events import (
+    AgentExecutionStartedEvent,
+    AgentStepEvent,
+    BaseEvent,
+    CrewCompletedEvent,
+    CrewFailedEvent,
+    CrewKickoffCompletedEvent,
+    CrewKickoffFailedEvent,
+    CrewKickoffStartedEvent,
+    CrewStartedEvent,
+    FunctionCall,
+    KnowledgeRetrievalCompletedEvent,
+    LiteAgentExecutionCompletedEvent,
+    LLMCallCompletedEvent,
+    LLMCallFailedEvent,
+    LLMCallStartedEvent,
+    LLMCallType,
+    LLMGuardrailCompletedEvent,
+    LLMGuardrailStartedEvent,
+    LLMStreamChunkEvent,
+    MethodExecutionFailedEvent,
+    TaskCompletedEvent,
+    TaskStartedEvent,
+    ToolCall,
+    ToolUsageFinishedEvent,
+)
+
+FINGERPRINT = SimpleNamespace(uuid_str="f-1", metadata={"owner": "me"})
+AGENT = SimpleNamespace(id=UUID(int=7), role="Researcher", llm="sk-secret", fingerprint=FINGERPRINT)
+TASK = SimpleNamespace(id="t-1", name="research", description="Find out.", agent=AGENT)
+CREW = SimpleNamespace(id="c-1", name="team", tasks=[TASK], fingerprint=FINGERPRINT)
+
+KINDS = {
+    "AgentEvaluationCompletedEvent": "agent_evaluation_completed",
+    "AgentEvaluationFailedEvent": "agent_evaluation_failed",
+    "AgentEvaluationStartedEvent": "agent_evaluation_started",
+    "AgentExecutionCompletedEvent": "agent_execution_completed",
+    "AgentExecutionErrorEvent": "agent_execution_error",
+    "AgentExecutionStartedEvent": "agent_execution_started",
+    "AgentLogsExecutionEvent": "agent_logs_execution",
+    "AgentLogsStartedEvent": "agent_logs_started",
+    "AgentReasoningCompletedEvent": "agent_reasoning_completed",
+    "AgentReasoningFailedEvent": "agent_reasoning_failed",
+    "AgentReasoningStartedEvent": "agent_reasoning_started",
+    "AgentStepEvent": "agent_step",
+    "CrewKickoffCompletedEvent": "crew_kickoff_completed",
+    "CrewKickoffFailedEvent": "crew_kickoff_failed",
+    "CrewKickoffStartedEvent": "crew_kickoff_started",
+    "CrewTestCompletedEvent": "crew_test_completed",
+    "CrewTestFailedEvent": "crew_test_failed",
+    "CrewTestResultEvent": "crew_test_result",
+    "CrewTestStartedEvent": "crew_test_started",
+    "CrewTrainCompletedEvent": "crew_train_completed",
+    "CrewTrainFailedEvent": "crew_train_failed",
+    "CrewTrainStartedEvent": "crew_train_started",
+    "FlowCreatedEvent": "flow_created",
+    "FlowFinishedEvent": "flow_finished",
+    "FlowPlotEvent": "flow_plot",
+    "FlowStartedEvent": "flow_started",
+    "KnowledgeQueryCompletedEvent": "knowledge_query_completed",
+    "KnowledgeQueryFailedEvent": "knowledge_query_failed",
+    "KnowledgeQueryStartedEvent": "knowledge_query_started",
+    "KnowledgeRetrievalCompletedEvent": "knowledge_search_query_completed",
+    "KnowledgeRetrievalStartedEvent": "knowledge_search_query_started",
+    "KnowledgeSearchQueryFailedEvent": "knowledge_search_query_failed",
+    "LLMCallCompletedEvent": "llm_call_completed",
+    "LLMCallFailedEvent": "llm_call_failed",
+    "LLMCallStartedEvent": "llm_call_started",
+    "LLMGuardrailCompletedEvent": "llm_guardrail_completed",
+    "LLMGuardrailFailedEvent": "llm_guardrail_failed",
+    "LLMGuardrailStartedEvent": "llm_guardrail_started",
+    "LLMStreamChunkEvent": "llm_stream_chunk",
+    "LiteAgentExecutionCompletedEvent": "lite_agent_execution_completed",
+    "LiteAgentExecutionErrorEvent": "lite_agent_execution_error",
+    "LiteAgentExecutionStartedEvent": "lite_agent_execution_started",
+    "MemoryQueryCompletedEvent": "memory_query_completed",
+    "MemoryQueryFailedEvent": "memory_query_failed",
+    "MemoryQueryStartedEvent": "memory_query_started",
+    "MemoryRetrievalCompletedEvent": "memory_retrieval_completed",
+    "MemoryRetrievalStartedEvent": "memory_retrieval_started",
+    "MemorySaveCompletedEvent": "memory_save_completed",
+    "MemorySaveFailedEvent": "memory_save_failed",
+    "MemorySaveStartedEvent": "memory_save_started",
+    "MethodExecutionFailedEvent": "method_execution_failed",
+    "MethodExecutionFinishedEvent": "method_execution_finished",
+    "MethodExecutionStartedEvent": "method_execution_started",
+    "TaskCompletedEvent": "task_completed",
+    "TaskEvaluationEvent": "task_evaluation",
+    "TaskFailedEvent": "task_failed",
+    "TaskStartedEvent": "task_started",
+    "ToolExecutionErrorEvent": "tool_execution_error",
+    "ToolSelectionErrorEvent": "tool_selection_error",
+    "ToolUsageErrorEvent": "tool_usage_error",
+    "ToolUsageFinishedEvent": "tool_usage_finished",
+    "ToolUsageStartedEvent": "tool_usage_started",
+    "ToolValidateInputErrorEvent": "tool_validate_input_error",
+}
+
+
+def kinds() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in events.__all__:
+        one = getattr(events, name)
+        if inspect.isclass(one) and issubclass(one, BaseEvent) and one.model_fields["type"].default:
+            default = one.model_fields["type"].default
+            if isinstance(default, str):
+                found[one.__name__] = default
+    return found
+
+
+def test_every_event_has_its_word():
+    assert kinds() == KINDS
+
+
+def test_the_package_exports_what_it_lists_and_the_list_is_sorted():
+    assert list(events.__all__) == sorted(set(events.__all__))
+    assert [name for name in events.__all__ if not hasattr(events, name)] == []
+
+
+def test_a_base_without_a_word_of_its_own_needs_one():
+    with pytest.raises(ValidationError):
+        BaseEvent()  # pyright: ignore[reportCallIssue]
+    assert BaseEvent(type="mine").type == "mine"
+
+
+def test_the_short_names_of_crew_events_are_the_same_classes():
+    assert CrewStartedEvent is CrewKickoffStartedEvent
+    assert CrewCompletedEvent is CrewKickoffCompletedEvent
+    assert CrewFailedEvent is CrewKickoffFailedEvent
+
+
+def test_an_event_knows_when_it_happened_in_utc():
+    before = datetime.now(UTC)
+    event = LLMCallFailedEvent(error="no")
+    assert before <= event.timestamp <= datetime.now(UTC)
+    assert event.timestamp.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TaskStartedEvent(task=TASK, context=None),
+        LLMCallStartedEvent(from_task=TASK),
+        AgentStepEvent(agent=AGENT, task=TASK, step="s", iteration=1),
+        LLMGuardrailCompletedEvent(success=True, result="x", retry_count=0, from_task=TASK, from_agent=AGENT),
+    ],
+    ids=lambda event: event.type,
+)
+def test_who_and_what_it_is_about_is_filled_in(event: BaseEvent):
+    assert (event.task_id, event.task_name) == ("t-1", "research")
+    assert (event.agent_id, event.agent_role) == ("00000000-0000-0000-0000-000000000007", "Researcher")
+
+
+def test_what_the_emitter_says_is_not_overwritten():
+    event = TaskStartedEvent(task=TASK, context=None, task_name="filled", agent_role="Filled role")
+    assert (event.task_name, event.agent_role, event.task_id) == ("filled", "Filled role", "t-1")
+
+
+def test_a_task_without_a_name_is_called_by_its_description():
+    event = TaskStartedEvent(task=SimpleNamespace(id=1, name=None, description="Find out."), context=None)
+    assert (event.task_id, event.task_name, event.agent_id) == ("1", "Find out.", None)
+
+
+def test_what_has_no_identity_fills_nothing():
+    event = LLMCallFailedEvent(error="no", from_task="some task", from_agent=object())
+    assert (event.task_id, event.task_name, event.agent_id, event.agent_role) == (None, None, None, None)
+
+
+def test_the_objects_are_kept_as_they_are():
+    messages = [{"role": "user", "content": "hi"}]
+    event = LLMCallStartedEvent(from_task=TASK, from_agent=AGENT, messages=messages)
+    assert event.from_task is TASK
+    assert event.from_agent is AGENT
+    assert event.messages is messages
+
+
+def test_the_fingerprint_is_that_of_what_the_event_is_about():
+    started = AgentExecutionStartedEvent(agent=AGENT, task=TASK, tools=None, task_prompt="go")
+    assert (started.source_type, started.source_fingerprint) == ("agent", "f-1")
+    assert started.fingerprint_metadata == {"owner": "me"}
+    crew = CrewKickoffStartedEvent(crew=CREW, inputs=None)
+    assert (crew.source_type, crew.source_fingerprint) == ("crew", "f-1")
+    assert TaskStartedEvent(task=TASK, context=None).source_type is None
+
+
+def test_a_crew_event_takes_the_name_from_the_crew():
+    assert CrewStartedEvent(crew=CREW, inputs={}).crew_name == "team"
+    assert CrewStartedEvent(crew=CREW, crew_name="other", inputs={}).crew_name == "other"
+    assert CrewStartedEvent(crew=CREW, inputs={}, thread_id="th").thread_id == "th"
+
+
+def test_an_agent_without_a_crew_is_known_by_its_info():
+    event = LiteAgentExecutionCompletedEvent(agent_info={"id": 3, "role": "Solo"}, output="done")
+    assert (event.agent_id, event.agent_role) == ("3", "Solo")
+
+
+def test_a_knowledge_event_has_its_agent_under_both_names():
+    event = KnowledgeRetrievalCompletedEvent(query="q", retrieved_knowledge="k", from_agent=AGENT)
+    assert event.agent is AGENT
+    assert event.agent_role == "Researcher"
+
+
+def only_short(output: Any) -> tuple[bool, Any]:
+    return len(str(output)) < 10, output
+
+
+def test_a_guardrail_is_told_as_text():
+    assert LLMGuardrailStartedEvent(guardrail="Be kind.", retry_count=0).guardrail == "Be kind."
+    judged = SimpleNamespace(description="Must be kind.")
+    assert LLMGuardrailStartedEvent(guardrail=judged, retry_count=0).guardrail == "Must be kind."
+    source = LLMGuardrailStartedEvent(guardrail=only_short, retry_count=0).guardrail
+    assert source.startswith("def only_short(")
+    assert LLMGuardrailStartedEvent(guardrail=len, retry_count=0).guardrail == "len"
+
+
+def test_a_field_of_a_later_version_is_kept_and_dumped():
+    event = LLMCallFailedEvent(error="no", call_id="c-9", where=Path("a/b"))  # pyright: ignore[reportCallIssue]
+    assert event.call_id == "c-9"  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    dumped = event.to_json()
+    assert (dumped["call_id"], dumped["where"]) == ("c-9", "a/b")
+
+
+def test_a_wrong_type_is_refused():
+    with pytest.raises(ValidationError):
+        LLMCallFailedEvent(error=3)  # pyright: ignore[reportArgumentType]
+
+
+def test_one_can_make_an_event_of_ones_own():
+    class Priced(BaseEvent):
+        type: str = "priced"
+        cost: float
+
+    event = Priced(cost=0.5)
+    assert event.to_json(exclude={"timestamp"})["cost"] == 0.5
+
+
+# Dumping
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Answer(BaseModel):
+    text: str
+    key: SecretStr = SecretStr("sk-secret")
+    parts: list[Any] = []
+
+
+@dataclass
+class Point:
+    x: int
+    y: float
+
+
+class Plain:
+    pass
+
+
+class Worded:
+    def __str__(self) -> str:
+        return "worded"
+
+
+def test_a_definition_is_dumped_as_who_it_is():
+    dumped = ToolUsageFinishedEvent(
+        tool_name="search",
+        tool_args={"q": "x"},
+        agent=AGENT,
+        from_task=TASK,
+        from_agent=AGENT,
+        started_at=datetime(2026, 1, 1, tzinfo=UTC),
+        finished_at=datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC),
+        output="found",
+    ).to_json()
+    who = {"id": "00000000-0000-0000-0000-000000000007", "role": "Researcher"}
+    assert dumped["agent"] == dumped["from_agent"] == who
+    assert dumped["from_task"] == {"id": "t-1", "name": "research"}
+    assert dumped["finished_at"] == "2026-01-01T00:00:02+00:00"
+    assert "sk-secret" not in json.dumps(dumped)
+
+
+def test_tools_are_dumped_by_name_and_schemas_in_full():
+    tools = [SimpleNamespace(name="search", key="sk-secret"), SimpleNamespace(name="read")]
+    started = AgentExecutionStartedEvent(agent=AGENT, task=TASK, tools=tools, task_prompt="go")
+    assert started.to_json()["tools"] == [{"name": "search"}, {"name": "read"}]
+    schema = {"name": "search", "parameters": {"type": "object"}}
+    assert LLMCallStartedEvent(tools=[schema]).to_json()["tools"] == [schema]
+
+
+@pytest.mark.parametrize(
+    ("value", "dumped"),
+    [
+        (None, None),
+        (True, True),
+        (1.5, 1.5),
+        (math.inf, "inf"),
+        (Colour.RED, "red"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (timedelta(seconds=2), 2.0),
+        (Path("a"), "a"),
+        (b"abc", "<3 bytes>"),
+        (ValueError("no"), "ValueError: no"),
+        (len, "len"),
+        (Plain, "Plain"),
+        (Plain(), "<Plain>"),
+        (Worded(), "worded"),
+        (Point(1, 2.5), {"x": 1, "y": 2.5}),
+        ((1, {2: {3}}), [1, {"2": [3]}]),
+        (
+            Answer(text="a", parts=[Point(1, 1.0)]),
+            {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]},
+        ),
+    ],
+    ids=str,
+)
+def test_any_value_becomes_json_data(value: Any, dumped: Any):
+    event = TaskCompletedEvent(output=value)
+    assert event.model_dump()["output"] == dumped
+    assert event.model_dump(mode="json")["output"] == dumped
+    assert json.loads(event.model_dump_json())["output"] == dumped
+
+
+def test_a_value_that_holds_itself_is_cut():
+    loop: list[Any] = [1]
+    loop.append(loop)
+    assert TaskCompletedEvent(output=loop).to_json()["output"] == [1, "..."]
+    shared = [2]
+    assert TaskCompletedEvent(output=[shared, shared]).to_json()["output"] == [[2], [2]]
+
+
+def test_a_dumped_event_can_be_read_again():
+    event = LLMCallCompletedEvent(
+        response="hi", call_type=LLMCallType.LLM_CALL, usage={"total_tokens": 3}, from_agent=AGENT
+    )
+    again = LLMCallCompletedEvent.model_validate_json(event.model_dump_json())
+    assert again.timestamp == event.timestamp
+    assert again.call_type is LLMCallType.LLM_CALL
+    assert (again.agent_role, again.usage) == ("Researcher", {"total_tokens": 3})
+
+
+def test_a_stream_chunk_may_carry_a_piece_of_a_tool_call():
+    piece = ToolCall(function=FunctionCall(arguments='{"q":'), index=0)
+    dumped = LLMStreamChunkEvent(chunk="", tool_call=piece).to_json()
+    assert dumped["tool_call"] == {
+        "id": None,
+        "function": {"arguments": '{"q":', "name": None},
+        "type": None,
+        "index": 0,
+    }
+
+
+def test_a_failed_method_tells_its_exception():
+    event = MethodExecutionFailedEvent(flow_name="F", method_name="m", error=KeyError("x"))
+    assert isinstance(event.error, KeyError)
+    assert event.to_json()["error"] == "KeyError: 'x'"
+
+
+def test_importing_the_events_loads_nothing_heavy():
+    code = (
+        "import sys, crewgraph.events\n"
+        "print(sorted({m.split('.')[0] for m in sys.modules} & "
+        "{'rich', 'langgraph', 'langchain_core', 'openai', 'numpy', 'faiss', 'langsmith'}))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "[]\n"
