@@ -1,0 +1,113 @@
+"""LangGraph's private parts that `crewgraph.core.pregel` uses, held against the installed version."""
+
+import dataclasses
+from typing import Any, TypedDict
+
+from conftest import Mode
+from langchain_core.runnables import RunnableConfig
+from langgraph._internal import _constants, _scratchpad
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import RetryPolicy
+from langgraph.utils.runnable import RunnableCallable
+
+from core.parts import at
+from crewgraph.core import pregel
+from crewgraph.core.pregel import Place, place_of
+
+
+class State(TypedDict, total=False):
+    seen: str
+
+
+def test_the_names_of_the_private_keys():
+    used: dict[str, str] = {
+        name: getattr(pregel, name)
+        for name in ("_SAVER", "_DURABILITY", "_TASK", "_RESUMING", "_SCRATCHPAD", "_CALL", "_NAMESPACE", "_MAP", "_THREAD", "_CHECKPOINT")
+    }
+    assert used == {
+        "_SAVER": _constants.CONFIG_KEY_CHECKPOINTER,
+        "_DURABILITY": _constants.CONFIG_KEY_DURABILITY,
+        "_TASK": _constants.CONFIG_KEY_TASK_ID,
+        "_RESUMING": _constants.CONFIG_KEY_RESUMING,
+        "_SCRATCHPAD": _constants.CONFIG_KEY_SCRATCHPAD,
+        "_CALL": _constants.CONFIG_KEY_CALL,
+        "_NAMESPACE": _constants.CONFIG_KEY_CHECKPOINT_NS,
+        "_MAP": _constants.CONFIG_KEY_CHECKPOINT_MAP,
+        "_THREAD": _constants.CONFIG_KEY_THREAD_ID,
+        "_CHECKPOINT": _constants.CONFIG_KEY_CHECKPOINT_ID,
+    }
+    assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")
+
+
+def test_the_scratchpad_has_the_counters_and_can_be_replaced():
+    fields = {field.name for field in dataclasses.fields(_scratchpad.PregelScratchpad)}
+    assert {"interrupt_counter", "call_counter", "subgraph_counter", "resume", "get_null_resume"} <= fields
+
+
+def _place_graph(found: list[Place], checkpointer: Any, *, fail_first: bool = False) -> Any:
+    def look(state: State, config: RunnableConfig) -> State:
+        found.append(place_of(config))
+        if fail_first and len(found) == 1:
+            raise ConnectionError("first attempt")
+        return {"seen": "yes"}
+
+    async def alook(state: State, config: RunnableConfig) -> State:
+        return look(state, config)
+
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    graph.add_node(
+        "look",
+        RunnableCallable(look, alook, name="look", trace=False),
+        retry_policy=RetryPolicy(initial_interval=0.001, jitter=False),
+    )
+    graph.add_edge(START, "look")
+    graph.add_edge("look", END)
+    return graph.compile(checkpointer=checkpointer)
+
+
+def test_a_node_finds_its_checkpointer_and_the_checkpoint_it_was_started_from(mode: Mode):
+    found: list[Place] = []
+    saver = InMemorySaver()
+    mode.invoke(_place_graph(found, saver), {}, at("t"), durability="sync")
+    (place,) = found
+    assert place.saver is saver
+    assert (place.thread, place.durability, place.again) == ("t", "sync", False)
+    assert place.home is not None
+    stored = saver.get_tuple(place.home)
+    assert stored is not None
+    assert stored.metadata.get("step") == 0
+    assert any(task == place.task for task, _, _ in stored.pending_writes or ())
+
+
+def test_without_a_checkpointer_there_is_a_task_and_no_saver(mode: Mode):
+    found: list[Place] = []
+    mode.invoke(_place_graph(found, None), {})
+    assert found[0].saver is None
+    assert found[0].task
+
+
+def test_a_retry_in_the_process_says_that_the_node_ran_before(mode: Mode):
+    found: list[Place] = []
+    mode.invoke(_place_graph(found, None, fail_first=True), {})
+    assert [place.again for place in found] == [False, True]
+    assert found[0].task == found[1].task
+
+
+def test_in_a_graph_inside_a_graph_the_records_lie_in_the_inner_namespace(mode: Mode):
+    found: list[Place] = []
+    outer: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    outer.add_node("inner", _place_graph(found, None))
+    outer.add_edge(START, "inner")
+    saver = InMemorySaver()
+    mode.invoke(outer.compile(checkpointer=saver), {}, at("t"))
+    (place,) = found
+    assert place.saver is saver
+    assert place.home is not None
+    assert place.home["configurable"]["checkpoint_ns"].startswith("inner:")  # pyright: ignore[reportTypedDictNotRequiredAccess]
+    assert saver.get_tuple(place.home) is not None
+    assert len(place.above) == 2
+
+
+def test_outside_of_any_graph_there_is_no_task():
+    assert place_of({}).task == ""
