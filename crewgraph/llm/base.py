@@ -1,0 +1,195 @@
+"""BaseLLM: the class to subclass for a language model of one's own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from inspect import get_annotations
+from threading import Lock
+from typing import Any, Self
+
+from crewgraph.llm.arguments import accepted
+from crewgraph.llm.ongoing import ONGOING
+from crewgraph.llm.threads import in_thread
+from crewgraph.llm.usage import UsageMetrics, read_usage
+
+__all__ = ["CONTEXT_WINDOW", "BaseLLM"]
+
+CONTEXT_WINDOW = 4096
+"""Tokens a model is taken to read where nobody says more."""
+
+_counting = Lock()  # one for all: held for a few additions, and models stay copyable
+
+
+class BaseLLM(ABC):
+    """A language model; a subclass says how to `call` it.
+
+    A subclass need not call this constructor, and its `call` may leave out any argument but the messages.
+    """
+
+    is_litellm: bool = False
+    model: str = ""
+    """The model's name."""
+
+    temperature: float | None = None
+    api_key: str | None = None
+    base_url: str | None = None
+    timeout: float | None = None
+    """Seconds."""
+
+    stop: list[str]
+    """Texts at which the model is to stop."""
+
+    additional_params: dict[str, Any]
+    """The keywords that the constructor does not know."""
+
+    _provider: str = "openai"
+    _token_usage: dict[str, int]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Give the model its own lists and sums, also where a subclass keeps its constructor to itself."""
+        made = super().__new__(cls)
+        fresh: dict[str, Any] = {"stop": [], "additional_params": {}, "_token_usage": {}}
+        vars(made).update({name: value for name, value in fresh.items() if not hasattr(cls, name)})
+        return made
+
+    def __init__(
+        self,
+        model: str,
+        temperature: float | None = None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout: float | None = None,
+        provider: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Keep what a model needs to be asked.
+
+        Args:
+            model: its name.
+            temperature: how freely it words its answers.
+            api_key: the key its provider wants.
+            base_url: where it is served.
+            timeout: seconds to wait for an answer.
+            provider: who serves it.
+            kwargs: `stop` (a text or a list), attributes that the subclass declares, and anything else, which
+                is kept in `additional_params`.
+        """
+        self.model = model
+        self.temperature = temperature
+        self.api_key = api_key
+        self.base_url = base_url
+        self.timeout = timeout
+        if provider:
+            self._provider = provider
+        stop: str | list[str] = kwargs.pop("stop", None) or kwargs.pop("stop_sequences", None) or []
+        self.stop = [stop] if isinstance(stop, str) else list(stop)
+        for name in [name for name in kwargs if _declares(type(self), name)]:
+            setattr(self, name, kwargs.pop(name))
+        self.additional_params = kwargs
+
+    @property
+    def provider(self) -> str:
+        """Who serves the model."""
+        return self._provider
+
+    @provider.setter
+    def provider(self, value: str) -> None:
+        self._provider = value
+
+    @property
+    def stop_sequences(self) -> list[str]:
+        """Another name of `stop`."""
+        return self.stop
+
+    @stop_sequences.setter
+    def stop_sequences(self, value: list[str]) -> None:
+        self.stop = value
+
+    @abstractmethod
+    def call(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str | Any:
+        """Answer a conversation.
+
+        Args:
+            messages: a text, or entries with `role` and `content`.
+            tools: functions in OpenAI's form that may be called; given only where
+                `supports_function_calling()`.
+            callbacks: LangChain callback handlers.
+            available_functions: by name, what carries out a tool call.
+            from_task: the task on whose behalf it is asked.
+            from_agent: the agent on whose behalf it is asked.
+            response_model: a pydantic model that the answer shall fit.
+
+        Returns:
+            The text; or a list of tool calls in OpenAI's form.
+        """
+
+    async def acall(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str | Any:
+        """Answer a conversation without blocking the event loop; as it stands, `call` in a thread."""
+        offered = {
+            "tools": tools,
+            "callbacks": callbacks,
+            "available_functions": available_functions,
+            "from_task": from_task,
+            "from_agent": from_agent,
+            "response_model": response_model,
+        }
+        return await in_thread(partial(self.call, messages, **accepted(self, "call", offered)))
+
+    def supports_function_calling(self) -> bool:
+        """Whether `call` takes tools and answers with tool calls."""
+        return False
+
+    def supports_stop_words(self) -> bool:
+        """Whether the model stops at given texts."""
+        return True
+
+    def get_context_window_size(self) -> int:
+        """How many tokens the model reads."""
+        return CONTEXT_WINDOW
+
+    def get_token_usage_summary(self) -> UsageMetrics:
+        """The tokens and requests of this model since it was made."""
+        with _counting:
+            return UsageMetrics(**self._token_usage)
+
+    def _track_token_usage_internal(self, usage_data: Mapping[str, Any]) -> None:
+        """Count one answered request: for subclasses, which know what their provider reported."""
+        usage = read_usage(usage_data)
+        ongoing = ONGOING.get()
+        if usage is not None and ongoing is not None:
+            ongoing.used.append(usage)
+        self._count(UsageMetrics.of(usage))
+
+    def _emit_text(self, text: str) -> None:
+        """Show a piece of the answer as it is written: for subclasses that stream."""
+        ongoing = ONGOING.get()
+        if ongoing is not None and ongoing.on_text is not None:
+            ongoing.on_text(text)
+
+    def _count(self, used: UsageMetrics) -> None:
+        with _counting:
+            for name, number in used.model_dump().items():
+                self._token_usage[name] = self._token_usage.get(name, 0) + number
+
+
+def _declares(made: type, name: str) -> bool:
+    """Whether a subclass of BaseLLM annotates an attribute of this name."""
+    return any(name in get_annotations(base) for base in made.__mro__ if base.__module__ != __name__)

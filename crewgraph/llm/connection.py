@@ -1,0 +1,211 @@
+"""LangChain chat models, built from the words that CrewAI's programs use."""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from crewgraph.errors import MissingExtra, ModelError
+from crewgraph.extras import load, require
+from crewgraph.llm.loops import LoopTransport
+from crewgraph.llm.providers import Provider, Target
+
+__all__ = ["open_chat_model"]
+
+_AZURE_VERSION = "2024-06-01"
+_NO_KEY = "none"  # the client wants a key, the server does not look at it
+
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "api_key": ("api_key", "google_api_key", "apikey"),
+    "aws_region_name": ("region_name",),
+    "base_url": ("base_url", "api_base", "url"),
+    "extra_headers": ("default_headers", "additional_headers", "extra_headers"),
+    "max_completion_tokens": ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict"),
+    "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
+    "model": ("model", "model_name", "model_id"),
+    "stop": ("stop", "stop_sequences"),
+    "stream": ("streaming",),
+    "timeout": ("timeout", "request_timeout", "default_request_timeout"),
+    "vertex_credentials": ("credentials",),
+    "vertex_location": ("location",),
+    "vertex_project": ("project",),
+}
+
+
+def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
+    """The LangChain chat model for a target; nothing is sent.
+
+    Args:
+        target: the model and its provider.
+        settings: CrewAI's keywords that hold something. What the LangChain class has no field for goes to the
+            provider with each request.
+
+    Raises:
+        MissingExtra: the provider's package is not installed.
+        MissingKey: the provider needs a key and there is none.
+        ModelError: the provider's class has no place for a keyword.
+    """
+    words = {
+        name: value
+        for name, value in settings.items()
+        if name not in settings.get("additional_drop_params", ())
+    }
+    words.pop("additional_drop_params", None)
+    lenient = bool(words.pop("drop_params", False))
+    address = target.address(words.pop("base_url", None))
+    key = target.key(words.pop("api_key", None), address)
+    words |= {"model": target.model, "base_url": address, "api_key": key}
+    match target.provider.name:
+        case "azure" if address is not None and "/openai/v1" not in address:
+            return _azure(address, words)
+        case "ollama" if find_spec("langchain_ollama") is None:
+            return _openai(target, {**words, "base_url": f"{address}/v1"})
+        case "ollama":
+            chosen = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
+            return _placed(chosen, _ollama(words), lenient=lenient)
+        case "vertex_ai":
+            return _placed(_class_of(target.provider), _vertex(words), lenient=lenient)
+        case "bedrock":
+            return _placed(_class_of(target.provider), _bedrock(words), lenient=lenient)
+        case _ if target.provider.module == "langchain_openai":
+            return _openai(target, words)
+        case _:
+            return _placed(_class_of(target.provider), words, lenient=lenient)
+
+
+def _class_of(provider: Provider) -> Any:
+    purpose = f"The provider `{provider.name}`"
+    if provider.extra is not None:
+        return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
+    if find_spec(provider.module) is None:
+        package = provider.module.replace("_", "-")
+        raise MissingExtra(
+            f"{purpose} needs the package `{package}`, which is not installed. "
+            f"Install it with: pip install {package}"
+        )
+    return getattr(load(provider.module), provider.class_name)
+
+
+def _openai(target: Target, words: dict[str, Any]) -> Any:
+    address = words["base_url"]
+    if "max_tokens" in words and address is not None and "api.openai.com" not in address:
+        # ChatOpenAI would rename it to what OpenAI's own newer models want, which other servers do not know
+        words["extra_body"] = {"max_tokens": words.pop("max_tokens"), **words.get("extra_body", {})}
+    return _openai_kin(load("langchain_openai").ChatOpenAI, words)
+
+
+def _azure(address: str, words: dict[str, Any]) -> Any:
+    endpoint, _, path = address.partition("/openai/deployments/")
+    deployment = path.partition("/")[0] or words["model"]
+    version = (
+        words.pop("api_version", None)
+        or os.environ.get("AZURE_API_VERSION")
+        or os.environ.get("OPENAI_API_VERSION")
+    )
+    words = {name: value for name, value in words.items() if name != "base_url"}
+    return _openai_kin(
+        load("langchain_openai").AzureChatOpenAI,
+        {
+            **words,
+            "azure_endpoint": endpoint.removesuffix("/openai"),
+            "azure_deployment": deployment,
+            "api_version": version or _AZURE_VERSION,
+        },
+    )
+
+
+def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
+    """A model that is asked through the openai package; unknown words go into the request's body."""
+    headers: dict[str, str] = dict(words.pop("extra_headers", None) or {})
+    if project := words.pop("project", None):
+        headers["OpenAI-Project"] = project
+    if headers:
+        words["default_headers"] = {**headers, **words.get("default_headers", {})}
+    if words.pop("api", None) == "responses":
+        words["use_responses_api"] = True
+    if "logprobs" in words:
+        words["logprobs"] = bool(words["logprobs"])
+    words["api_key"] = words["api_key"] or _NO_KEY
+    words.setdefault("stream_usage", True)
+    if "http_async_client" not in words:
+        client = load("openai").DefaultAsyncHttpxClient
+        words["http_async_client"] = client(transport=LoopTransport(client))
+    known, unknown = _sorted_words(chosen, words)
+    if unknown:
+        known["extra_body"] = {**unknown, **(known.get("extra_body") or {})}
+    return chosen(**known)
+
+
+def _ollama(words: dict[str, Any]) -> dict[str, Any]:
+    words.pop("api_key")
+    if timeout := words.pop("timeout", None):
+        words["client_kwargs"] = {"timeout": timeout, **words.get("client_kwargs", {})}
+    words.pop("stream", None)  # it streams whenever someone looks
+    return words
+
+
+def _vertex(words: dict[str, Any]) -> dict[str, Any]:
+    words["vertexai"] = True
+    for name, variables in {
+        "project": ("VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"),
+        "location": ("VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"),
+    }.items():
+        found = next((os.environ[v] for v in variables if os.environ.get(v)), None)
+        if found and name not in words and f"vertex_{name}" not in words:
+            words[name] = found
+    return words
+
+
+def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
+    words.pop("api_key")
+    words.pop("base_url")
+    region = next(
+        (os.environ[v] for v in ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION") if v in os.environ),
+        None,
+    )
+    if region and "region_name" not in words and "aws_region_name" not in words:
+        words["region_name"] = region
+    words.pop("stream", None)
+    return words
+
+
+def _placed(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
+    known, unknown = _sorted_words(
+        chosen, {name: value for name, value in words.items() if value is not None}
+    )
+    unknown.pop("stream", None)
+    if unknown and "model_kwargs" in chosen.model_fields:
+        known["model_kwargs"] = {**unknown, **known.get("model_kwargs", {})}
+    elif unknown and not lenient:
+        told = ", ".join(f"`{name}`" for name in sorted(unknown))
+        raise ModelError(
+            f"`{chosen.__name__}`, which serves `{words['model']}`, has no place for {told}. "
+            "Leave it out, name it in additional_drop_params, or give the LangChain model itself as llm."
+        )
+    return chosen(**known)
+
+
+def _sorted_words(chosen: Any, words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The words that a LangChain class has a field for, under that field's name, and the others."""
+    fields = _field_names(chosen)
+    known: dict[str, Any] = {}
+    unknown: dict[str, Any] = {}
+    for word, value in words.items():
+        name = next((name for name in _SYNONYMS.get(word, (word,)) if name in fields), None)
+        if name is None:
+            unknown[word] = value
+        else:
+            known[name] = value
+    return known, unknown
+
+
+def _field_names(chosen: Any) -> set[str]:
+    names: set[str] = set()
+    for name, field in chosen.model_fields.items():
+        names.add(name)
+        if field.alias:
+            names.add(field.alias)
+        names.update(
+            choice for choice in getattr(field.validation_alias, "choices", ()) if isinstance(choice, str)
+        )
+    return names

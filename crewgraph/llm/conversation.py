@@ -1,0 +1,204 @@
+"""What users hand to `call`, read as messages and tools, and messages written as OpenAI's dicts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
+from crewgraph.errors import ModelError
+
+__all__ = [
+    "openai_messages",
+    "openai_tool",
+    "parsed_arguments",
+    "plain_messages",
+    "read_messages",
+    "read_tools",
+    "text_of",
+]
+
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
+
+
+def text_of(content: Content | None) -> str:
+    """The text of a content, without blocks that are none."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)
+
+
+def parsed_arguments(written: object) -> dict[str, Any] | str:
+    """A tool call's arguments: an object where it is one, or the text that the model wrote."""
+    if written is None or written == "":
+        return {}
+    if isinstance(written, Mapping):
+        return {str(name): value for name, value in cast("Mapping[Any, Any]", written).items()}
+    try:
+        parsed: object = json.loads(str(written))
+    except ValueError:
+        return str(written)
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else str(written)
+
+
+def read_messages(given: object) -> list[Message]:
+    """The conversation that a user hands to `call`.
+
+    Args:
+        given: a text, one entry, or entries: dicts with `role` and `content` (tool calls in OpenAI's or
+            LangChain's form), LangChain messages, or pairs of role and content.
+
+    Raises:
+        ModelError: an entry is none of these.
+    """
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if isinstance(given, Sequence):
+        return [_read_message(entry, number) for number, entry in enumerate(cast("Sequence[object]", given))]
+    return [_read_message(given, 0)]
+
+
+def _read_message(entry: object, number: int) -> Message:
+    if isinstance(entry, str):
+        return {"role": "user", "content": entry}
+    if _is_pair(entry):
+        role, content = cast("tuple[str, Content]", entry)
+        return {"role": _ROLES.get(role, role), "content": content}
+    role = _field(entry, "role") or _field(entry, "type")
+    if not isinstance(role, str):
+        raise ModelError(
+            f"Message {number} is a `{type(entry).__name__}` without a role. "
+            'Give a text, or entries such as {"role": "user", "content": "..."}.'
+        )
+    content = _field(entry, "content")
+    message: Message = {
+        "role": _ROLES.get(role, role),
+        "content": cast("Content", content if content is not None else ""),
+    }
+    if requests := [_request(call) for call in cast("list[object]", _field(entry, "tool_calls") or [])]:
+        message["tool_calls"] = requests
+    for key in ("tool_call_id", "name"):
+        if value := _field(entry, key):
+            message[key] = str(value)
+    return message
+
+
+def _is_pair(entry: object) -> bool:
+    return isinstance(entry, tuple) and [type(part) for part in cast("tuple[object, ...]", entry)][:1] == [
+        str
+    ]
+
+
+def _request(call: object) -> ToolRequest:
+    function = _field(call, "function")
+    holder = call if function is None else function
+    arguments = _field(holder, "args") if _field(holder, "arguments") is None else _field(holder, "arguments")
+    return {
+        "id": str(_field(call, "id") or ""),
+        "name": str(_field(holder, "name") or ""),
+        "args": parsed_arguments(arguments),
+    }
+
+
+def _field(holder: object, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return cast("Mapping[str, object]", holder).get(name)
+    return getattr(holder, name, None)
+
+
+def read_tools(given: Sequence[object] | None) -> list[ToolSpec]:
+    """The tools that a user hands to `call`.
+
+    Args:
+        given: functions in OpenAI's form, bare or wrapped; Anthropic's (`input_schema`); or objects with
+            `name`, `description` and `args_schema`.
+
+    Raises:
+        ModelError: one is none of these.
+    """
+    return [_read_tool(tool) for tool in given or ()]
+
+
+def _read_tool(tool: object) -> ToolSpec:
+    function = _field(tool, "function")
+    holder = tool if function is None or callable(function) else function
+    name = _field(holder, "name")
+    if not isinstance(name, str):
+        raise ModelError(
+            f"A `{type(tool).__name__}` is no tool. "
+            'Give {"type": "function", "function": {"name", "description", "parameters"}}, '
+            "or an object with a `name`."
+        )
+    return {
+        "name": name,
+        "description": str(_field(holder, "description") or ""),
+        "parameters": _schema(
+            _field(holder, "parameters") or _field(holder, "input_schema") or _field(holder, "args_schema")
+        ),
+    }
+
+
+def _schema(given: object) -> dict[str, Any]:
+    if isinstance(given, type) and issubclass(given, BaseModel):
+        return given.model_json_schema()
+    if isinstance(given, Mapping):
+        return dict(cast("Mapping[str, Any]", given))
+    return {"type": "object", "properties": {}}
+
+
+def openai_tool(spec: ToolSpec) -> dict[str, Any]:
+    """A tool in OpenAI's form."""
+    return {"type": "function", "function": dict(spec)}
+
+
+def openai_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Messages as OpenAI's dicts, tool calls and their answers included."""
+    return [_openai_message(message) for message in messages]
+
+
+def _openai_message(message: Message) -> dict[str, Any]:
+    written: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+    if requests := message.get("tool_calls"):
+        written["tool_calls"] = [
+            {
+                "id": request["id"],
+                "type": "function",
+                "function": {"name": request["name"], "arguments": _written_arguments(request)},
+            }
+            for request in requests
+        ]
+    if "tool_call_id" in message:
+        written["tool_call_id"] = message["tool_call_id"]
+    if "name" in message:
+        written["name"] = message["name"]
+    return written
+
+
+def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Messages as role and content only, for a model that knows nothing of tool calls.
+
+    What it asked for and what came back is told in the words of the text protocol.
+    """
+    plain: list[dict[str, Any]] = []
+    for message in messages:
+        if message["role"] == "tool":
+            plain.append({"role": "user", "content": f"Observation: {text_of(message['content'])}"})
+        elif requests := message.get("tool_calls"):
+            asked = [f"Action: {r['name']}\nAction Input: {_written_arguments(r)}" for r in requests]
+            told = "\n".join([text for text in (text_of(message["content"]),) if text] + asked)
+            plain.append({"role": message["role"], "content": told})
+        else:
+            plain.append({"role": message["role"], "content": message["content"]})
+    return plain
+
+
+def _written_arguments(request: ToolRequest) -> str:
+    args = request["args"]
+    return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)

@@ -1,0 +1,111 @@
+"""Errors of language models that a caller can act upon."""
+
+import json
+import re
+from types import TracebackType
+from typing import Literal
+
+from crewgraph.errors import ModelError
+
+__all__ = ["ContextLengthExceeded", "MissingKey", "ProviderErrors", "UnknownModel", "UnreadableAnswer"]
+
+
+class ContextLengthExceeded(ModelError):
+    """The conversation is longer than the model can read; the provider's error is the cause."""
+
+
+class MissingKey(ModelError, ValueError):
+    """A provider needs a key and the environment has none; the message names the variable."""
+
+
+class UnknownModel(ModelError, ValueError):
+    """A model's name or address belongs to no known provider; the message lists the choices."""
+
+
+class UnreadableAnswer(ModelError):
+    """A provider's answer is none: no JSON, no choices, or not of the form that was asked for."""
+
+
+class ProviderErrors:
+    """A `with` around one request that names what every provider words in its own way.
+
+    A conversation that is too long becomes `ContextLengthExceeded`, an answer that the client library
+    stumbles over becomes `UnreadableAnswer`, each with the original as its cause. Every other exception
+    passes unchanged, so that a retry policy sees the type it waits for.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        if not isinstance(error, Exception) or isinstance(error, ModelError):
+            return False
+        if _is_context_length(error):
+            raise ContextLengthExceeded(
+                f"The conversation is too long for the model `{self._model}`: {error} "
+                "Shorten or summarise it, or take a model with a larger context window."
+            ) from error
+        if _is_unreadable(error, trace):
+            raise UnreadableAnswer(
+                f"The model `{self._model}` sent an answer that cannot be read: {error} "
+                "Check that its base_url is the address of an OpenAI-compatible API; most end in /v1."
+            ) from error
+        return False
+
+
+_TYPES = {"ContextOverflowError", "ContextWindowExceededError"}
+_CODES = {"context_length_exceeded", "exceed_context_size_error", "model_max_prompt_tokens_exceeded"}
+_TOO_LONG = re.compile(
+    r"maximum context length"
+    r"|context[ _]length[ _]exceeded"
+    r"|maximum prompt length"
+    r"|prompt is too long"
+    r"|input is too long"
+    r"|input length and `?max_tokens`? exceed"
+    r"|exceed(?:s|ed)? (?:the |this model's |its )?(?:available |maximum |model's )?"
+    r"context (?:size|length|window|limit)"
+    r"|(?:greater|longer|larger) than the (?:model's )?(?:maximum )?context (?:size|length|window)"
+    r"|input token count.{0,40}exceeds"
+    r"|reduce the length of the (?:messages|prompt|input)"
+    r"|too many tokens:"
+    r"|`inputs` tokens \+ `max_new_tokens`"
+    r"|context[ _]window[ _](?:exceeded|overflow)",
+    re.IGNORECASE,
+)
+_TOO_MANY_REQUESTS = 429
+
+
+def _is_context_length(error: Exception) -> bool:
+    if any(base.__name__ in _TYPES for base in type(error).__mro__) or getattr(error, "code", None) in _CODES:
+        return True
+    if getattr(error, "status_code", None) == _TOO_MANY_REQUESTS:
+        return False  # a rate counted in tokens reads much like a full context
+    return _TOO_LONG.search(str(error)) is not None
+
+
+_STUMBLES = re.compile(
+    r"^(?:No generations found in stream|Unexpected response type from|Received response with null value)"
+)
+
+
+def _is_unreadable(error: Exception, trace: TracebackType | None) -> bool:
+    rooms = _rooms(trace)
+    if isinstance(error, json.JSONDecodeError):
+        return "openai" in rooms
+    if isinstance(error, IndexError):
+        return rooms[-1:] == ["langchain_core"]  # it takes the first of no choices
+    return type(error) in {ValueError, TypeError} and _STUMBLES.match(str(error)) is not None
+
+
+def _rooms(trace: TracebackType | None) -> list[str]:
+    """The packages that an error came through, the innermost last."""
+    rooms: list[str] = []
+    while trace is not None:
+        rooms.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        trace = trace.tb_next
+    return rooms

@@ -1,0 +1,377 @@
+"""LLM: a model by its name and parameters, in CrewAI's words."""
+
+import inspect
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from threading import RLock
+from typing import Any, Literal, NamedTuple, cast
+
+from pydantic import BaseModel, ValidationError
+
+from crewgraph.core.messages import Message, Reply, Usage
+from crewgraph.errors import ModelError, ToolFailed
+from crewgraph.extras import load
+from crewgraph.llm.base import BaseLLM
+from crewgraph.llm.capabilities import calls_functions, context_window, takes_stop
+from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.connection import open_chat_model
+from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
+from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
+from crewgraph.llm.providers import Target, locate
+from crewgraph.llm.threads import in_thread
+
+__all__ = ["LLM", "FunctionCall", "ToolCall"]
+
+_log = logging.getLogger(__name__)
+_building = RLock()  # one for all: a model is built once, and models stay copyable
+
+_SETTINGS = (
+    *(
+        "timeout",
+        "temperature",
+        "top_p",
+        "n",
+        "stop",
+        "max_completion_tokens",
+        "max_tokens",
+        "presence_penalty",
+    ),
+    *(
+        "frequency_penalty",
+        "logit_bias",
+        "seed",
+        "logprobs",
+        "top_logprobs",
+        "base_url",
+        "api_version",
+        "api_key",
+    ),
+    *("callbacks", "reasoning_effort", "stream"),
+)
+_NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
+
+
+class FunctionCall(NamedTuple):
+    """What a model wants to have called."""
+
+    name: str
+    arguments: str
+    """JSON, as the model wrote it."""
+
+
+class ToolCall(NamedTuple):
+    """One tool call of an answer, in OpenAI's form."""
+
+    id: str
+    function: FunctionCall
+    type: str = "function"
+
+
+class _Named(NamedTuple):
+    """A model as it was named, and as `LLM.model` shows it."""
+
+    shown: str
+    given: str
+    provider: str | None
+
+
+class LLM(BaseLLM):
+    """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
+
+    It is a definition: nothing is imported, looked up or connected before the first question. Attributes may
+        be changed
+    between questions.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        timeout: float | int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        n: int | None = None,
+        stop: str | list[str] | None = None,
+        max_completion_tokens: int | None = None,
+        max_tokens: int | float | None = None,
+        presence_penalty: float | None = None,
+        frequency_penalty: float | None = None,
+        logit_bias: dict[int, float] | None = None,
+        response_format: type[BaseModel] | dict[str, Any] | None = None,
+        seed: int | None = None,
+        logprobs: int | None = None,
+        top_logprobs: int | None = None,
+        base_url: str | None = None,
+        api_base: str | None = None,
+        api_version: str | None = None,
+        api_key: str | None = None,
+        callbacks: list[Any] | None = None,
+        reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None,
+        stream: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Name a model.
+
+        Args:
+            model: "provider/model", or the bare name of a well-known model.
+            timeout: seconds to wait for an answer.
+            temperature: how freely it words its answers.
+            top_p: the share of likely words it chooses from.
+            n: answers per request; the first is used.
+            stop: texts at which it stops.
+            max_completion_tokens: tokens it may write, reasoning included.
+            max_tokens: tokens it may write.
+            presence_penalty: how much it avoids words it used.
+            frequency_penalty: how much it avoids words it used often.
+            logit_bias: by token number, how likely it is made.
+            response_format: a pydantic model (the answer is one), or OpenAI's dict such as {"type":
+                "json_object"}.
+            seed: for answers that repeat.
+            logprobs: whether the likelihood of words is reported.
+            top_logprobs: of how many other words it is reported, too.
+            base_url: the address of an API.
+            api_base: the same.
+            api_version: Azure's.
+            api_key: the key; else the provider's environment variable is read.
+            callbacks: LangChain callback handlers, told of every request.
+            reasoning_effort: how long it thinks.
+            stream: whether the answer is fetched piece by piece.
+            kwargs: `provider`, `max_retries`, `extra_headers` ...; a word that is nobody's here goes to the
+                provider with each request.
+        """
+        provider = _provider_word(kwargs)
+        api_base = api_base or base_url
+        super().__init__(
+            model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs
+        )
+        self.api_base = api_base
+        self.top_p, self.n, self.seed = top_p, n, seed
+        self.max_completion_tokens, self.max_tokens = max_completion_tokens, max_tokens
+        self.presence_penalty, self.frequency_penalty = presence_penalty, frequency_penalty
+        self.logit_bias, self.logprobs, self.top_logprobs = logit_bias, logprobs, top_logprobs
+        self.response_format = response_format
+        self.api_version = api_version
+        self.callbacks = callbacks
+        self.reasoning_effort = reasoning_effort
+        self.stream = stream
+        self._name(model, provider)
+
+    def _name(self, model: str, provider: str | None) -> None:
+        self._named = _Named(model, model, provider)
+        try:
+            target = self._target()
+        except UnknownModel:
+            return  # told when it is asked; the environment may still say where it is served
+        self._provider = target.provider.name
+        if self._provider in _NATIVE:
+            self.model = target.model
+        self._named = _Named(self.model, model, provider)
+
+    def _target(self) -> Target:
+        if self.model == self._named.shown:
+            return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
+        return locate(self.model, base_url=self.base_url)
+
+    def chat_model(self) -> Any:
+        """The LangChain chat model that answers; built on first use, and anew once an attribute was changed.
+
+        Raises:
+            MissingExtra: the provider's package is not installed.
+            MissingKey: the provider needs a key and there is none.
+            UnknownModel: nothing tells who serves the model.
+        """
+        return self.adapter().source
+
+    def adapter(self) -> ChatModel:
+        """The model as the graph asks it; the same one as long as no attribute changes."""
+        settings = {
+            name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)
+        }
+        settings |= self.additional_params
+        target = self._target()
+        state = (target, self.response_format, dict(settings))
+        with _building:
+            built: tuple[Any, ChatModel] | None = vars(self).get("_built")
+            if built is None or built[0] != state:
+                made = open_chat_model(target, self._opening(target, settings))
+                adapter = ChatModel(
+                    made,
+                    native_tools=self.supports_function_calling(),
+                    stop=self.stop,
+                    response_format=self.response_format,
+                    on_usage=self._note,
+                )
+                built = vars(self)["_built"] = (state, adapter)
+            return built[1]
+
+    def _opening(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
+        opening = dict(settings)
+        if not takes_stop(target.model):
+            opening.pop("stop", None)
+        if "callbacks" in opening:
+            handler = load("langchain_core.callbacks").BaseCallbackHandler
+            strangers = [c for c in opening["callbacks"] if not isinstance(c, handler)]
+            if strangers:
+                _log.warning(
+                    "LLM(%r): a `%s` is no LangChain callback handler and will not be called",
+                    self.model,
+                    type(strangers[0]).__name__,
+                )
+            opening["callbacks"] = [c for c in opening["callbacks"] if isinstance(c, handler)]
+        return opening
+
+    def call(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str | Any:
+        """Answer a conversation.
+
+        Args:
+            messages: a text, or entries with `role` and `content`.
+            tools: functions in OpenAI's form that may be called.
+            callbacks: LangChain callback handlers for this request.
+            available_functions: by name, what carries out a tool call.
+            from_task: the task on whose behalf it is asked; the answer does not depend on it.
+            from_agent: the agent on whose behalf it is asked; the answer does not depend on it.
+            response_model: a pydantic model that the answer is to be, instead of `response_format`.
+
+        Returns:
+            The text. With a response model, an instance of it. When the model calls a tool: what the function
+            of the first call returned, as text, or without `available_functions` a list of `ToolCall`.
+
+        Raises:
+            ToolFailed: the model called a function that is not among `available_functions`.
+            UnreadableAnswer: the answer does not fit the response model.
+        """
+        form = response_model or self.response_format
+        conversation, specs = read_messages(messages), read_tools(tools)
+        reply = self._asked(form).complete(conversation, specs, (), _config(callbacks))
+        wanted = self._wanted(reply, available_functions)
+        if wanted is None:
+            return _answer(reply, form)
+        result = wanted()
+        if inspect.iscoroutine(result):
+            result.close()
+            raise ModelError(
+                f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`."
+            )
+        return _told(result)
+
+    async def acall(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str | Any:
+        """Answer a conversation without blocking the event loop; an overridden `call` is honoured."""
+        if type(self).call is not LLM.call:
+            return await super().acall(
+                messages, tools, callbacks, available_functions, from_task, from_agent, response_model
+            )
+        form = response_model or self.response_format
+        conversation, specs = read_messages(messages), read_tools(tools)
+        reply = await self._asked(form).acomplete(conversation, specs, (), _config(callbacks))
+        wanted = self._wanted(reply, available_functions)
+        if wanted is None:
+            return _answer(reply, form)
+        result = await in_thread(wanted)
+        return _told(await result if inspect.isawaitable(result) else result)
+
+    def supports_function_calling(self) -> bool:
+        """Whether the model takes tools."""
+        target = self._target()
+        return calls_functions(target.provider.name, target.model)
+
+    def supports_stop_words(self) -> bool:
+        """Whether the model stops at given texts; OpenAI's reasoning models refuse them."""
+        return takes_stop(self._target().model)
+
+    def get_context_window_size(self) -> int:
+        """How many tokens the model reads."""
+        return context_window(self.model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy takes over: everything but the connection."""
+        return {name: value for name, value in self.__dict__.items() if name != "_built"}
+
+    def __repr__(self) -> str:
+        return f"LLM(model={self._named.given!r})"
+
+    def _asked(self, form: Any) -> ChatModel:
+        adapter = self.adapter()
+        return adapter if form is self.response_format else adapter.answering(form)
+
+    def _note(self, usage: Usage | None) -> None:
+        self._track_token_usage_internal(usage or {})
+
+    def _wanted(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
+        """The function that the model wants called, with its arguments; None where it wants none."""
+        if not reply["tool_calls"] or not functions:
+            return None
+        request = reply["tool_calls"][0]
+        name, args = request["name"], request["args"]
+        if name not in functions:
+            known = ", ".join(f"`{known}`" for known in functions)
+            raise ToolFailed(
+                f"The model `{self.model}` called the function `{name}`. available_functions has {known}."
+            )
+        if isinstance(args, str):
+            raise ToolFailed(
+                f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}"
+            )
+        if len(reply["tool_calls"]) > 1:
+            _log.warning(
+                "LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"])
+            )
+        return partial(functions[name], **args)
+
+
+def _provider_word(kwargs: dict[str, Any]) -> str | None:
+    """Who serves the model, by the several words for it; they are taken out."""
+    kwargs.pop("is_litellm", None)
+    named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
+    if kwargs.pop("azure", False):
+        named = named or "azure"
+    if kwargs.pop("custom_openai", False):
+        named = named or "openai"
+    return named
+
+
+def _config(callbacks: Sequence[Any] | None) -> Any:
+    """The config around the caller, with more handlers."""
+    if not callbacks:
+        return {}
+    configs = load("langchain_core.runnables.config")
+    return configs.merge_configs(configs.ensure_config(), {"callbacks": list(callbacks)})
+
+
+def _answer(reply: Reply, form: Any) -> Any:
+    if reply["tool_calls"]:
+        message: Message = {"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}
+        return [_tool_call(call) for call in openai_messages([message])[0]["tool_calls"]]
+    text = text_of(reply["content"])
+    if not (isinstance(form, type) and issubclass(form, BaseModel)):
+        return text
+    try:
+        return form.model_validate_json(text)
+    except ValidationError as error:
+        raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
+
+
+def _tool_call(call: dict[str, Any]) -> ToolCall:
+    function = cast("dict[str, str]", call["function"])
+    return ToolCall(call["id"], FunctionCall(function["name"], function["arguments"]))
+
+
+def _told(result: object) -> str:
+    return result if isinstance(result, str) else str(result)

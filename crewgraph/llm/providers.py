@@ -1,0 +1,299 @@
+"""The providers by the names that CrewAI's programs use, and which LangChain class serves each.
+
+A host that speaks OpenAI's protocol needs no package of its own: `ChatOpenAI` with its address and key
+variable.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+
+from crewgraph.llm.errors import MissingKey, UnknownModel
+
+__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "locate", "served_by"]
+
+CHOICES = (
+    "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
+    '  2. llm="ollama/llama3.2", or another local server, which needs no key;\n'
+    '  3. llm="<provider>/<model>" with the key of that provider: anthropic, gemini, groq, openrouter, ...;\n'
+    '  4. llm=LLM(model="<model>", base_url="http://...") for any server that speaks OpenAI\'s protocol;\n'
+    "  5. llm=<any LangChain chat model>;\n"
+    '  6. llm=ScriptedLLM(["..."]) from crewgraph.llm.scripted, for tests.'
+)
+"""The ways to give a model, for messages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """How one provider's models are reached."""
+
+    name: str
+    key_variables: tuple[str, ...] = ()
+    """Environment variables that may hold the key, the usual one first."""
+
+    base_url: str | None = None
+    """Where it is served; None for the client's own default."""
+
+    base_variables: tuple[str, ...] = ()
+    """Environment variables that may hold another address."""
+
+    key_needed: bool = True
+    """Whether a request without a key is refused."""
+
+    module: str = "langchain_openai"
+    class_name: str = "ChatOpenAI"
+    extra: str | None = None
+    """The extra of crewgraph that brings the module; None where `pip install` takes the module's own
+    package."""
+
+
+def _hosted(name: str, base_url: str, *key_variables: str, base: str | None = None) -> Provider:
+    variables = (base or f"{name.upper()}_API_BASE",)
+    return Provider(name=name, key_variables=key_variables, base_url=base_url, base_variables=variables)
+
+
+def _local(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
+    return Provider(
+        name=name, key_variables=(key,), base_url=base_url, base_variables=bases, key_needed=False
+    )
+
+
+_OPENAI_BASES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
+
+_LISTED = (
+    Provider(name="openai", key_variables=("OPENAI_API_KEY",), base_variables=_OPENAI_BASES),
+    Provider(
+        name="azure",
+        key_variables=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
+        base_variables=("AZURE_API_BASE", "AZURE_ENDPOINT", "AZURE_OPENAI_ENDPOINT"),
+        class_name="AzureChatOpenAI",
+    ),
+    Provider(name="azure_ai", key_variables=("AZURE_AI_API_KEY",), base_variables=("AZURE_AI_API_BASE",)),
+    Provider(
+        name="anthropic",
+        key_variables=("ANTHROPIC_API_KEY",),
+        base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+        module="langchain_anthropic",
+        class_name="ChatAnthropic",
+        extra="anthropic",
+    ),
+    Provider(
+        name="gemini",
+        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        module="langchain_google_genai",
+        class_name="ChatGoogleGenerativeAI",
+        extra="google",
+    ),
+    Provider(
+        name="vertex_ai",
+        key_needed=False,
+        module="langchain_google_genai",
+        class_name="ChatGoogleGenerativeAI",
+        extra="google",
+    ),
+    Provider(name="bedrock", key_needed=False, module="langchain_aws", class_name="ChatBedrockConverse"),
+    Provider(
+        name="mistral",
+        key_variables=("MISTRAL_API_KEY",),
+        base_variables=("MISTRAL_API_BASE",),
+        module="langchain_mistralai",
+        class_name="ChatMistralAI",
+        extra="mistral",
+    ),
+    Provider(
+        name="watsonx",
+        key_variables=("WATSONX_APIKEY", "WATSONX_API_KEY"),
+        base_variables=("WATSONX_URL", "WATSONX_API_BASE"),
+        module="langchain_ibm",
+        class_name="ChatWatsonx",
+    ),
+    Provider(
+        name="litellm",
+        key_needed=False,
+        module="langchain_litellm",
+        class_name="ChatLiteLLM",
+        extra="litellm",
+    ),
+    _local(
+        "ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"
+    ),
+    _local("hosted_vllm", None, "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
+    _local("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
+    _local("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
+    _local("litellm_proxy", None, "LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE"),
+    _hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    _hosted(
+        "together_ai",
+        "https://api.together.xyz/v1",
+        "TOGETHERAI_API_KEY",
+        "TOGETHER_API_KEY",
+        "TOGETHER_AI_API_KEY",
+    ),
+    _hosted("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    _hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OR_API_KEY"),
+    _hosted(
+        "perplexity",
+        "https://api.perplexity.ai",
+        "PERPLEXITYAI_API_KEY",
+        "PERPLEXITY_API_KEY",
+        "PPLX_API_KEY",
+    ),
+    _hosted(
+        "fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"
+    ),
+    _hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+    _hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    _hosted("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
+    _hosted("nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_KEY", "NVIDIA_API_KEY"),
+    _hosted(
+        "huggingface",
+        "https://router.huggingface.co/v1",
+        "HF_TOKEN",
+        "HUGGINGFACE_API_KEY",
+        base="HF_API_BASE",
+    ),
+    _hosted("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY", "CO_API_KEY"),
+    _hosted("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
+    _hosted("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+    _hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    _hosted("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
+    _hosted("github", "https://models.github.ai/inference", "GITHUB_API_KEY", "GITHUB_TOKEN"),
+    Provider(
+        name="databricks", key_variables=("DATABRICKS_API_KEY",), base_variables=("DATABRICKS_API_BASE",)
+    ),
+)
+
+_ALIASES = {
+    "azure_openai": "azure",
+    "bedrock_converse": "bedrock",
+    "claude": "anthropic",
+    "cohere_chat": "cohere",
+    "custom_openai": "openai",
+    "aws": "bedrock",
+    "fireworks": "fireworks_ai",
+    "google": "gemini",
+    "google_genai": "gemini",
+    "google_vertexai": "vertex_ai",
+    "mistralai": "mistral",
+    "nvidia": "nvidia_nim",
+    "ollama_chat": "ollama",
+    "openai_like": "openai",
+    "together": "together_ai",
+    "vertex_ai_beta": "vertex_ai",
+    "vllm": "hosted_vllm",
+}
+
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _LISTED}
+"""Every provider by its name."""
+
+_BARE_NAMES = (
+    (re.compile(r"^(?:gpt-|chatgpt-|ft:gpt-|o[134](?:$|-))"), "openai"),
+    (re.compile(r"^claude"), "anthropic"),
+    (re.compile(r"^gemini"), "gemini"),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model's own name and who serves it."""
+
+    provider: Provider
+    model: str
+
+    def address(self, given: str | None) -> str | None:
+        """Where requests go: what was given, else the environment's, else the provider's own address."""
+        found = given or _first(self.provider.base_variables) or self.provider.base_url
+        if self.provider.name == "ollama" and found:
+            found = _ollama_address(found)
+        if found is None and self.provider.name in _ADDRESS_NEEDED:
+            raise UnknownModel(
+                f"The model `{self.provider.name}/{self.model}` needs an address. "
+                f"Give LLM(base_url=...) or set {self.provider.base_variables[0]}."
+            )
+        return found.rstrip("/") if found else None
+
+    def key(self, given: str | None, address: str | None) -> str | None:
+        """The key to send, looked up where the provider's programs keep it.
+
+        Raises:
+            MissingKey: the provider refuses requests without one, and there is none.
+        """
+        found = given or _first(self.provider.key_variables)
+        if found or not self.provider.key_needed:
+            return found
+        if self.provider.name == "openai" and address is not None and "api.openai.com" not in address:
+            return None  # a server of one's own, which asks for none
+        raise MissingKey(
+            f"The model `{self.provider.name}/{self.model}` needs a key, and the environment has none. "
+            f"Set {' or '.join(self.provider.key_variables)}, or give LLM(api_key=...)."
+        )
+
+
+_ADDRESS_NEEDED = {"azure", "azure_ai", "hosted_vllm", "litellm_proxy", "databricks", "watsonx"}
+
+
+def _first(variables: tuple[str, ...]) -> str | None:
+    return next((value for name in variables if (value := os.environ.get(name))), None)
+
+
+def _ollama_address(found: str) -> str:
+    """`OLLAMA_HOST` may be a bare host, and 0.0.0.0 is where a server listens, not where a client asks."""
+    address = found if "://" in found else f"http://{found}"
+    address = address.replace("//0.0.0.0", "//127.0.0.1").rstrip("/").removesuffix("/v1")
+    return address if re.search(r":\d+$|://[^/]+/|^https:", address) else f"{address}:11434"
+
+
+def served_by(name: str) -> Provider | None:
+    """The provider of this name or alias."""
+    lowered = name.lower()
+    return PROVIDERS.get(_ALIASES.get(lowered, lowered))
+
+
+def locate(model: str, *, provider: str | None = None, base_url: str | None = None) -> Target:
+    """Who serves a model, by its name.
+
+    Args:
+        model: "provider/model", or the bare name of a well-known one. What stands behind the provider's name
+            is kept as it is: "openai/meta/llama" is the model "meta/llama" of a server that speaks OpenAI's
+                protocol.
+        provider: who serves it, where the name does not say so.
+        base_url: an address; a name of no known provider is then taken to be served there.
+
+    Raises:
+        UnknownModel: nothing tells who serves it.
+    """
+    name = model.strip()
+    prefix, slash, rest = name.partition("/")
+    chosen = served_by(provider) if provider else None
+    if provider and chosen is None:
+        raise UnknownModel(f"`{provider}` is no known provider. Known are: {', '.join(sorted(PROVIDERS))}.")
+    if chosen is None and slash and rest:
+        chosen = served_by(prefix)
+        if chosen is not None:
+            return Target(chosen, _own_name(chosen, rest))
+    if chosen is not None:
+        own = rest if slash and rest and served_by(prefix) is chosen else name
+        return Target(chosen, _own_name(chosen, own))
+    for pattern, known in _BARE_NAMES:
+        if pattern.match(name.lower()):
+            return Target(PROVIDERS[known], name)
+    if name and (base_url or _first(_OPENAI_BASES)):
+        return Target(PROVIDERS["openai"], name)
+    raise UnknownModel(
+        f"The model `{model}` belongs to no known provider. Name one in front: "
+        f"`<provider>/{name or '<model>'}`, where <provider> is one of {', '.join(sorted(PROVIDERS))}. "
+        f"The ways to give a model:\n{CHOICES}"
+    )
+
+
+def _own_name(provider: Provider, name: str) -> str:
+    if provider.name == "gemini":
+        return name.removeprefix("models/")
+    if provider.name == "bedrock":
+        return name.removeprefix("converse/").removeprefix("invoke/")
+    if provider.name == "fireworks_ai" and not name.startswith("accounts/"):
+        return f"accounts/fireworks/models/{name}"
+    if provider.name == "huggingface" and name.count("/") == 2:
+        host, _, own = name.partition("/")
+        return f"{own}:{host}"
+    return name

@@ -1,0 +1,125 @@
+"""Anything that users give as `llm`, as a model of ours."""
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from crewgraph.core.ports import Model
+from crewgraph.errors import ModelError, NoModelError
+from crewgraph.llm.base import BaseLLM
+from crewgraph.llm.call_model import CallModel
+from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.llm import LLM
+from crewgraph.llm.providers import CHOICES
+
+__all__ = ["DEFAULT_MODEL", "as_model", "default_llm"]
+
+DEFAULT_MODEL = "gpt-4.1-mini"
+"""The model where only OPENAI_API_KEY is set."""
+
+_NAMING = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
+
+_adapters: WeakValueDictionary[int, ChatModel | CallModel] = WeakValueDictionary()
+
+
+def as_model(llm: object) -> Model:
+    """The model in what a user gave.
+
+    Args:
+        llm: None (the environment's choice), a name, an `LLM`, a `BaseLLM` of one's own, a LangChain chat
+            model or a Runnable that ends in one, an object with `.call(messages)`, a dict of `LLM`'s
+            keywords, or an object with `model_name` or `deployment_name`. It is never changed.
+
+    Raises:
+        MissingExtra: the provider's package is not installed.
+        MissingKey: the provider needs a key and there is none.
+        ModelError: it is none of these.
+        NoModelError: it is None, and the environment names no model.
+        UnknownModel: nothing tells who serves the named model.
+    """
+    if llm is None:
+        return as_model(default_llm())
+    if isinstance(llm, str):
+        return _named(llm).adapter()
+    if isinstance(llm, LLM) and type(llm).call is LLM.call and type(llm).acall is LLM.acall:
+        return llm.adapter()
+    if isinstance(llm, Mapping):
+        return _from_keywords(cast("Mapping[str, Any]", llm)).adapter()
+    known = _adapters.get(id(llm))
+    if (
+        known is not None and known.source is llm
+    ):  # the adapter keeps its source alive, so the id is still its own
+        return known
+    return _remembered(llm)
+
+
+def default_llm() -> LLM:
+    """The model that the environment names.
+
+    `MODEL`, `MODEL_NAME` and `OPENAI_MODEL_NAME` are read in this order; with OPENAI_API_KEY alone it is
+    `DEFAULT_MODEL`.
+
+    Raises:
+        NoModelError: it names none.
+    """
+    named = next((value for name in _NAMING if (value := os.environ.get(name, "").strip())), None)
+    if named is None and not os.environ.get("OPENAI_API_KEY"):
+        raise NoModelError(
+            f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}"
+        )
+    return _named(named or DEFAULT_MODEL)
+
+
+@lru_cache(64)
+def _named(name: str) -> LLM:
+    return LLM(name)
+
+
+def _remembered(llm: object) -> Model:
+    if isinstance(llm, BaseLLM):
+        made: ChatModel | CallModel = CallModel(llm, traced=not isinstance(llm, LLM))
+    elif _is_runnable(llm):
+        made = ChatModel(llm)
+    elif callable(getattr(llm, "call", None)):
+        made = CallModel(llm)
+    else:
+        return _from_attributes(llm).adapter()
+    _adapters[id(llm)] = made
+    return made
+
+
+def _is_runnable(llm: object) -> bool:
+    """Whether it is a LangChain Runnable: it can only be one once LangChain is imported."""
+    runnables = sys.modules.get("langchain_core.runnables")
+    return runnables is not None and isinstance(llm, runnables.Runnable)
+
+
+def _from_keywords(words: Mapping[str, Any]) -> LLM:
+    if not isinstance(words.get("model"), str):
+        raise ModelError(
+            f'A model as a dict needs its name: {{"model": "openai/gpt-4o", ...}}, not {sorted(words)}.'
+        )
+    return LLM(**words)
+
+
+def _from_attributes(llm: object) -> LLM:
+    """The model that an object of an older library describes."""
+    name = next(
+        (
+            found
+            for attribute in ("model", "model_name", "deployment_name")
+            if isinstance(found := getattr(llm, attribute, None), str) and found
+        ),
+        None,
+    )
+    if name is None:
+        raise ModelError(
+            f'A `{type(llm).__name__}` is no language model. Accepted are: a name such as "openai/gpt-4o", '
+            "LLM(...), a BaseLLM, a LangChain chat model, an object with `.call(messages)`, "
+            "or a dict of LLM's keywords."
+        )
+    words = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
+    return LLM(name, **{word: found for word in words if (found := getattr(llm, word, None)) is not None})

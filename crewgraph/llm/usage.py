@@ -1,0 +1,139 @@
+"""Tokens: what providers report, in the words each of them uses, as one kind of record and as sums."""
+
+from collections.abc import Mapping
+from typing import Any, Self, cast
+
+from pydantic import BaseModel
+
+from crewgraph.core.messages import Usage
+
+__all__ = ["UsageMetrics", "read_usage"]
+
+
+class UsageMetrics(BaseModel):
+    """Tokens and requests, summed over any number of requests."""
+
+    total_tokens: int = 0
+    """Tokens read and written."""
+
+    prompt_tokens: int = 0
+    """Tokens read, those from a cache included."""
+
+    cached_prompt_tokens: int = 0
+    """Tokens read from a provider's cache."""
+
+    completion_tokens: int = 0
+    """Tokens written, those of reasoning included."""
+
+    reasoning_tokens: int = 0
+    """Tokens written while reasoning."""
+
+    cache_creation_tokens: int = 0
+    """Tokens that were put into a provider's cache."""
+
+    successful_requests: int = 0
+    """Requests that were answered."""
+
+    @classmethod
+    def of(cls, usage: Usage | None) -> Self:
+        """The sum of one answered request; None where nothing was reported counts the request alone."""
+        return cls.model_validate({**(usage or {}), "successful_requests": 1})
+
+    @classmethod
+    def from_provider_dict(cls, usage_data: Mapping[str, Any] | None) -> Self | None:
+        """The sum of one request from a provider's own dict; None where it holds nothing known."""
+        usage = read_usage(usage_data)
+        return None if usage is None else cls.of(usage)
+
+    def add_usage_metrics(self, usage_metrics: Self) -> None:
+        """Add another sum to this one, in place."""
+        for name in UsageMetrics.model_fields:
+            setattr(self, name, getattr(self, name) + getattr(usage_metrics, name))
+
+    def delta_since(self, baseline: Self) -> Self:
+        """What was added since an earlier sum; never below zero."""
+        return type(self)(
+            **{
+                name: max(0, getattr(self, name) - getattr(baseline, name))
+                for name in UsageMetrics.model_fields
+            }
+        )
+
+    def __add__(self, other: Self) -> Self:
+        total = self.model_copy()
+        total.add_usage_metrics(other)
+        return total
+
+
+_Paths = tuple[tuple[str, ...], ...]
+
+_PROMPT: _Paths = (("prompt_tokens",), ("input_tokens",), ("prompt_token_count",), ("prompt_eval_count",))
+_COMPLETION: _Paths = (
+    ("completion_tokens",),
+    ("output_tokens",),
+    ("candidates_token_count",),
+    ("eval_count",),
+)
+_TOTAL: _Paths = (("total_tokens",), ("total_token_count",))
+_CACHED: _Paths = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"),
+    ("input_token_details", "cache_read"),
+    ("cache_read_input_tokens",),
+    ("cached_prompt_tokens",),
+    ("cached_tokens",),
+    ("prompt_cache_hit_tokens",),
+    ("cached_content_token_count",),
+)
+_REASONING: _Paths = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("output_token_details", "reasoning"),
+    ("reasoning_tokens",),
+    ("thoughts_token_count",),
+)
+_CREATED: _Paths = (
+    ("input_token_details", "cache_creation"),
+    ("cache_creation_input_tokens",),
+    ("cache_creation_tokens",),
+)
+
+
+def read_usage(reported: object) -> Usage | None:
+    """One request's tokens from what a provider or LangChain reported.
+
+    Args:
+        reported: a dict, a pydantic model or an object with attributes; OpenAI's, Anthropic's, Gemini's,
+            Ollama's and LangChain's names are known. Numbers that are missing or no numbers count as 0.
+
+    Returns:
+        None where nothing known was reported.
+    """
+    prompt, completion = _number(reported, _PROMPT), _number(reported, _COMPLETION)
+    total = _number(reported, _TOTAL)
+    if prompt is None and completion is None and total is None:
+        return None
+    return {
+        "prompt_tokens": prompt or 0,
+        "completion_tokens": completion or 0,
+        "total_tokens": total or (prompt or 0) + (completion or 0),
+        "cached_prompt_tokens": _number(reported, _CACHED) or 0,
+        "reasoning_tokens": _number(reported, _REASONING) or 0,
+        "cache_creation_tokens": _number(reported, _CREATED) or 0,
+    }
+
+
+def _number(reported: object, paths: _Paths) -> int | None:
+    for path in paths:
+        found = reported
+        for name in path:
+            found = _item(found, name)
+        if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= 0:
+            return int(found)
+    return None
+
+
+def _item(holder: object, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return cast("Mapping[str, object]", holder).get(name)
+    return None if holder is None else getattr(holder, name, None)

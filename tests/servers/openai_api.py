@@ -1,0 +1,428 @@
+"""An OpenAI-compatible endpoint on loopback that answers, misbehaves and remembers as a test tells it.
+
+    with OpenAIServer(["first answer", call("search", {"q": "x"}), error(429, retry_after=0.1), "done"]) as
+    server:
+        LLM("openai/test", base_url=server.url, api_key="key")
+
+As a process: `python -m tests.servers.openai_api --port 0 --script answers.json --log requests.jsonl` prints
+    its URL.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+__all__ = [
+    "Answer",
+    "OpenAIServer",
+    "Request",
+    "Script",
+    "call",
+    "calls",
+    "cut",
+    "empty",
+    "error",
+    "garbage",
+    "hang",
+    "main",
+    "null",
+    "text",
+]
+
+_VECTOR_SIZE = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the server does with one request."""
+
+    message: dict[str, Any] = field(default_factory=dict[str, Any])
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    """Sent instead of a completion."""
+
+    usage: dict[str, Any] | None = None
+    """Reported instead of the counted words."""
+
+    choices: bool = True
+    hangs: bool = False
+    cuts: bool = False
+    delay: float = 0.0
+    """Seconds before anything is sent."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    path: str
+    headers: dict[str, str]
+    """Names in lower case."""
+
+    body: dict[str, Any]
+
+    @property
+    def last(self) -> str:
+        """The text of the last message."""
+        messages: list[dict[str, Any]] = self.body.get("messages") or [{}]
+        return str(messages[-1].get("content") or "")
+
+
+Script = Sequence[str | Answer] | Callable[[Request], str | Answer]
+
+
+def text(content: str, *, usage: dict[str, Any] | None = None, delay: float = 0.0) -> Answer:
+    """Answers with text."""
+    return Answer(message={"role": "assistant", "content": content}, usage=usage, delay=delay)
+
+
+def calls(*wanted: tuple[str, dict[str, Any] | str], content: str | None = None) -> Answer:
+    """Answers with tool calls, each a name and its arguments (a string is sent as it is)."""
+    listed = [
+        {
+            "id": f"call_{number}_{name}",
+            "type": "function",
+            "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
+        }
+        for number, (name, args) in enumerate(wanted)
+    ]
+    return Answer(message={"role": "assistant", "content": content, "tool_calls": listed})
+
+
+def call(name: str, args: dict[str, Any] | str) -> Answer:
+    """Answers with one tool call."""
+    return calls((name, args))
+
+
+def error(
+    status: int, message: str = "told to fail", *, code: str | None = None, retry_after: float | None = None
+) -> Answer:
+    """Answers with an HTTP error as OpenAI words it."""
+    told = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return Answer(status=status, headers=headers, body=json.dumps(told).encode())
+
+
+def hang() -> Answer:
+    """Sends nothing until the server is closed."""
+    return Answer(hangs=True)
+
+
+def garbage(body: bytes = b"<html>not here</html>", content_type: str = "application/json") -> Answer:
+    """Answers 200 with a body that is no completion."""
+    return Answer(body=body, headers={"Content-Type": content_type})
+
+
+def cut() -> Answer:
+    """Closes the connection in the middle of the answer."""
+    return Answer(message={"role": "assistant", "content": "this text never arrives whole"}, cuts=True)
+
+
+def empty() -> Answer:
+    """Answers with no choices."""
+    return Answer(choices=False)
+
+
+def null() -> Answer:
+    """Answers with a null content."""
+    return Answer(message={"role": "assistant", "content": None})
+
+
+class OpenAIServer:
+    """The endpoint; a context manager that starts it and closes every connection at the end."""
+
+    requests: list[Request]
+    """What was asked, in the order of arrival."""
+
+    def __init__(
+        self, script: Script | None = None, *, port: int = 0, key: str | None = None, log: Path | None = None
+    ) -> None:
+        self.requests = []
+        self.closing = threading.Event()
+        self.connections: set[socket.socket] = set()
+        self._script = script
+        self._position = 0
+        self._key = key
+        self._log = log
+        self._lock = threading.Lock()
+        self._http = _Listener(("127.0.0.1", port), _Handler)
+        self._http.owner = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL, with `/v1`."""
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The JSON bodies that were sent."""
+        return [request.body for request in self.requests]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop answering and close what is open."""
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        for connection in list(self.connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+        self._thread.join()
+
+    def answer(self, request: Request) -> Answer:
+        """Note a request and decide what it gets."""
+        with self._lock:
+            self.requests.append(request)
+            if self._log is not None:
+                with self._log.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps({"path": request.path, "body": request.body}) + "\n")
+        if refusal := self._refusal(request):
+            return refusal
+        if request.path.endswith("/embeddings"):
+            return _embedded(request.body)
+        if not request.path.endswith("/chat/completions"):
+            return error(404, f"no such path: {request.path}")
+        return self._scripted(request)
+
+    def _refusal(self, request: Request) -> Answer | None:
+        given = request.headers.get("authorization", "")
+        if not given.startswith("Bearer ") or (self._key is not None and given != f"Bearer {self._key}"):
+            return error(401, "no key, or a wrong one", code="invalid_api_key")
+        return None
+
+    def _scripted(self, request: Request) -> Answer:
+        if self._script is None:
+            return text(f"echo: {request.last}")
+        if callable(self._script):
+            chosen = self._script(request)
+        else:
+            with self._lock:
+                position = self._position
+                self._position += 1
+            if position >= len(self._script):
+                return error(
+                    400, f"the script has {len(self._script)} answers and this is request {position + 1}"
+                )
+            chosen = self._script[position]
+        return text(chosen) if isinstance(chosen, str) else chosen
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    owner: OpenAIServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client that went away is no news
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    @property
+    def owner(self) -> OpenAIServer:
+        return cast(_Listener, self.server).owner
+
+    def setup(self) -> None:
+        super().setup()
+        self.owner.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.owner.connections.discard(self.connection)
+        super().finish()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return None
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/models"):
+            model = {"id": "test", "object": "model", "created": 0, "owned_by": "tests"}
+            self._send(200, {}, json.dumps({"object": "list", "data": [model]}).encode())
+        else:
+            self._send(404, {}, b"{}")
+
+    def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.path, headers, json.loads(sent or b"{}"))
+        answer = self.owner.answer(request)
+        if answer.hangs:
+            self.owner.closing.wait()
+            self.close_connection = True
+            return
+        if answer.delay:
+            time.sleep(answer.delay)
+        if answer.body is not None:
+            self._send(answer.status, answer.headers, answer.body)
+        elif request.body.get("stream"):
+            self._stream(request.body, answer)
+        else:
+            self._complete(request.body, answer)
+
+    def _complete(self, asked: dict[str, Any], answer: Answer) -> None:
+        reason = "tool_calls" if answer.message.get("tool_calls") else "stop"
+        whole = {
+            "id": "chatcmpl-test",
+            "object": "chat.completion",
+            "created": 0,
+            "model": asked.get("model"),
+            "choices": [{"index": 0, "message": answer.message, "finish_reason": reason}]
+            if answer.choices
+            else [],
+            "usage": _usage(asked, answer),
+        }
+        body = json.dumps(whole).encode()
+        if answer.cuts:
+            self._send(200, {}, body[: len(body) // 2], promised=len(body))
+            self.close_connection = True
+        else:
+            self._send(200, {}, body)
+
+    def _stream(self, asked: dict[str, Any], answer: Answer) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number, chunk in enumerate(_chunks(asked, answer)):
+            if answer.cuts and number == 3:
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            self._part(f"data: {json.dumps(chunk)}\n\n".encode())
+        self._part(b"data: [DONE]\n\n")
+        self._part(b"")
+
+    def _part(self, piece: bytes) -> None:
+        self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        self.wfile.flush()
+
+    def _send(
+        self, status: int, headers: dict[str, str], body: bytes, *, promised: int | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if promised is None else promised))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+
+def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
+    frame = {
+        "id": "chatcmpl-test",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": asked.get("model"),
+    }
+    message = answer.message
+
+    def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        return {**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+    if answer.choices:
+        yield chunk({"role": "assistant", "content": ""})
+        words = (message.get("content") or "").split(" ") if message.get("content") else []
+        for number, word in enumerate(words):
+            yield chunk({"content": word if number == 0 else f" {word}"})
+        for index, wanted in enumerate(message.get("tool_calls") or []):
+            arguments: str = wanted["function"]["arguments"]
+            half = len(arguments) // 2
+            named = {"name": wanted["function"]["name"], "arguments": arguments[:half]}
+            yield chunk({"tool_calls": [{**wanted, "index": index, "function": named}]})
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments[half:]}}]})
+        yield chunk({}, "tool_calls" if message.get("tool_calls") else "stop")
+    if asked.get("stream_options", {}).get("include_usage"):
+        yield {**frame, "choices": [], "usage": _usage(asked, answer)}
+
+
+def _usage(asked: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    """Words counted as tokens: those of the messages' texts, and those of the answer (at least one)."""
+    if answer.usage is not None:
+        return answer.usage
+    prompt = sum(len(str(message.get("content") or "").split()) for message in asked.get("messages", []))
+    completion = max(1, len(str(answer.message.get("content") or "").split()))
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _embedded(asked: dict[str, Any]) -> Answer:
+    given = asked.get("input", [])
+    rows: list[Any] = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else given
+    size = int(asked.get("dimensions") or _VECTOR_SIZE)
+    listed: list[dict[str, Any]] = []
+    for index, row in enumerate(rows):
+        vector = _vector(row, size)
+        packed = base64.b64encode(struct.pack(f"<{size}f", *vector)).decode()
+        shown = packed if asked.get("encoding_format") == "base64" else vector
+        listed.append({"object": "embedding", "index": index, "embedding": shown})
+    usage = {"prompt_tokens": len(rows), "total_tokens": len(rows)}
+    told = {"object": "list", "data": listed, "model": asked.get("model"), "usage": usage}
+    return Answer(body=json.dumps(told).encode())
+
+
+def _vector(row: str | list[int], size: int) -> list[float]:
+    """A bag of hashed words of length 1, so that texts that share words are near each other."""
+    words = row.lower().split() if isinstance(row, str) else [str(token) for token in row]
+    vector = [0.0] * size
+    for word in words or [""]:
+        vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % size] += 1.0
+    length = sum(number * number for number in vector) ** 0.5
+    return [number / length for number in vector]
+
+
+def _written(entry: Any) -> str | Answer:
+    """An entry of a script file: a text, {"calls": [[name, args], ...]} or {"status": 429, "retry_after":
+    1}."""
+    if isinstance(entry, str):
+        return entry
+    if "calls" in entry:
+        return calls(*((name, args) for name, args in entry["calls"]))
+    return error(entry["status"], entry.get("message", "told to fail"), retry_after=entry.get("retry_after"))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until stopped; the first line printed is the URL."""
+    parser = argparse.ArgumentParser(description="An OpenAI-compatible endpoint for tests.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument(
+        "--script", type=Path, help="a JSON list of answers; without it the last message is echoed"
+    )
+    parser.add_argument("--log", type=Path, help="each request is appended here as a line of JSON")
+    chosen = parser.parse_args(arguments)
+    script = (
+        None if chosen.script is None else [_written(e) for e in json.loads(chosen.script.read_text("utf-8"))]
+    )
+    with OpenAIServer(script, port=chosen.port, log=chosen.log) as server:
+        print(server.url, flush=True)
+        server.closing.wait()
+
+
+if __name__ == "__main__":
+    main()
