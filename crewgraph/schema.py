@@ -1,0 +1,344 @@
+"""Schemas of models and functions: as JSON schema, as a sketch for a prompt, as a model to validate with."""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import NoneType, SimpleNamespace
+from typing import Annotated, Any, ClassVar, Optional, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+
+from crewgraph.errors import DefinitionError
+
+__all__ = ["call_arguments", "described", "from_signature", "json_schema", "outline", "validated"]
+
+_M = TypeVar("_M", bound=BaseModel)
+_Schema = dict[str, Any]
+_Schemas = Mapping[str, _Schema]
+_UNSPEAKABLE = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
+
+
+class _Arguments(BaseModel):
+    """The base of the models made from signatures; an argument no field may be named after has an alias."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class _OpenArguments(_Arguments):
+    """The same for a function that takes `**kwargs`."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+# ---------------------------------------------------------------- JSON schema
+class _Quiet(GenerateJsonSchema):
+    """A default that is no JSON (a sentinel) is left out, without a warning to someone who cannot help it."""
+
+    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {
+        "skipped-choice",
+        "non-serializable-default",
+    }
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model as providers want it: definitions put in their places, no titles.
+
+    A model that contains itself keeps `$ref` and `$defs` for the part that recurs.
+
+    Raises:
+        DefinitionError: A field has a type that JSON cannot express.
+    """
+    try:
+        schema = model.model_json_schema(schema_generator=_Quiet)
+    except _UNSPEAKABLE as error:
+        raise DefinitionError(
+            f"the model `{model.__name__}` has no JSON schema: {error.message} "
+            f"Use types that JSON can express, or leave the field out."
+        ) from error
+    definitions: dict[str, _Schema] = schema.pop("$defs", {})
+    recurring: dict[str, _Schema] = {}
+    inlined = cast(_Schema, _inlined(schema, definitions, (), recurring))
+    return {**inlined, "$defs": recurring} if recurring else inlined
+
+
+def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(item, definitions, above, recurring) for item in cast(list[Any], node)]
+    if not isinstance(node, dict):
+        return node
+    schema = cast(_Schema, node)
+    kept = {key: value for key, value in schema.items() if key not in ("$ref", "title")}
+    kept = {key: _part(key, value, definitions, above, recurring) for key, value in kept.items()}
+    if "$ref" not in schema:
+        return kept
+    name = str(schema["$ref"]).rpartition("/")[2]
+    if name not in above:
+        return {**_inlined(definitions[name], definitions, (*above, name), recurring), **kept}
+    if name not in recurring:
+        recurring[name] = {}  # first, for it leads back to itself
+        recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
+    return {"$ref": schema["$ref"], **kept}
+
+
+def _part(
+    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
+) -> Any:
+    if key in ("default", "const", "enum", "examples"):
+        return value
+    if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
+        return {name: _inlined(item, definitions, above, recurring) for name, item in value.items()}
+    return _inlined(value, definitions, above, recurring)
+
+
+# ---------------------------------------------------------------- a sketch for prompts
+def described(model: type[BaseModel]) -> str:
+    """A model as a sketch of the JSON it wants: a line for each field, its type and, behind `//`, its meaning."""
+    return outline(json_schema(model))
+
+
+def outline(schema: Mapping[str, Any]) -> str:
+    """A JSON schema as such a sketch."""
+    definitions: dict[str, _Schema] = schema.get("$defs", {})
+    return _sketch(schema, definitions, "")
+
+
+def _sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+    if "$ref" in schema:
+        return f"another {str(schema['$ref']).rpartition('/')[2]}"
+    if "const" in schema:
+        return json.dumps(schema["const"], ensure_ascii=False)
+    if "enum" in schema:
+        return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+    if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
+        return " or ".join(dict.fromkeys(_sketch(choice, definitions, indent) for choice in choices))
+    kind: Any = schema.get("type", "anything")
+    if isinstance(kind, list):
+        return " or ".join(str(one) for one in cast(list[Any], kind))
+    if kind == "array":
+        return _list_sketch(schema, definitions, indent)
+    if kind == "object":
+        return _object_sketch(schema, definitions, indent)
+    return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
+
+
+def _list_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+    if "prefixItems" in schema:
+        return f"[{', '.join(_sketch(item, definitions, indent) for item in schema['prefixItems'])}]"
+    items: _Schema | bool | None = schema.get("items")
+    return f"[{_sketch(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
+
+
+def _object_sketch(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
+    fields: Mapping[str, _Schema] = schema.get("properties", {})
+    if not fields:
+        values: _Schema | bool | None = schema.get("additionalProperties")
+        if not isinstance(values, dict) or not values:
+            return "{}"
+        return f"{{name: {_sketch(values, definitions, indent)}, ...}}"
+    required: list[str] = schema.get("required", [])
+    inner = indent + "  "
+    lines: list[str] = []
+    for name, field in fields.items():
+        note = "; ".join(_notes(field, name in required))
+        written = f"{inner}{json.dumps(name, ensure_ascii=False)}: {_sketch(field, definitions, inner)}"
+        lines.append(f"{written}  // {note}" if note else written)
+    return "{\n" + "\n".join(lines) + f"\n{indent}}}"
+
+
+def _notes(field: Mapping[str, Any], required: bool) -> Iterator[str]:
+    if meaning := str(field.get("description", "")).strip():
+        yield " ".join(meaning.split())
+    for key, words in _BOUNDS.items():
+        if key in field:
+            yield f"{words} {field[key]}"
+    if not required:
+        default = field.get("default")
+        yield "optional" if default is None else f"default {json.dumps(default, ensure_ascii=False)}"
+
+
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+    "multipleOf": "a multiple of",
+    "minLength": "characters at least",
+    "maxLength": "characters at most",
+    "minItems": "items at least",
+    "maxItems": "items at most",
+    "pattern": "matching",
+}
+
+
+# ---------------------------------------------------------------- models from functions
+def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel]:
+    """A model of what a function takes, from its annotations, defaults and docstring.
+
+    A parameter without an annotation takes anything; one with the default None takes None too. `*args` is left
+    out, `**kwargs` lets any further argument in. A parameter of a type that no JSON expresses (a connection, a
+    callback) is left out if it has a default. What the docstring says of a parameter becomes its description.
+
+    Args:
+        function: A function or a bound method; `self` and `cls` of an unbound one are left out.
+        name: The model's name.
+
+    Raises:
+        DefinitionError: The signature cannot be read, or it asks for something that a model cannot write.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(
+            f"the signature of {function!r} cannot be read: {error}. Give `args_schema`."
+        ) from error
+    hints, notes = _hints(function), _parameter_notes(inspect.getdoc(function) or "")
+    fields: dict[str, Any] = {}
+    is_open = False
+    for position, parameter in enumerate(parameters):
+        if parameter.kind is parameter.VAR_KEYWORD:
+            is_open = True
+        elif parameter.kind is parameter.VAR_POSITIONAL or _is_receiver(parameter, position):
+            continue
+        elif field := _field(function, parameter, hints.get(parameter.name, Any), notes.get(parameter.name)):
+            fields[_field_name(parameter.name)] = field
+    return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
+
+
+def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:
+    return position == 0 and parameter.name in ("self", "cls") and parameter.annotation is parameter.empty
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    inner: Any = inspect.unwrap(function)
+    while isinstance(inner, partial):
+        inner = inspect.unwrap(cast(Callable[..., Any], inner.func))
+    if not inspect.isroutine(inner):
+        inner = type(inner).__call__
+    inner = getattr(inner, "__func__", inner)
+    annotations = {n: a for n, a in getattr(inner, "__annotations__", {}).items() if n != "return"}
+    try:
+        return get_type_hints(
+            SimpleNamespace(__annotations__=annotations),
+            globalns=getattr(inner, "__globals__", {}),
+            include_extras=True,
+        )
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        where = getattr(function, "__qualname__", repr(function))
+        raise DefinitionError(
+            f"an annotation of `{where}` cannot be understood: {error}. "
+            f"Import what it names where the module is loaded, or give `args_schema`."
+        ) from error
+
+
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, note: str | None) -> Any:
+    has_default = parameter.default is not parameter.empty
+    where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        if has_default:
+            return None
+        raise DefinitionError(f"{where} is positional-only, but models name every argument. Remove the `/`.")
+    if not _speakable(hint):
+        if has_default:
+            return None
+        raise DefinitionError(
+            f"{where} has the type {hint!r}, which a model cannot write. "
+            f"Give it a default, take it from the tool's own fields, or give `args_schema`."
+        )
+    if has_default and parameter.default is None and not _takes_none(hint):
+        hint = Optional[hint]  # noqa: UP045  (`hint | None` fails where a hint is a string or Any-like object)
+    settings: dict[str, Any] = {"default": parameter.default if has_default else ...}
+    if meaning := _annotated_note(hint) or note:
+        settings["description"] = meaning
+    if _field_name(parameter.name) != parameter.name:
+        settings["alias"] = parameter.name
+    return (hint, Field(**settings))
+
+
+def _speakable(hint: Any) -> bool:
+    try:
+        TypeAdapter(hint).json_schema(schema_generator=_Quiet)
+    except _UNSPEAKABLE:
+        return False
+    return True
+
+
+def _takes_none(hint: Any) -> bool:
+    if hint is Any or hint is NoneType or hint is None:
+        return True
+    if get_origin(hint) is Annotated:
+        return _takes_none(get_args(hint)[0])
+    return NoneType in get_args(hint)
+
+
+def _annotated_note(hint: Any) -> str | None:
+    if get_origin(hint) is not Annotated:
+        return None
+    for extra in get_args(hint)[1:]:
+        if isinstance(extra, FieldInfo) and extra.description:
+            return extra.description
+    return next((extra for extra in get_args(hint)[1:] if isinstance(extra, str)), None)
+
+
+def _field_name(name: str) -> str:
+    """The argument's name, or another where a field of that name would hide a part of BaseModel."""
+    is_hiding = name.startswith(("_", "model_")) or hasattr(BaseModel, name)
+    return f"argument_{name.lstrip('_')}" if is_hiding else name
+
+
+_SECTION = re.compile(r"^(?:Args|Arguments|Parameters|Params):?[ \t]*$")
+_ENTRY = re.compile(r"^\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.*)$")
+_REST_ENTRY = re.compile(r"^[ \t]*:param(?:[ \t]+[^:]*?)?[ \t]+(\w+):[ \t]*(.*)$")
+
+
+def _parameter_notes(docstring: str) -> dict[str, str]:
+    """What a docstring says of each parameter (an `Args:` section, or `:param x:` lines)."""
+    notes: dict[str, list[str]] = {}
+    section_indent: int | None = None
+    entry_indent, current = 0, None
+    for line in docstring.splitlines():
+        indent, text = len(line) - len(line.lstrip()), line.strip()
+        if found := _REST_ENTRY.match(line):
+            current, entry_indent, section_indent = found[1], indent, None
+            notes[current] = [found[2]]
+        elif _SECTION.match(text):
+            section_indent, entry_indent, current = indent, 0, None
+        elif not text:
+            current = None if section_indent is None else current
+        elif current and indent > entry_indent:
+            notes[current].append(text)
+        elif section_indent is not None and indent > section_indent and (found := _ENTRY.match(text)):
+            current, entry_indent = found[1], indent
+            notes[current] = [found[2]]
+        elif section_indent is not None and indent <= section_indent:
+            section_indent, current = None, None
+    return {name: " ".join(" ".join(lines).split()) for name, lines in notes.items() if any(lines)}
+
+
+# ---------------------------------------------------------------- validation
+def validated(model: type[_M], data: Any) -> _M:
+    """Data as an instance of a model; a string is read as JSON.
+
+    Raises:
+        pydantic.ValidationError: It does not fit (also ValueError).
+    """
+    if isinstance(data, str):
+        return model.model_validate_json(data)
+    return model.model_validate(data)
+
+
+def call_arguments(instance: BaseModel) -> dict[str, Any]:
+    """What a function is called with, from the validated arguments.
+
+    A model made by `from_signature` gives what the annotations promise. Any other gives nested models as dicts,
+    which is what tools written for CrewAI expect. Fields that nobody set have their defaults.
+    """
+    if not isinstance(instance, _Arguments):
+        return instance.model_dump()
+    fields = type(instance).model_fields
+    named = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
+    return named | (instance.model_extra or {})

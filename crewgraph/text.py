@@ -1,0 +1,251 @@
+"""Texts: filling placeholders, naming nodes, cutting to length, finding JSON in what a model wrote."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from crewgraph.errors import DefinitionError, Fault, MissingInput
+
+__all__ = ["extract_json", "fill", "placeholders", "shorten", "slug"]
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
+_SLUG_LIMIT = 48
+
+
+# ---------------------------------------------------------------- placeholders
+def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
+    """Put inputs into the `{placeholders}` of a text.
+
+    Only names are placeholders: `{"a": 1}`, `{x.y}`, `{x[0]}` and `{ x }` stay text, nothing is ever evaluated,
+    and what was inserted is not looked at again.
+
+    Args:
+        template: The text.
+        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these, as Python shows them.
+        where: What the text is, for errors: "the description of task `report`".
+
+    Raises:
+        MissingInput: A placeholder has no value.
+        DefinitionError: A value is of another type.
+    """
+    if "{" not in template:
+        return template
+    if missing := [name for name in _names(template) if name not in inputs]:
+        raise MissingInput(_told_missing(missing, inputs, where))
+    return _PLACEHOLDER.sub(lambda found: _shown(found[1], inputs[found[1]], where), template)
+
+
+def placeholders(template: str) -> set[str]:
+    """The names that `fill` needs for a text."""
+    return set(_names(template)) if "{" in template else set()
+
+
+def _names(template: str) -> list[str]:
+    return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
+
+
+def _told_missing(missing: list[str], inputs: Mapping[str, Any], where: str) -> str:
+    needs = ", ".join(f"`{name}`" for name in missing)
+    given = ", ".join(f"`{name}`" for name in inputs) or "none"
+    example = ", ".join(f'"{name}": ...' for name in missing)
+    inputs_are = "the input" if len(missing) == 1 else "the inputs"
+    return (
+        f"{where} needs {inputs_are} {needs}, which nobody gave. Inputs given: {given}. "
+        f"Pass inputs={{{example}}}, or take the braces away if the text is meant literally."
+    )
+
+
+def _shown(name: str, value: Any, where: str) -> str:
+    if isinstance(value, Enum) and isinstance(value, str):
+        return str(value.value)
+    if type(value) is not str:
+        _check(value, name, name, where)
+    return str(value)
+
+
+def _check(value: Any, name: str, path: str, where: str) -> None:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]
+            _check(item, name, f"{path}[{key!r}]", where)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+            _check(item, name, f"{path}[{number}]", where)
+    else:
+        raise DefinitionError(
+            [
+                Fault(
+                    where=where,
+                    what=f"the input `{name}` cannot be shown: `{path}` is of type {type(value).__name__}.",
+                    remedy="Give a str, int, float, bool, None, or a dict or list of these.",
+                    code="input",
+                )
+            ]
+        )
+
+
+# ---------------------------------------------------------------- names and lengths
+def slug(text: str, *, taken: Collection[str] = ()) -> str:
+    """A name for a graph node: lower-case letters and digits of any script, joined by `_`.
+
+    Args:
+        text: What to name it after.
+        taken: Names in use; `_2`, `_3` ... makes the new one different.
+
+    Returns:
+        1 to 48 characters, cut at a word where possible; "task" where the text has neither letter nor digit.
+    """
+    lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
+    kept = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in lowered)
+    base = _cut("_".join(kept.split()), _SLUG_LIMIT) or "task"
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        ending = f"_{number}"
+        name = _cut(base, _SLUG_LIMIT - len(ending)) + ending
+    return name
+
+
+def _cut(name: str, limit: int) -> str:
+    if len(name) <= limit:
+        return name
+    head = name[: limit + 1].rpartition("_")[0]
+    return head if len(head) > limit // 2 else name[:limit].rstrip("_")
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters of a text, with a mark that says how many were left out."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_mark(len(text)))
+    return text[:room] + _mark(len(text) - room) if room > 0 else text[: max(limit, 0)]
+
+
+def _mark(left_out: int) -> str:
+    return f"… [{left_out} characters more]"
+
+
+# ---------------------------------------------------------------- JSON in mixed text
+def extract_json(text: str) -> Any | None:
+    """The JSON object or array in what a model wrote, or None.
+
+    Prose and code fences around it do no harm. Trailing commas, single quotes, `True`, `False`, `None` and raw
+    line breaks in strings are read too. Of several values one in a code fence wins, then one that is not empty,
+    then the longest, then the first. Never raises, and gives up rather than read a hostile text many times.
+    """
+    stripped = text.strip()
+    if stripped[:1] in ("{", "["):
+        try:
+            return json.loads(stripped, strict=False)
+        except (RecursionError, ValueError):  # prose follows, or it is JSON in a wider sense
+            pass
+    best: tuple[tuple[bool, bool, int], Any] | None = None
+    for start, end, value in _values(text):
+        rank = (_FENCE.search(text, max(0, start - 24), start) is not None, bool(value), end - start)
+        if best is None or rank > best[0]:
+            best = rank, value
+    return best[1] if best else None
+
+
+_START = re.compile(r"[{\[]")
+_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9]*\s*\Z")
+_TOKEN = re.compile(
+    r"""(?P<space>\s++)
+    | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)
+    | (?P<comma>,)(?P<last>\s*+(?=[}\]]))?
+    | (?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    | (?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
+    | (?P<word>(?:true|false|null|True|False|None)(?!\w))
+    | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORDS = {"True": "true", "False": "false", "None": "null"}
+_ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
+_PASSES = 4
+"""How often a text may be read before the search is given up."""
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What was read from one bracket on, until it closed or something came that is no JSON."""
+
+    pieces: list[str]
+    """The tokens, as strict JSON writes them."""
+
+    spans: list[tuple[int, int, int, int]]
+    """Every bracket that closed: where in the text (from, to), and which pieces (from, to)."""
+
+    read: int
+    """How many characters it took."""
+
+    stop: int
+    """Where to look on."""
+
+
+def _values(text: str) -> Iterator[tuple[int, int, Any]]:
+    budget = _PASSES * len(text) + 1000
+    found = _START.search(text)
+    while found and budget > 0:
+        scan = _scan(text, found.start())
+        budget -= scan.read + 1
+        covered = 0
+        for start, end, first, last in sorted(scan.spans, key=lambda span: (span[0], -span[1])):
+            if start < covered or budget < 0:
+                continue
+            budget -= end - start
+            try:
+                value = json.loads("".join(scan.pieces[first:last]), strict=False)
+            except (RecursionError, ValueError):  # the brackets within it are tried next
+                continue
+            covered = end
+            yield start, end, value
+        found = _START.search(text, scan.stop)
+
+
+def _scan(text: str, start: int) -> _Scan:
+    pieces: list[str] = []
+    spans: list[tuple[int, int, int, int]] = []
+    opened: list[tuple[int, int]] = []
+    hidden: int | None = None
+    position = start
+    while (token := _TOKEN.match(text, position)) is not None:
+        kind = token.lastgroup
+        if kind == "open":
+            opened.append((position, len(pieces)))
+        elif kind in ("double", "single") and hidden is None and (inner := _START.search(token[0])):
+            hidden = position + inner.start()
+        pieces.append(_translated(token))
+        position = token.end()
+        if kind == "close":
+            begun, first = opened.pop()
+            spans.append((begun, position, first, len(pieces)))
+            if not opened:
+                return _Scan(pieces, spans, position - start, position)
+    # The quote before a hidden bracket was perhaps no string's beginning: the search goes on behind it.
+    return _Scan(pieces, spans, position - start, hidden or max(position, start + 1))
+
+
+def _translated(token: re.Match[str]) -> str:
+    written = token[0]
+    match token.lastgroup:
+        case "word":
+            return _WORDS.get(written, written)
+        case "last":
+            return ""
+        case "single":
+            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
+        case "double" if "\\'" in written:
+            return '"' + _ESCAPE.sub(_requoted, written[1:-1]) + '"'
+        case _:
+            return written
+
+
+def _requoted(found: re.Match[str]) -> str:
+    if found[2]:
+        return '\\"'
+    return "'" if found[1] == "'" else found[0]
