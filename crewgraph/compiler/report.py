@@ -7,7 +7,6 @@ from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.prompt import Briefing
-from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
@@ -59,14 +58,14 @@ class TaskReport:
         )
         self._tell(TaskStartedEvent, context=briefing.context, task=task)
 
-    def agent_begins(self, messages: Sequence[Message], tools: Toolbox) -> None:
+    def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent begins an attempt."""
         self._working = True
         self._tell(
             AgentExecutionStartedEvent,
             agent=self._agent,
             task=self._task,
-            tools=tools.originals,
+            tools=tools,
             task_prompt=str(messages[-1]["content"]),
         )
 

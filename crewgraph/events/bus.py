@@ -133,9 +133,7 @@ class EventBus:
             _call(handler, source, event)
         if not plan.later:
             return _DONE
-        return self._pending.start(
-            partial(_call_later, plan.later, source, event), f"the event `{event.type}`"
-        )
+        return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
 
     async def aemit(self, source: Any, event: BaseEvent) -> None:
         """Bring an event to its handlers and wait for all of them."""

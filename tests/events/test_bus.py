@@ -164,10 +164,7 @@ def test_a_failing_handler_is_logged_and_the_others_run(bus: EventBus, caplog: p
     assert heard == [FAILED, FAILED]
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
     name = "test_a_failing_handler_is_logged_and_the_others_run.<locals>.breaks"
-    assert (
-        caplog.messages[0]
-        == f"The event handler `{name}` failed on the event `task_failed`; the run goes on."
-    )
+    assert caplog.messages[0] == f"The event handler `{name}` failed on the event `task_failed`; the run goes on."
     assert "ValueError: handler broke" in caplog.text
     assert callable(breaks)
 
@@ -528,9 +525,7 @@ else:
     bus.flush(5)
     os._exit(0)
 """
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=20
-    )
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=20)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("0.0\n0.3\n", "", 0)
 
 
@@ -611,9 +606,7 @@ def test_a_dependency_on_a_handler_of_other_events_is_a_fault(bus: EventBus):
     def handler(_: Any, __: BaseEvent) -> None: ...
 
     bus.register_handler(LLMCallFailedEvent, elsewhere)
-    with pytest.raises(
-        DefinitionError, match="elsewhere`, which is not registered for that event"
-    ) as refused:
+    with pytest.raises(DefinitionError, match="elsewhere`, which is not registered for that event") as refused:
         bus.validate_dependencies()
     assert [fault.code for fault in refused.value.faults] == ["unmet-dependency"]
     assert callable(handler)

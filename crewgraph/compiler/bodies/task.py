@@ -34,8 +34,8 @@ _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """Do a task; the update holds its output as plain data, in the task's channel."""
     work = _Work(assignment, state)
-    yield Notify(work.begin)
     try:
+        yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
             output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
@@ -62,10 +62,6 @@ class _Work:
         self.report = TaskReport(assignment)
         self._state = state
 
-    def begin(self) -> None:
-        """Fill the texts and tell that the work begins."""
-        self.report.begin(self.briefing)
-
     @cached_property
     def briefing(self) -> Briefing:
         inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
@@ -91,14 +87,17 @@ class _Work:
 
     @cached_property
     def tools(self) -> Toolbox:
-        given = self.task.tools or self.agent.tools or ()
-        return Toolbox([ObservedTool(as_tool(tool), self.agent, self.task) for tool in given], self.book)
+        return Toolbox([ObservedTool(as_tool(tool), self.agent, self.task) for tool in self._given_tools], self.book)
+
+    @property
+    def _given_tools(self) -> list[Any]:
+        return self.task.tools or self.agent.tools or []
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
         """Let the agent work on the task; a refused attempt and its reason come into the prompt."""
         native = self.model.native_tools
         messages = opening(self.agent, self.task, self.briefing, self.tools, native, self.book, refused)
-        yield Notify(partial(self.report.agent_begins, messages, self.tools))
+        yield Notify(partial(self.report.agent_begins, messages, self._given_tools))
         role = self.briefing.role
         answer: str = yield Scope(
             name=f"Agent: {role}",
