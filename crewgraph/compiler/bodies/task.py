@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.compiler.assignment import INPUTS, Assignment, context_of
 from crewgraph.compiler.bodies.convert import structured
-from crewgraph.compiler.bodies.guard import Judged, guarded
+from crewgraph.compiler.bodies.guard import guarded
 from crewgraph.compiler.bodies.prompt import Briefing, opening
 from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.observed import ObservedModel, ObservedTool
@@ -24,7 +24,6 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
 from crewgraph.text import fill
-from crewgraph.tools.adapt import as_tool
 
 __all__ = ["task_body"]
 
@@ -87,17 +86,14 @@ class _Work:
 
     @cached_property
     def tools(self) -> Toolbox:
-        return Toolbox([ObservedTool(as_tool(tool), self.agent, self.task) for tool in self._given_tools], self.book)
-
-    @property
-    def _given_tools(self) -> list[Any]:
-        return self.task.tools or self.agent.tools or []
+        known = self.assignment.tools
+        return Toolbox({name: ObservedTool(tool, self.agent, self.task) for name, tool in known.items()})
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
         """Let the agent work on the task; a refused attempt and its reason come into the prompt."""
         native = self.model.native_tools
         messages = opening(self.agent, self.task, self.briefing, self.tools, native, self.book, refused)
-        yield Notify(partial(self.report.agent_begins, messages, self._given_tools))
+        yield Notify(partial(self.report.agent_begins, messages, self.assignment.given_tools))
         role = self.briefing.role
         answer: str = yield Scope(
             name=f"Agent: {role}",
@@ -145,6 +141,7 @@ class _Work:
             where=self.assignment.where,
             usage=self.usage,
             told=self.report.step,
+            refused=self.report.tool_refused,
             step_callbacks=tuple(dict.fromkeys(callbacks)),
             counts=self.report.counts,
         )
