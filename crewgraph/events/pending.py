@@ -134,7 +134,7 @@ class PendingWork:
 
     def _end(self) -> None:
         if not self.flush(_AT_EXIT):
-            _logger.warning("Event handlers were cut off %s s after the end of the program.", _AT_EXIT)
+            _logger.warning("Event handlers were still under way at the end of the program and were cut off.")
         self.stop()
 
 

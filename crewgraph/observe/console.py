@@ -36,7 +36,7 @@ class ConsoleListener:
     ) -> None:
         self._shows = shows
         self._stream = stream
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._bus: EventBus | None = None
         self._veil = Veil()
         self._stopwatch = Stopwatch()
