@@ -2,7 +2,7 @@ import functools
 import inspect
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from pydantic import BaseModel, Field, ValidationError
@@ -94,22 +94,23 @@ class Connection:
     pass
 
 
+CONNECTION = Connection()
 SENTINEL = object()
 
 
-def search(
-    self,  # type: ignore[no-untyped-def]
-    query,  # type: ignore[no-untyped-def]
-    limit: int = None,  # type: ignore[assignment]
+def search(  # pyright: ignore[reportUnknownParameterType]
+    self,  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+    query,  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+    limit: int = None,  # pyright: ignore[reportArgumentType]
     *args: str,
     schema: str,
     _deep: bool = False,
-    connection: Connection = Connection(),
+    connection: Connection = CONNECTION,
     extra: Any = SENTINEL,
     tone: Annotated[str, "the tone"] = "dry",
-    books: list[Author] = [],
+    books: list[Author] = [],  # noqa: B006
     **options: Any,
-) -> "NotToBeFound":  # type: ignore[name-defined]  # noqa: F821
+) -> "NotToBeFound":  # pyright: ignore[reportUndefinedVariable]  # noqa: F821
     """Search.
 
     Args:
@@ -123,7 +124,7 @@ def search(
 
 
 def test_a_signature_becomes_a_model():
-    model = from_signature(search, name="Search")
+    model = from_signature(cast(Any, search), name="Search")
     properties = json_schema(model)["properties"]
     assert list(properties) == ["query", "limit", "schema", "_deep", "extra", "tone", "books"]
     assert properties["query"] == {"description": "what to look for, in any language"}
@@ -136,7 +137,7 @@ def test_a_signature_becomes_a_model():
 
 
 def test_arguments_come_back_by_the_names_and_types_of_the_function():
-    model = from_signature(search, name="Search")
+    model = from_signature(cast(Any, search), name="Search")
     given = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
     assert call_arguments(validated(model, given)) == {
         "query": 1,
@@ -163,7 +164,7 @@ def test_partials_methods_and_callable_objects_have_signatures_too():
         def __call__(self, query: str) -> str:
             return query
 
-        def find(self, query: str, *, deep: Optional[bool] = None) -> str:
+        def find(self, query: str, *, deep: bool | None = None) -> str:
             return query
 
     def add(a: int, b: int) -> int:
@@ -193,14 +194,16 @@ def test_parameters_that_no_model_can_write_are_refused():
 
     def positional(query: str, /) -> None: ...
 
-    def unknown(query: "Missing") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+    def unknown(  # pyright: ignore[reportUnknownParameterType]
+        query: "Missing",  # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType]  # noqa: F821
+    ) -> None: ...
 
     with pytest.raises(DefinitionError, match="`connection` of .*needs` has the type .*Connection"):
         from_signature(needs, name="A")
     with pytest.raises(DefinitionError, match="`query` of .*positional` is positional-only"):
         from_signature(positional, name="A")
     with pytest.raises(DefinitionError, match="an annotation of .*unknown` cannot be understood: .*Missing"):
-        from_signature(unknown, name="A")
+        from_signature(cast(Any, unknown), name="A")
     with pytest.raises(DefinitionError, match="the signature of .* cannot be read: .*Give `args_schema`"):
         from_signature(max, name="A")
 

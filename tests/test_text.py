@@ -54,7 +54,8 @@ def test_a_missing_input_is_named_with_its_place_and_what_was_given():
     with pytest.raises(MissingInput) as caught:
         fill("{x} {topic} {year} {topic}", {"x": 1, "z": 2}, where=WHERE)
     assert str(caught.value) == (
-        "the description of task `x` needs the inputs `topic`, `year`, which nobody gave. Inputs given: `x`, `z`. "
+        "the description of task `x` needs the inputs `topic`, `year`, which nobody gave. "
+        "Inputs given: `x`, `z`. "
         'Pass inputs={"topic": ..., "year": ...}, or take the braces away if the text is meant literally.'
     )
     assert isinstance(caught.value, ValueError)
@@ -84,7 +85,7 @@ def test_a_value_deep_inside_is_named_by_its_path():
 
 
 def test_a_text_enum_is_shown_as_its_value():
-    class Tone(str, Enum):
+    class Tone(str, Enum):  # noqa: UP042
         DRY = "dry"
 
     assert fill("{tone}", {"tone": Tone.DRY}, where=WHERE) == "dry"

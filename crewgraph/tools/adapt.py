@@ -211,7 +211,7 @@ def as_tools(values: Iterable[Any], *, crossing: Crossing | None = None) -> dict
 
 def _kind(adapted: AdaptedTool) -> str:
     origin = _origin(adapted)
-    named: Any = origin if hasattr(origin, "__qualname__") else type(origin)
+    named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
     return f"{named.__module__}.{named.__qualname__}"
 
 

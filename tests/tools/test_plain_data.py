@@ -1,11 +1,11 @@
 import uuid
-from collections import OrderedDict, deque, namedtuple
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -43,41 +43,43 @@ class Talkative:
         return "I am text"
 
 
-Point = namedtuple("Point", "x y")
+class Point(NamedTuple):
+    x: int
+    y: int
 
 
-@pytest.mark.parametrize(
-    ("value", "data"),
-    [
-        ("text", "text"),
-        (None, None),
-        (True, True),
-        (3, 3),
-        (2.5, 2.5),
-        ((1, (2,)), [1, [2]]),
-        ({"a": {1, 2}, 3: "x", None: 0}, {"a": [1, 2], "3": "x", "None": 0}),
-        (OrderedDict(a=deque([1])), {"a": [1]}),
-        (range(3), [0, 1, 2]),
-        (Point(1, 2), [1, 2]),
-        (Colour.RED, "red"),
-        ({Colour.RED: Level.HIGH}, {"red": 3}),
-        (datetime(2024, 1, 2, 3, tzinfo=UTC), "2024-01-02T03:00:00+00:00"),
-        (date(2024, 1, 2), "2024-01-02"),
-        (timedelta(hours=1), "1:00:00"),
-        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
-        (PurePosixPath("a/b"), "a/b"),
-        (Decimal("1.10"), "1.10"),
-        (1 << 70, str(1 << 70)),
-        (Talkative(), "I am text"),
-        (ValueError("bad"), "bad"),
-        ("lone \udce9 half", "lone � half"),
-        ("{x.__class__}", "{x.__class__}"),
-        (
-            {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-            {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-        ),
-    ],
-)
+DATA: list[tuple[Any, Any]] = [
+    ("text", "text"),
+    (None, None),
+    (True, True),
+    (3, 3),
+    (2.5, 2.5),
+    ((1, (2,)), [1, [2]]),
+    ({"a": {1, 2}, 3: "x", None: 0}, {"a": [1, 2], "3": "x", "None": 0}),
+    (OrderedDict(a=deque([1])), {"a": [1]}),
+    (range(3), [0, 1, 2]),
+    (Point(1, 2), [1, 2]),
+    (Colour.RED, "red"),
+    ({Colour.RED: Level.HIGH}, {"red": 3}),
+    (datetime(2024, 1, 2, 3, tzinfo=UTC), "2024-01-02T03:00:00+00:00"),
+    (date(2024, 1, 2), "2024-01-02"),
+    (timedelta(hours=1), "1:00:00"),
+    (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    (PurePosixPath("a/b"), "a/b"),
+    (Decimal("1.10"), "1.10"),
+    (1 << 70, str(1 << 70)),
+    (Talkative(), "I am text"),
+    (ValueError("bad"), "bad"),
+    ("lone \udce9 half", "lone � half"),
+    ("{x.__class__}", "{x.__class__}"),
+    (
+        {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
+        {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "data"), DATA)
 def test_values_become_plain_data(value: Any, data: Any):
     result = plain(value, tool="t")
     assert result == data
