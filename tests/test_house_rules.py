@@ -81,11 +81,7 @@ def test_nothing_is_pickled_or_evaluated():
         for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name in names for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module in names)
-        or (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in {"eval", "exec"}
-        )
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"eval", "exec"})
     ]
     assert found == []
 
@@ -114,12 +110,7 @@ def test_all_names_what_a_module_offers(path: Path):
 
 def test_the_rooms_import_downwards_only():
     contracts = subprocess.run(
-        ["lint-imports", "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env=_with_venv_path(),
-        check=False,
+        ["lint-imports", "--no-cache"], cwd=ROOT, capture_output=True, text=True, env=_with_venv_path(), check=False
     )
     assert contracts.returncode == 0, contracts.stdout + contracts.stderr
 
@@ -133,9 +124,7 @@ def _with_venv_path() -> dict[str, str]:
 
 
 def test_nothing_committed_names_a_machine_or_a_registry():
-    files = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     forbidden = ("/" + "root/", "/" + "work/", "/" + "farm/", "files.python" + "hosted.org")
     found = [
         f"{name}: {word}"

@@ -194,7 +194,7 @@ def test_parameters_that_no_model_can_write_are_refused():
 
     def positional(query: str, /) -> None: ...
 
-    def unknown(  # pyright: ignore[reportUnknownParameterType]
+    def unknown(
         query: "Missing",  # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType]  # noqa: F821
     ) -> None: ...
 

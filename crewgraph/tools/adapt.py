@@ -101,6 +101,7 @@ class _OwnTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
+        self._taken = _parameters(self._function)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         arguments = self._claimed(args)
@@ -129,11 +130,21 @@ class _OwnTool(AdaptedTool):
 
     def _claimed(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
+        if self._taken is not None:  # a default of the schema's is no reason to fail
+            arguments = {name: v for name, v in arguments.items() if name in self._taken or name in args}
         claim(self._counted)
         return arguments
 
     def _plain(self, value: Any) -> Any:
         return plain(value, tool=self.title)
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The names a function takes; None where it takes any."""
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    return frozenset(parameters)
 
 
 class _LangChainTool(AdaptedTool):

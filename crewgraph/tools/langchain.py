@@ -21,9 +21,9 @@ _TAKEN = {"config", "run_manager"}
 
 def is_langchain_tool(value: Any) -> bool:
     """Whether something is a LangChain tool, judged by what it can do."""
-    return not isinstance(value, type) and all(
-        hasattr(value, name) for name in ("name", "description", "tool_call_schema", "invoke", "ainvoke")
-    )
+    # Asked of the class: on the instance the schema would be made to find out.
+    offers = all(hasattr(cast(type, type(value)), name) for name in ("tool_call_schema", "invoke", "ainvoke"))
+    return offers and hasattr(value, "name") and hasattr(value, "description")
 
 
 def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:

@@ -33,4 +33,4 @@ def claim(tool: Counted) -> None:
         if tool.max_usage_count is not None and tool.current_usage_count >= tool.max_usage_count:
             times = "once" if tool.max_usage_count == 1 else f"{tool.max_usage_count} times"
             raise UsageLimitReached(f"`{tool.name}` may be used {times} and has been. Go on without it.")
-        tool.current_usage_count += 1
+        object.__setattr__(tool, "current_usage_count", tool.current_usage_count + 1)  # it may be frozen

@@ -128,7 +128,10 @@ def test_a_frozen_subclass_works():
     class Frozen(Search):
         model_config = ConfigDict(frozen=True)
 
-    assert list(Frozen().args_schema.model_fields) == ["query", "limit"]
+    frozen = Frozen()
+    assert list(frozen.args_schema.model_fields) == ["query", "limit"]
+    assert frozen.run("a") == "a 3"
+    assert frozen.current_usage_count == 1
 
 
 def test_run_takes_arguments_as_the_method_does():

@@ -162,6 +162,17 @@ def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
         as_tools([repeat, Repeat(name="Repeat.it")])
 
 
+def test_a_default_that_only_the_schema_has_is_not_given_to_the_function(mode: Mode):
+    class Wide(BaseModel):
+        text: str
+        units: str = "metric"
+
+    adapted = as_tool(Repeat(args_schema=Wide))
+    assert mode(adapted, {"text": "x"}, {}) == "xx"
+    with pytest.raises(TypeError, match="units"):
+        mode(adapted, {"text": "x", "units": "imperial"}, {})
+
+
 # ---------------------------------------------------------------- failures
 class Broken(Repeat):
     error: Any = None
