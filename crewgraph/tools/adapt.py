@@ -16,7 +16,7 @@ from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, tool
 from crewgraph.tools.crossing import Crossing, closed
-from crewgraph.tools.langchain import arguments_of, is_langchain_tool
+from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
 from crewgraph.tools.plain import plain
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
@@ -154,9 +154,8 @@ class _LangChainTool(AdaptedTool):
         super().__init__(
             source, arguments_of(source), crossing, bool(getattr(source, "return_direct", False))
         )
-        has_coroutine = getattr(source, "coroutine", None) is not None
-        self._is_async_only = has_coroutine and getattr(source, "func", None) is None
-        self._is_async = has_coroutine or _overrides_arun(source)
+        self._is_async_only = is_async_only(source)
+        self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:

@@ -12,7 +12,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature
 from crewgraph.tools.crossing import Crossing
-from crewgraph.tools.langchain import arguments_of, is_langchain_tool, langchain_tool
+from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.limit import claim
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
 
@@ -190,7 +190,7 @@ class BaseTool(BaseModel, ABC):
             )
 
         def func(**given: Any) -> Any:
-            return tool.invoke(given)
+            return tool.ainvoke(given) if is_async_only(tool) else tool.invoke(given)
 
         return Tool(
             name=tool.name,

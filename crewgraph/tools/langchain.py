@@ -13,7 +13,7 @@ from crewgraph.schema import call_arguments, json_schema, validated
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["arguments_of", "is_langchain_tool", "langchain_tool"]
+__all__ = ["arguments_of", "is_async_only", "is_langchain_tool", "langchain_tool"]
 
 _TAKEN = {"config", "run_manager"}
 """Argument names that LangChain keeps for itself."""
@@ -22,7 +22,8 @@ _TAKEN = {"config", "run_manager"}
 def is_langchain_tool(value: Any) -> bool:
     """Whether something is a LangChain tool, judged by what it can do."""
     # Asked of the class: on the instance the schema would be made to find out.
-    offers = all(hasattr(cast(type, type(value)), name) for name in ("tool_call_schema", "invoke", "ainvoke"))
+    kind: Any = type(value)
+    offers = all(hasattr(kind, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return offers and hasattr(value, "name") and hasattr(value, "description")
 
 
@@ -37,6 +38,11 @@ def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema
     return cast(Any, schema).schema()  # a model of pydantic's first version
+
+
+def is_async_only(tool: Any) -> bool:
+    """Whether a LangChain tool has an async body and no other."""
+    return getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None
 
 
 def langchain_tool(

@@ -113,6 +113,7 @@ class Dictated(LangChainBaseTool):
         (Repeat().to_langchain(), "abab"),
         (slow_echo.to_langchain(), "ab"),
         (BaseTool.from_langchain(shout), "AB"),
+        (BaseTool.from_langchain(whisper), "ab"),
     ],
     ids=str,
 )
