@@ -22,7 +22,7 @@ _TAKEN = {"config", "run_manager"}
 def is_langchain_tool(value: Any) -> bool:
     """Whether something is a LangChain tool, judged by what it can do."""
     # Asked of the class: on the instance the schema would be made to find out.
-    kind: Any = type(value)
+    kind = cast(Any, type(value))
     offers = all(hasattr(kind, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return offers and hasattr(value, "name") and hasattr(value, "description")
 
