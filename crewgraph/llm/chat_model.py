@@ -220,9 +220,13 @@ def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
     return plain(form) if isinstance(form, Mapping) else form.model_json_schema()
 
 
+def _bind_tools(owner: Any) -> Any:
+    return getattr(owner, "bind_tools", None)
+
+
 def _binds_tools(source: Any, base: Any) -> bool:
     chat = load("langchain_core.language_models").BaseChatModel
-    if isinstance(base, chat) and getattr(type(base), "bind_tools", None) is chat.bind_tools:
+    if isinstance(base, chat) and _bind_tools(type(base)) is chat.bind_tools:
         return False
     if not hasattr(base, "bind_tools"):
         return False
@@ -307,7 +311,7 @@ def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": cast("dict[str, Any]", plain(args)) if isinstance(args, dict) else str(args or ""),
+        "args": plain(cast("dict[str, Any]", args)) if isinstance(args, dict) else str(args or ""),
     }
 
 

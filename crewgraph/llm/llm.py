@@ -21,7 +21,7 @@ from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.threads import in_thread
 
-__all__ = ["LLM", "FunctionCall", "ToolCall"]
+__all__ = ["FunctionCall", "LLM", "ToolCall"]
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
@@ -110,34 +110,10 @@ class LLM(BaseLLM):
         stream: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Name a model.
+        """Name a model; the keywords are the attributes of the same names.
 
-        Args:
-            model: "provider/model", or the bare name of a well-known model.
-            timeout: seconds to wait for an answer.
-            temperature: how freely it words its answers.
-            top_p: the share of likely words it chooses from.
-            n: answers per request; the first is used.
-            stop: texts at which it stops.
-            max_completion_tokens: tokens it may write, reasoning included.
-            max_tokens: tokens it may write.
-            presence_penalty: how much it avoids words it used.
-            frequency_penalty: how much it avoids words it used often.
-            logit_bias: by token number, how likely it is made.
-            response_format: a pydantic model (the answer is one), or OpenAI's dict such as {"type":
-                "json_object"}.
-            seed: for answers that repeat.
-            logprobs: whether the likelihood of words is reported.
-            top_logprobs: of how many other words it is reported, too.
-            base_url: the address of an API.
-            api_base: the same.
-            api_version: Azure's.
-            api_key: the key; else the provider's environment variable is read.
-            callbacks: LangChain callback handlers, told of every request.
-            reasoning_effort: how long it thinks.
-            stream: whether the answer is fetched piece by piece.
-            kwargs: `provider`, `max_retries`, `extra_headers` ...; a word that is nobody's here goes to the
-                provider with each request.
+        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated. A
+        keyword that is nobody's here goes to the provider with each request.
         """
         provider = _provider_word(kwargs)
         api_base = api_base or base_url
@@ -189,7 +165,8 @@ class LLM(BaseLLM):
         }
         settings |= self.additional_params
         target = self._target()
-        state = (target, self.response_format, dict(settings))
+        address = target.address(self.base_url)
+        state = (target, address, target.key(self.api_key, address), self.response_format, dict(settings))
         with _building:
             built: tuple[Any, ChatModel] | None = vars(self).get("_built")
             if built is None or built[0] != state:

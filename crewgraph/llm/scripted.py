@@ -208,7 +208,8 @@ def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
 
 
 def _written(use: ToolUse) -> str:
-    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {json.dumps(use.args, ensure_ascii=False)}"
+    written = json.dumps(use.args, ensure_ascii=False)
+    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {written}"
 
 
 def _native(use: ToolUse, number: str) -> dict[str, Any]:
