@@ -3,6 +3,7 @@
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from threading import RLock
 from typing import Any, Literal, NamedTuple, cast
@@ -112,8 +113,8 @@ class LLM(BaseLLM):
     ) -> None:
         """Name a model; the keywords are the attributes of the same names.
 
-        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated. A
-        keyword that is nobody's here goes to the provider with each request.
+        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated.
+        A keyword that is nobody's here goes to the provider with each request.
         """
         provider = _provider_word(kwargs)
         api_base = api_base or base_url
@@ -144,7 +145,7 @@ class LLM(BaseLLM):
         self._named = _Named(self.model, model, provider)
 
     def _target(self) -> Target:
-        if self.model == self._named.shown:
+        if self._named is not None and self.model == self._named.shown:
             return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
         return locate(self.model, base_url=self.base_url)
 
@@ -160,10 +161,8 @@ class LLM(BaseLLM):
 
     def adapter(self) -> ChatModel:
         """The model as the graph asks it; the same one as long as no attribute changes."""
-        settings = {
-            name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)
-        }
-        settings |= self.additional_params
+        given = {name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)}
+        settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
         target = self._target()
         address = target.address(self.base_url)
         state = (target, address, target.key(self.api_key, address), self.response_format, dict(settings))
@@ -177,6 +176,7 @@ class LLM(BaseLLM):
                     stop=self.stop,
                     response_format=self.response_format,
                     on_usage=self._note,
+                    parameters=settings,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
@@ -266,12 +266,15 @@ class LLM(BaseLLM):
 
     def supports_function_calling(self) -> bool:
         """Whether the model takes tools."""
-        target = self._target()
+        try:
+            target = self._target()
+        except UnknownModel:
+            return False
         return calls_functions(target.provider.name, target.model)
 
     def supports_stop_words(self) -> bool:
         """Whether the model stops at given texts; OpenAI's reasoning models refuse them."""
-        return takes_stop(self._target().model)
+        return takes_stop(self.model)
 
     def get_context_window_size(self) -> int:
         """How many tokens the model reads."""
@@ -282,7 +285,7 @@ class LLM(BaseLLM):
         return {name: value for name, value in self.__dict__.items() if name != "_built"}
 
     def __repr__(self) -> str:
-        return f"LLM(model={self._named.given!r})"
+        return f"{type(self).__name__}(model={self.model!r})"
 
     def _asked(self, form: Any) -> ChatModel:
         adapter = self.adapter()
@@ -311,6 +314,11 @@ class LLM(BaseLLM):
                 "LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"])
             )
         return partial(functions[name], **args)
+
+
+def _kept(value: Any) -> Any:
+    """A list or dict as it is now, so that a change of the user's own is noticed."""
+    return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
 
 
 def _provider_word(kwargs: dict[str, Any]) -> str | None:

@@ -1,7 +1,6 @@
 import os
 
 import pytest
-
 from servers.fixtures import serve
 
 __all__ = ["serve"]

@@ -13,6 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
+from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
@@ -22,9 +23,9 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
-from servers.openai_api import OpenAIServer, Script, calls, error, text
 
 Serve = Callable[[Script | None], OpenAIServer]
+MakeChat = Callable[[Script | None], tuple[ChatOpenAI, OpenAIServer]]
 
 ASK: list[Message] = [{"role": "user", "content": "two words"}]
 ADD: ToolSpec = {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}
@@ -43,27 +44,39 @@ def ask(mode: str, model: Model, tools: Sequence[ToolSpec] = (), config: Any = N
 
 
 @pytest.fixture
-def chat(serve: Serve) -> Iterator[Callable[..., tuple[ChatOpenAI, OpenAIServer]]]:
+def chat(serve: Serve) -> Iterator[MakeChat]:
     """Makes a plain ChatOpenAI at a server; its own connections are closed after the test."""
     import openai
 
     clients: list[Any] = []
 
-    def make(script: Script | None = None, **words: Any) -> tuple[ChatOpenAI, OpenAIServer]:
+    def make(script: Script | None) -> tuple[ChatOpenAI, OpenAIServer]:
         server = serve(script)
         clients.append(openai.DefaultHttpxClient())
-        headers = {"Connection": "close"}  # nothing is left open when an event loop ends
-        words = {"max_retries": 0, "default_headers": headers, **words}
-        model = ChatOpenAI(model="test", api_key="k", base_url=server.url, http_client=clients[-1], **words)  # type: ignore[arg-type]
-        return model, server
+        words: dict[str, Any] = {"base_url": server.url, "api_key": "k", "http_client": clients[-1]}
+        return ChatOpenAI(model="test", max_retries=0, **words), server
 
     yield make
     for client in clients:
         client.close()
 
 
-def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: Any, mode: str):
-    model, server = chat(["hi", calls(("add", {"a": 1}), ("add", {"a": 2}))])
+def test_a_plain_chat_model_may_be_asked_in_several_event_loops(chat: MakeChat):
+    model, server = chat(lambda request: "x")
+    before = model.async_client
+    for ours in (as_model(model), as_model(model.bind(temperature=0.5)), as_model(model.with_retry())):
+
+        async def thrice(asked: Model = ours) -> list[Reply]:
+            return await asyncio.gather(*[asked.acomplete(ASK, (), (), {}) for _ in range(3)])
+
+        for _ in range(3):
+            assert [reply["content"] for reply in asyncio.run(thrice())] == ["x", "x", "x"]
+    assert len(server.requests) == 27
+    assert model.async_client is before
+
+
+def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mode: str):
+    model, _ = chat(["hi", calls(("add", {"a": 1}), ("add", {"a": 2}))])
     ours = as_model(model)
     assert ours.native_tools is True
     assert ours.name == "test"
@@ -73,7 +86,7 @@ def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: Any, mode: s
     assert as_model(model) is ours
 
 
-def test_what_is_bound_stays_when_tools_are_offered(chat: Any, mode: str):
+def test_what_is_bound_stays_when_tools_are_offered(chat: MakeChat, mode: str):
     model, server = chat(lambda request: "x")
     ours = as_model(model.bind(temperature=0.7, stop=["END"]))
     ask(mode, ours, [ADD])
@@ -85,7 +98,7 @@ def test_what_is_bound_stays_when_tools_are_offered(chat: Any, mode: str):
     assert ours.name == "test"
 
 
-def test_retry_and_fallbacks_keep_working_with_tools(chat: Any, mode: str):
+def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     import openai
 
     model, server = chat([error(500), calls(("add", {})), error(500), error(500)])
@@ -106,10 +119,10 @@ def test_retry_and_fallbacks_keep_working_with_tools(chat: Any, mode: str):
     assert "tools" in other.bodies[0]
 
 
-def test_a_sequence_and_a_configurable_model_are_asked(chat: Any, mode: str):
+def test_a_sequence_and_a_configurable_model_are_asked(chat: MakeChat, mode: str):
     model, server = chat(lambda request: "x")
     prompt: Any = ChatPromptTemplate.from_messages([("system", "s"), MessagesPlaceholder("history")])
-    sequence: Runnable[Any, Any] = (lambda history: {"history": history}) | prompt | model
+    sequence: Runnable[Any, Any] = prompt | model
     assert ask(mode, as_model(sequence), [ADD])["content"] == "x"
     assert [entry["role"] for entry in server.bodies[0]["messages"]] == ["system", "user"]
     assert "tools" in server.bodies[0]
@@ -199,7 +212,7 @@ class Recorder(BaseCallbackHandler):
     def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
         self.seen.append(("start", kwargs.get("name") or serialized.get("name"), kwargs.get("tags")))
 
-    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
+    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:  # type: ignore[override]
         self.seen.append(("token", token))
 
     def on_llm_end(self, response: Any, **kwargs: Any) -> None:
@@ -209,7 +222,7 @@ class Recorder(BaseCallbackHandler):
         self.seen.append(("error", type(error).__name__))
 
 
-def test_callbacks_and_tags_reach_a_langchain_model(chat: Any, mode: str):
+def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
     recorder = Recorder()
     model, _ = chat(["hi"])
     ask(mode, as_model(model), config={"callbacks": [recorder], "tags": ["team"]})
@@ -313,7 +326,7 @@ def test_a_langchain_model_below_an_own_model_is_a_run_below_its_run(mode: str):
             self.parents[kwargs.get("name") or "inner"] = (kwargs["run_id"], kwargs["parent_run_id"])
 
     class Wrapping(BaseLLM):
-        def call(self, messages: Any, **kwargs: Any) -> Any:
+        def call(self, messages: Any, **kwargs: Any) -> Any:  # type: ignore[override]
             return FakeListChatModel(responses=["inner"]).invoke(messages).content
 
     below = Below()

@@ -1,13 +1,18 @@
 """LLM and plain langchain-openai models against a real HTTP endpoint, sync and async."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
@@ -15,7 +20,8 @@ from crewgraph.errors import ToolFailed
 from crewgraph.llm.errors import ContextLengthExceeded, UnreadableAnswer
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
-from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
+
+ROOT = Path(__file__).parent.parent.parent
 
 Serve = Callable[[Script | None], OpenAIServer]
 
@@ -42,11 +48,12 @@ def ask(
 ) -> Reply:
     if mode == "sync":
         return model.complete(messages, tools, stop, config or {})
-    return asyncio.run(model.acomplete(messages, tools, stop, config or {}))  # type: ignore[arg-type]
+    return asyncio.run(model.acomplete(messages, tools, stop, config or {}))
 
 
 def model_at(server: OpenAIServer, **words: Any) -> Model:
-    return as_model(LLM("openai/test", base_url=server.url, api_key="secret", **{"max_retries": 0, **words}))
+    settings: dict[str, Any] = {"max_retries": 0, **words}
+    return as_model(LLM("openai/test", base_url=server.url, api_key="secret", **settings))
 
 
 def test_text_and_usage_come_back_as_plain_data(serve: Serve, mode: str):
@@ -149,7 +156,7 @@ def test_retries_are_bounded_and_the_providers_error_comes_out(serve: Serve, mod
 def test_a_rate_limit_that_stays_is_the_providers_error(serve: Serve, mode: str):
     import openai
 
-    told = "Request too large for test on tokens per min (TPM): Limit 1000, please reduce the length of the messages"
+    told = "Request too large on tokens per min (TPM): Limit 1000, please reduce the length of the messages"
     server = serve(lambda request: error(429, told, retry_after=0.01))
     with pytest.raises(openai.RateLimitError):
         ask(mode, model_at(server, max_retries=1))
@@ -314,13 +321,16 @@ def test_call_performs_the_function_that_was_called(serve: Serve):
     llm = LLM("openai/test", base_url=serve(lambda request: call("add", {"a": 4})).url)
     tools = [{"type": "function", "function": dict(ADD)}]
 
+    def add_one(a: int) -> int:
+        return a + 1
+
     async def add(a: int) -> int:
         await asyncio.sleep(0)
         return a + 2
 
-    assert llm.call("x", tools=tools, available_functions={"add": lambda a: a + 1}) == "5"
+    assert llm.call("x", tools=tools, available_functions={"add": add_one}) == "5"
     assert asyncio.run(llm.acall("x", tools=tools, available_functions={"add": add})) == "6"
-    wanted = llm.call("x", tools=tools)
+    wanted: Any = llm.call("x", tools=tools)
     assert (wanted[0].function.name, wanted[0].function.arguments, wanted[0].id) == (
         "add",
         '{"a": 4}',
@@ -340,8 +350,8 @@ def test_fifty_threads_share_a_model_and_every_token_is_counted(serve: Serve):
     llm = LLM("openai/test", base_url=serve(None).url)
     model = as_model(llm)
     with ThreadPoolExecutor(50) as pool:
-        replies = list(pool.map(lambda number: model.complete(ASK, [], [], {}), range(200)))
-    assert {reply["content"] for reply in replies} == {"echo: two words"}
+        replies = [pool.submit(model.complete, ASK, [], [], {}) for _ in range(200)]
+        assert {str(reply.result()["content"]) for reply in replies} == {"echo: two words"}
     used = llm.get_token_usage_summary()
     assert (used.successful_requests, used.prompt_tokens, used.completion_tokens) == (200, 400, 600)
 
@@ -363,7 +373,7 @@ def test_attributes_may_be_changed_between_questions(serve: Serve):
     assert llm.chat_model() is first
     llm.call("x")
     llm.temperature = 0.9
-    llm.stop = ["END"]
+    llm.stop.append("END")
     llm.model = "other"
     llm.call("x")
     assert llm.chat_model() is not first
@@ -371,6 +381,32 @@ def test_attributes_may_be_changed_between_questions(serve: Serve):
         ("test", 0.1, None),
         ("other", 0.9, ["END"]),
     ]
+
+
+def test_the_server_runs_as_a_process_and_writes_down_what_it_was_asked(tmp_path: Path):
+    script = ["one", {"calls": [["add", {"a": 1}]]}, {"status": 429, "retry_after": 0.01}, "two"]
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    log = tmp_path / "log.jsonl"
+    words = ["--port", "0", "--script", str(tmp_path / "script.json"), "--log", str(log)]
+    served = subprocess.Popen(
+        [sys.executable, "-m", "tests.servers.openai_api", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert served.stdout is not None
+        llm = LLM("openai/test", base_url=served.stdout.readline().strip())
+        wanted: Any = (llm.call("a"), llm.call("b"), llm.call("c"))
+        assert (wanted[0], wanted[1][0].function.name, wanted[2]) == ("one", "add", "two")
+        assert [
+            json.loads(line)["body"]["messages"][0]["content"] for line in log.read_text().splitlines()
+        ] == [
+            *("a", "b", "c", "c"),
+        ]
+    finally:
+        served.terminate()
+        served.communicate()
 
 
 def test_the_server_lists_models_and_embeds(serve: Serve):

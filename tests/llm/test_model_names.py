@@ -266,7 +266,8 @@ def test_importing_models_imports_no_client():
     code = (
         "import sys; import crewgraph.llm.llm, crewgraph.llm.resolve, crewgraph.llm.scripted; "
         "crewgraph.llm.llm.LLM('openai/gpt-4o'); "
-        "print([m for m in ('openai', 'langchain_core', 'langchain_openai', 'httpx', 'langgraph') if m in sys.modules])"
+        "heavy = ('openai', 'langchain_core', 'langchain_openai', 'httpx', 'langgraph'); "
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

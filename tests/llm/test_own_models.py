@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from servers.openai_api import OpenAIServer
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
@@ -21,7 +22,6 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
-from servers.openai_api import OpenAIServer
 
 ASK: list[Message] = [{"role": "user", "content": "hello there"}]
 ADD: ToolSpec = {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}
@@ -54,7 +54,7 @@ class Returning(BaseLLM):
         self.functions = functions
         self.asked: list[Any] = []
 
-    def call(self, messages: Any, tools: Any = None, **kwargs: Any) -> Any:
+    def call(self, messages: Any, tools: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
         self.asked.append((messages, tools, kwargs))
         return self.returned
 
@@ -88,7 +88,7 @@ class Fixed(BaseLLM):
 class Named(BaseLLM):
     endpoint: str
 
-    def call(self, messages: Any, **kwargs: Any) -> str:
+    def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
         return self.endpoint
 
 
@@ -105,12 +105,16 @@ class Duck:
         return "quack"
 
 
+def simple(messages: object) -> str:
+    return "simple"
+
+
 def test_a_call_gets_only_the_arguments_it_takes(mode: str):
     assert ask(mode, as_model(Bare("b")))["content"] == "bare hello there"
     assert ask(mode, as_model(Demanding()))["content"] == "None None None [] None"
     assert ask(mode, as_model(Fixed()))["content"] == "fixed"
     assert ask(mode, as_model(Duck()))["content"] == "quack"
-    assert ask(mode, as_model(SimpleNamespace(call=lambda messages: "simple")))["content"] == "simple"
+    assert ask(mode, as_model(SimpleNamespace(call=simple)))["content"] == "simple"
     returning = Returning()
     ask(mode, as_model(returning), tools=[ADD])
     assert returning.asked == [([{"role": "user", "content": "hello there"}], None, {})]
@@ -233,7 +237,7 @@ def test_identity_and_name():
 class Counting(BaseLLM):
     """Reports the tokens that the message asks for."""
 
-    def call(self, messages: Any, **kwargs: Any) -> str:
+    def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
         tokens = int(messages[-1]["content"])
         time.sleep(0.002)
         self._track_token_usage_internal({"prompt_tokens": tokens, "completion_tokens": 1})
@@ -271,7 +275,7 @@ def test_async_calls_of_a_blocking_model_run_all_at_once():
     gate = threading.Barrier(64, timeout=20)
 
     class Waiting(BaseLLM):
-        def call(self, messages: Any, **kwargs: Any) -> str:
+        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
             gate.wait()
             return "through"
 
@@ -285,7 +289,7 @@ def test_async_calls_of_a_blocking_model_run_all_at_once():
 
 def test_an_exception_passes_unchanged_and_a_full_context_is_told_apart(mode: str):
     class Failing(BaseLLM):
-        def call(self, messages: Any, **kwargs: Any) -> str:
+        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
             raise {"a": ZeroDivisionError("a"), "b": ValueError("prompt is too long: 9 > 8")}[
                 messages[-1]["content"]
             ]
@@ -309,6 +313,19 @@ def test_an_overridden_call_of_llm_is_honoured(mode: str):
         assert reply["usage"] is not None
         assert (reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]) == (2, 3)
         assert asyncio.run(llm.acall("hi")) == "ECHO: HI"
+
+
+def test_a_subclass_of_llm_may_keep_its_constructor_to_itself(mode: str):
+    class Own(LLM):
+        def __init__(self) -> None:
+            self.model = "nobody-knows-me"
+
+        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
+            return "own"
+
+    model = as_model(Own())
+    assert (ask(mode, model)["content"], model.native_tools, model.name) == ("own", False, "nobody-knows-me")
+    assert Own().get_token_usage_summary().total_tokens == 0
 
 
 def test_adapters_are_kept_while_someone_holds_them():

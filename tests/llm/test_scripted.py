@@ -92,7 +92,7 @@ def test_words_are_counted_as_tokens_unless_a_usage_is_given():
     llm = ScriptedLLM(
         ["x"], usage={"prompt_tokens": 70, "completion_tokens": 7, "cached_tokens": 60}, repeat_last=True
     )
-    asyncio.run(as_model(llm).acomplete(ASK, [], [], {}))  # type: ignore[arg-type]
+    asyncio.run(as_model(llm).acomplete(ASK, [], [], {}))
     llm.call("x")
     used = llm.get_token_usage_summary()
     assert (used.prompt_tokens, used.cached_prompt_tokens, used.total_tokens, used.successful_requests) == (

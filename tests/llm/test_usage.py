@@ -54,7 +54,7 @@ NUMBERS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_prompt_
 def test_tokens_are_read_in_every_dialect(reported: Any, expected: tuple[int, ...]):
     usage = read_usage(reported)
     assert usage is not None
-    assert (*(usage[name] for name in NUMBERS), usage["cache_creation_tokens"]) == expected  # type: ignore[literal-required]
+    assert (*(usage[name] for name in NUMBERS), usage["cache_creation_tokens"]) == expected
 
 
 @pytest.mark.parametrize(
