@@ -10,19 +10,20 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.messages import Message, Reply, Usage
+from crewgraph.core.messages import Reply, Usage
 from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, takes_stop
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
-from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
+from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.threads import in_thread
+from crewgraph.llm.tool_call import tool_calls
 
-__all__ = ["FunctionCall", "LLM", "ToolCall"]
+__all__ = ["LLM"]
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
@@ -53,22 +54,6 @@ _SETTINGS = (
 _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
 
 
-class FunctionCall(NamedTuple):
-    """What a model wants to have called."""
-
-    name: str
-    arguments: str
-    """JSON, as the model wrote it."""
-
-
-class ToolCall(NamedTuple):
-    """One tool call of an answer, in OpenAI's form."""
-
-    id: str
-    function: FunctionCall
-    type: str = "function"
-
-
 class _Named(NamedTuple):
     """A model as it was named, and as `LLM.model` shows it."""
 
@@ -80,10 +65,62 @@ class _Named(NamedTuple):
 class LLM(BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
-    It is a definition: nothing is imported, looked up or connected before the first question. Attributes may
-        be changed
-    between questions.
+    It is a definition: nothing is imported, looked up or connected before the first question. Its attributes may
+    be changed between questions. The model's name is "provider/model", or the bare name of a well-known one.
     """
+
+    timeout: float | None
+    """Seconds to wait for an answer."""
+
+    top_p: float | None
+    """The share of likely words it chooses from."""
+
+    n: int | None
+    """Answers per request; the first is used."""
+
+    max_completion_tokens: int | None
+    """Tokens it may write, reasoning included."""
+
+    max_tokens: int | float | None
+    """Tokens it may write."""
+
+    presence_penalty: float | None
+    """How much it avoids words it used."""
+
+    frequency_penalty: float | None
+    """How much it avoids words it used often."""
+
+    logit_bias: dict[int, float] | None
+    """By token number, how likely it is made."""
+
+    response_format: type[BaseModel] | dict[str, Any] | None
+    """A pydantic model (the answer is one), or OpenAI's dict such as {"type": "json_object"}."""
+
+    seed: int | None
+    """For answers that repeat."""
+
+    logprobs: int | None
+    """Whether the likelihood of words is reported."""
+
+    top_logprobs: int | None
+    """Of how many other words it is reported, too."""
+
+    api_base: str | None
+    """Another name of `base_url`, the address of an API."""
+
+    api_version: str | None
+    """Azure's."""
+
+    callbacks: list[Any] | None
+    """LangChain callback handlers, told of every request."""
+
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
+    """How long it thinks."""
+
+    stream: bool
+    """Whether the answer is fetched piece by piece."""
+
+    _named: _Named | None = None  # None where a subclass keeps its constructor to itself
 
     def __init__(
         self,
@@ -342,8 +379,7 @@ def _config(callbacks: Sequence[Any] | None) -> Any:
 
 def _answer(reply: Reply, form: Any) -> Any:
     if reply["tool_calls"]:
-        message: Message = {"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}
-        return [_tool_call(call) for call in openai_messages([message])[0]["tool_calls"]]
+        return tool_calls(reply)
     text = text_of(reply["content"])
     if not (isinstance(form, type) and issubclass(form, BaseModel)):
         return text
@@ -351,11 +387,6 @@ def _answer(reply: Reply, form: Any) -> Any:
         return form.model_validate_json(text)
     except ValidationError as error:
         raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
-
-
-def _tool_call(call: dict[str, Any]) -> ToolCall:
-    function = cast("dict[str, str]", call["function"])
-    return ToolCall(call["id"], FunctionCall(function["name"], function["arguments"]))
 
 
 def _told(result: object) -> str:
