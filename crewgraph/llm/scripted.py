@@ -59,8 +59,8 @@ class ScriptedLLM(BaseLLM):
     One script may be read by many threads; each request gets the next entry. Where requests run in parallel
     and the order matters, give one function of the messages instead of a list: it keeps no state.
 
-    Without a given usage every word counts as one token: the words of all messages as the prompt, those of the
-    answer (a tool call as it is written in the text protocol) as the completion.
+    Without a given usage every word counts as one token: the words of all messages as the prompt, those of
+    the answer (a tool call as it is written in the text protocol) as the completion.
     """
 
     requests: list[ScriptedRequest]
