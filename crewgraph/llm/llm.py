@@ -66,7 +66,7 @@ class LLM(BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
-    may be changed between questions. The model's name is "provider/model", or the bare name of a well-known one.
+    may be changed between questions. Its name is "provider/model", or the bare name of a known one.
     """
 
     timeout: float | None
