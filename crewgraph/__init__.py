@@ -1,13 +1,13 @@
 """Write teams of agents in CrewAI's vocabulary, run them as LangGraph StateGraphs.
 
-    from crewgraph import Agent, Crew, Task
+from crewgraph import Agent, Crew, Task
 
-    writer = Agent(role="Writer", goal="Write clearly", backstory="A former journalist", llm="openai/gpt-4o-mini")
-    poem = Task(description="Write a poem about {topic}", expected_output="Four lines", agent=writer)
-    crew = Crew(agents=[writer], tasks=[poem])
+writer = Agent(role="Writer", goal="Write clearly", backstory="A former journalist", llm="openai/gpt-4o-mini")
+poem = Task(description="Write a poem about {topic}", expected_output="Four lines", agent=writer)
+crew = Crew(agents=[writer], tasks=[poem])
 
-    print(crew.kickoff({"topic": "rain"}))      # runs; continues after a crash with crew.resume(thread_id)
-    graph = crew.compile()                      # the same crew as a CompiledStateGraph
+print(crew.kickoff({"topic": "rain"}))      # runs; continues after a crash with crew.resume(thread_id)
+graph = crew.compile()                      # the same crew as a CompiledStateGraph
 """
 
 from crewgraph.definitions.agent import Agent, BaseAgent

@@ -85,9 +85,7 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
     return {"$ref": schema["$ref"], **kept}
 
 
-def _part(
-    key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]
-) -> Any:
+def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
     if key in ("default", "const", "enum", "examples"):
         return value
     if key in ("properties", "patternProperties"):  # its keys are names, one may well be `title`
@@ -193,9 +191,7 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
-        raise DefinitionError(
-            f"the signature of {function!r} cannot be read: {error}. Give `args_schema`."
-        ) from error
+        raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Give `args_schema`.") from error
     hints, notes = _hints(function), _parameter_notes(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     is_open = False

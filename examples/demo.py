@@ -73,7 +73,9 @@ def scripted(messages: Sequence[dict[str, Any]]) -> str | ToolUse:
         return "Final Answer: It is an interesting file."
     facts = Facts.model_validate(json.loads(found[-1]))
     named = ", ".join(f"{name} {value:g}" for name, value in facts.highlights.items())
-    return f"Final Answer: A {facts.kind} file of {facts.lines} lines and {facts.words} words; what stands out: {named}."
+    return (
+        f"Final Answer: A {facts.kind} file of {facts.lines} lines and {facts.words} words; what stands out: {named}."
+    )
 
 
 def model() -> BaseLLM:

@@ -74,5 +74,3 @@ def quiet_unknown_keywords() -> Iterator[None]:
     told.clear()
     yield
     told.update(before)
-
-

@@ -81,9 +81,7 @@ class Chains:
         """Keep nothing."""
         self._latest.clear()
 
-    def versions(
-        self, connection: sqlite3.Connection, no: int, id: str, memo: dict[str, Versions]
-    ) -> Versions:
+    def versions(self, connection: sqlite3.Connection, no: int, id: str, memo: dict[str, Versions]) -> Versions:
         """The versions at a checkpoint that is there; the memo holds those found before in this lineage.
 
         Raises:
@@ -105,9 +103,7 @@ class Chains:
                     chain.append(Difference.read(text))
                     cursor = parent
             except (ValueError, TypeError) as error:
-                raise damaged(
-                    f"the versions of checkpoint `{cursor}` make no sense ({error})", self._path
-                ) from error
+                raise damaged(f"the versions of checkpoint `{cursor}` make no sense ({error})", self._path) from error
         if chain:
             memo[id] = memo[cursor].then(reversed(chain))
         return memo[id]

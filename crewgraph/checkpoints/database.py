@@ -48,9 +48,7 @@ class Database:
         with self._connected():
             _databases.add(self)
 
-    def read(
-        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
+    def read(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do some reading that sees one state of the database.
 
         Raises:
@@ -58,9 +56,7 @@ class Database:
         """
         return self._transaction("BEGIN", work, *args, **kwargs)
 
-    def write(
-        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
+    def write(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do some writing, all of it or none.
 
         Raises:
@@ -78,8 +74,7 @@ class Database:
         """Give free pages back to the disk; unless `wholly`, only when they are a quarter of the file."""
         with self._connected() as connection:
             free, pages = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("freelist_count", "page_count")
+                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count")
             )
             if free and (wholly or free * 4 > pages):
                 connection.execute("PRAGMA incremental_vacuum").fetchall()

@@ -44,9 +44,7 @@ class Removal:
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _removing(
-        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]
-    ) -> None:
+    def _removing(self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]) -> None:
         if names:
             self._threads.database.write(work, names)
             self._threads.database.shrink()
@@ -78,9 +76,7 @@ class Removal:
     def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
         removed: dict[int, set[str]] = {}
         for run in runs:
-            for no, id in connection.execute(
-                "SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)
-            ).fetchall():
+            for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
             there = _ids(connection, no)
@@ -93,9 +89,7 @@ class Removal:
             self._keep(connection, no, there, there - ids)
         self._threads.forget()
 
-    def _keep(
-        self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]
-    ) -> set[str]:
+    def _keep(self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]) -> set[str]:
         removed = ids.difference(kept)
         if not kept:
             _delete_lineage(connection, no)
@@ -103,14 +97,10 @@ class Removal:
         if not removed:
             return removed
         payloads = _payloads(connection, no)
-        for id, parent in connection.execute(
-            "SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)
-        ).fetchall():
+        for id, parent in connection.execute("SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)).fetchall():
             if parent in removed and id in kept:
                 self._threads.chains.make_whole(connection, no, id)
-                connection.execute(
-                    "UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id)
-                )
+                connection.execute("UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id))
         for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
             connection.executemany(
                 f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
@@ -152,9 +142,7 @@ class Removal:
                 break
             ancestors.add(parent)
             versions = chains.versions(connection, no, parent, memo).channels
-            needed = {
-                c for c in needed if c not in versions or not _has_value(connection, no, c, versions[c])
-            }
+            needed = {c for c in needed if c not in versions or not _has_value(connection, no, c, versions[c])}
             parent = row[0]
         return ancestors
 
@@ -216,7 +204,5 @@ def _has_value(connection: sqlite3.Connection, no: int, channel: str, version: o
 
 
 def _delete_lineage(connection: sqlite3.Connection, no: int) -> None:
-    connection.executemany(
-        "DELETE FROM payloads WHERE no = ?", [(payload,) for payload in _payloads(connection, no)]
-    )
+    connection.executemany("DELETE FROM payloads WHERE no = ?", [(payload,) for payload in _payloads(connection, no)])
     connection.execute("DELETE FROM lineages WHERE no = ?", (no,))

@@ -112,9 +112,7 @@ class Threads:
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage."""
-        row = connection.execute(
-            "SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
-        ).fetchone()
+        row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
         return None if row is None else row[0]
 
     def forget(self) -> None:
@@ -135,9 +133,7 @@ class Threads:
         if parent is None and not complete:
             return False
         id = new.key.id
-        link, text = (
-            Link.first(id, new.versions.then(())) if parent is None else parent.child(id, new.versions)
-        )
+        link, text = Link.first(id, new.versions.then(())) if parent is None else parent.child(id, new.versions)
         row = (no, id, new.parent, link.drift, link.whole, new.run, new.kind, new.head, text)
         insert = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         if not connection.execute(insert, row).rowcount:
@@ -156,9 +152,7 @@ class Threads:
             self.chains.make_whole(connection, no, child)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
 
-    def _find(
-        self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None
-    ) -> StoredCheckpoint | None:
+    def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
         if no is None:
             return None

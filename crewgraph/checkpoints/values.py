@@ -16,8 +16,7 @@ _KEPT = 256  # supersteps whose large writes are remembered until the checkpoint
 _DATA = "coalesce(data, (SELECT p.data FROM payloads p WHERE p.no = payload))"
 _SELECT_BLOB = f"SELECT kind, {_DATA} FROM blobs WHERE lineage = ? AND version = ? AND channel = ?"
 _SELECT_WRITES = (
-    f"SELECT task, channel, kind, {_DATA} FROM writes "
-    "WHERE lineage = ? AND checkpoint = ? ORDER BY path, task, idx"
+    f"SELECT task, channel, kind, {_DATA} FROM writes WHERE lineage = ? AND checkpoint = ? ORDER BY path, task, idx"
 )
 _INSERT_WRITE = (
     "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET path = excluded.path, "
@@ -107,9 +106,7 @@ class Values:
                 found.append((channel, *row))
         return found
 
-    def writes(
-        self, connection: sqlite3.Connection, no: int, checkpoint: str
-    ) -> list[tuple[str, str, str, bytes]]:
+    def writes(self, connection: sqlite3.Connection, no: int, checkpoint: str) -> list[tuple[str, str, str, bytes]]:
         """Task, channel, kind and bytes of the writes at a checkpoint, in the order they are applied."""
         return connection.execute(_SELECT_WRITES, (no, checkpoint)).fetchall()
 

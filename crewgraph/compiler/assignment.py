@@ -4,18 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import CompileError
 from crewgraph.text import slug
+from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.crossing import Crossing
+from crewgraph.tools.use import GuardedTool
 
 __all__ = ["INPUTS", "Assignment", "assignments", "context_of"]
 
 INPUTS = "inputs"
 """The channel of a crew's inputs."""
 
+_CROSSING = Crossing(await_=wait_for, in_thread=in_thread)
 _DIVIDER = "\n\n----------\n\n"
 
 
@@ -32,6 +38,14 @@ class Assignment:
     sources: tuple[str, ...]
     """The channels whose outputs are its context, in order."""
 
+    tools: Mapping[str, GuardedTool]
+    """What the agent may use for it, by the names models call them by."""
+
+    @property
+    def given_tools(self) -> list[Any]:
+        """The tools as the user gave them: the task's own, else the agent's."""
+        return _given(self.task, self.agent)
+
     @property
     def where(self) -> str:
         """What it is called in messages."""
@@ -42,9 +56,9 @@ def assignments(crew: Crew) -> list[Assignment]:
     """The tasks of a crew in order.
 
     Raises:
-        CompileError: a task has no agent.
+        CompileError: a task has no agent, or two tools of the same name.
     """
-    taken = {INPUTS}
+    taken, adapted = {INPUTS}, dict[int, GuardedTool]()
     made: list[Assignment] = []
     for n, task in enumerate(crew.tasks):
         if task.agent is None:
@@ -52,8 +66,29 @@ def assignments(crew: Crew) -> list[Assignment]:
         name = slug(task.name or task.description, taken=taken)
         taken.add(name)
         sources = _sources(task, crew.tasks[:n], made)
-        made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, sources=sources))
+        tools = _tools(task, task.agent, adapted)
+        made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, sources=sources, tools=tools))
     return made
+
+
+def _given(task: Task, agent: BaseAgent) -> list[Any]:
+    return task.tools or agent.tools or []
+
+
+def _tools(task: Task, agent: BaseAgent, adapted: dict[int, GuardedTool]) -> dict[str, GuardedTool]:
+    """A task's tools; each of the crew's tools is read once, for reading its schema takes longer than a task."""
+    tools: dict[str, GuardedTool] = {}
+    for given in _given(task, agent):
+        if id(given) not in adapted:
+            adapted[id(given)] = GuardedTool(as_tool(given, crossing=_CROSSING), passing=(JournalError,))
+        tool = adapted[id(given)]
+        other = tools.setdefault(tool.name, tool)
+        if other is not tool:
+            raise CompileError(
+                f"{title(task)} has two tools that a model would call `{tool.name}`: `{other.tool.title}` and "
+                f"`{tool.tool.title}`. Rename one of them."
+            )
+    return tools
 
 
 def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str, ...]:

@@ -1,20 +1,21 @@
 """A model and a tool whose use is told to the audience of events; what was answered from the journal is not told again."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.toolbox import Outcome
-from crewgraph.core.bridge import in_thread, wait_for
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model, Tool
+from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.use import GuardedTool, observation
+from crewgraph.tools.use import Outcome as Done
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -95,3 +96,64 @@ class ObservedModel:
                 from_agent=self.agent, from_task=self.task, error=f"{type(error).__name__}: {error}"
             )
             crewai_event_bus.emit(self.agent, event)
+
+
+@dataclass(frozen=True)
+class ObservedTool:
+    """A tool in the hands of an agent at work on a task."""
+
+    tool: GuardedTool
+    agent: BaseAgent
+    task: Task
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    @property
+    def once(self) -> bool:
+        return self.tool.once
+
+    def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+        """The arguments that a model wrote, or what is wrong with them."""
+        return self.tool.prepare(written)
+
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+        started = self._starting(args)
+        return self._finished(args, started, self.tool.run(args, config))
+
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
+        started = self._starting(args)
+        return self._finished(args, started, await self.tool.arun(args, config))
+
+    def _starting(self, args: dict[str, Any]) -> datetime:
+        if crewai_event_bus.wants(ToolUsageStartedEvent):
+            crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
+        return datetime.now(UTC)
+
+    def _finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
+        text = observation(done["result"])
+        if not done["ok"]:
+            if crewai_event_bus.wants(ToolUsageErrorEvent):
+                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))
+        elif crewai_event_bus.wants(ToolUsageFinishedEvent):
+            event = ToolUsageFinishedEvent(
+                **self._about(args), started_at=started, finished_at=datetime.now(UTC), output=text
+            )
+            crewai_event_bus.emit(self.agent, event)
+        return Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
+
+    def _about(self, args: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "tool_name": self.tool.tool.title,
+            "tool_args": args,
+            "tool_class": type(self.tool.tool.source).__name__,
+            "agent": self.agent,
+            "agent_key": self.agent.key,
+            "from_agent": self.agent,
+            "from_task": self.task,
+        }

@@ -7,7 +7,6 @@ from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.prompt import Briefing
-from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
@@ -22,6 +21,7 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
+from crewgraph.events.tool import ToolUsageErrorEvent
 
 __all__ = ["TaskReport"]
 
@@ -59,20 +59,33 @@ class TaskReport:
         )
         self._tell(TaskStartedEvent, context=briefing.context, task=task)
 
-    def agent_begins(self, messages: Sequence[Message], tools: Toolbox) -> None:
+    def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent begins an attempt."""
         self._working = True
         self._tell(
             AgentExecutionStartedEvent,
             agent=self._agent,
             task=self._task,
-            tools=tools.originals,
+            tools=tools,
             task_prompt=str(messages[-1]["content"]),
         )
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent made a step."""
         self._tell(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
+
+    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+        """A tool could not be called as the model asked."""
+        self._tell(
+            ToolUsageErrorEvent,
+            tool_name=tool,
+            tool_args=args,
+            agent=self._agent,
+            agent_key=self._agent.key,
+            from_agent=self._agent,
+            from_task=self._task,
+            error=text,
+        )
 
     def agent_completes(self, answer: str) -> None:
         """The agent answered."""

@@ -12,7 +12,7 @@ from langgraph.utils.runnable import RunnableCallable
 from crewgraph.compiler.assignment import INPUTS, Assignment
 from crewgraph.compiler.bodies.task import task_body
 from crewgraph.core.bridge import in_thread, wait_for
-from crewgraph.core.node import node
+from crewgraph.core.node import BodyNode
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import ConditionalTask
@@ -74,7 +74,7 @@ def _connect(graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, target: str) 
 
 
 def _task_node(assignment: Assignment, *, stored: bool) -> Any:
-    return node(assignment.slug, lambda state: task_body(assignment, state), stored=stored)
+    return BodyNode(assignment.slug, lambda state: task_body(assignment, state), stored=stored)
 
 
 class _Schemas:

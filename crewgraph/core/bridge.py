@@ -6,7 +6,7 @@ A sync run meets async functions (`wait_for`), an async run meets sync functions
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
@@ -49,15 +49,16 @@ def _background() -> asyncio.AbstractEventLoop:
 
 def wait_for(awaitable: Awaitable[T]) -> T:
     """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
-    loop = _background()
-    if _running() is loop:
-        raise RuntimeError("a sync call waits for async work on the very loop that would do it; await it instead")
 
     async def waited() -> T:
         return await awaitable
 
-    done = threading.Event()
+    loop = _background()
+    if _running() is loop:
+        # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another one has to do.
+        return _in_new_loop(waited)
     context = contextvars.copy_context()
+    done = threading.Event()
     task: list[asyncio.Task[T]] = []
 
     def start() -> None:
@@ -67,13 +68,19 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     loop.call_soon_threadsafe(start)
     try:
         done.wait()
-    except BaseException:
+    except BaseException:  # KeyboardInterrupt: what is waited for must not go on alone
         loop.call_soon_threadsafe(lambda: task and task[0].cancel())
         raise
     return task[0].result()
 
 
-def _running() -> asyncio.AbstractEventLoop | Any | None:
+def _in_new_loop(waited: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    with ThreadPoolExecutor(1, thread_name_prefix="crewgraph-loop") as pool:
+        context = contextvars.copy_context()
+        return pool.submit(context.run, lambda: asyncio.run(waited())).result()
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -4,18 +4,22 @@ from collections.abc import Callable
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.utils.runnable import RunnableCallable
+from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body
 from crewgraph.core.journal import Journal
 from crewgraph.core.operations import adrive, drive
 from crewgraph.core.rules import whole
 
-__all__ = ["node"]
+__all__ = ["BodyNode"]
 
 
-def node(name: str, body: Callable[[dict[str, Any]], Body[Any]], *, stored: bool = True) -> Runnable[Any, Any]:
-    """A runnable that plays `body(state)` and returns its state update.
+class BodyNode(Runnable[dict[str, Any], Any]):
+    """Plays `body(state)` and returns its state update.
+
+    It is a Runnable of its own rather than a function, because LangGraph disassembles a node's function in search of
+    graphs it might call, which costs more than all else of compiling; and it makes no run in the trace, because LangGraph
+    makes the run of a node itself.
 
     Args:
         name: the node's name in drawings and traces.
@@ -23,11 +27,14 @@ def node(name: str, body: Callable[[dict[str, Any]], Body[Any]], *, stored: bool
         stored: False where the graph is compiled to keep nothing.
     """
 
-    def run(state: dict[str, Any], config: RunnableConfig) -> Any:
-        return drive(whole(body(state), Journal(config, stored=stored), config))
+    def __init__(self, name: str, body: Callable[[dict[str, Any]], Body[Any]], *, stored: bool = True) -> None:
+        self.name = name
+        self._body, self._stored = body, stored
 
-    async def arun(state: dict[str, Any], config: RunnableConfig) -> Any:
-        return await adrive(whole(body(state), Journal(config, stored=stored), config))
+    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config) if config is None else config
+        return drive(whole(self._body(input), Journal(config, stored=self._stored), config))
 
-    # LangGraph makes the run of a node in the trace itself: a second one would only repeat it.
-    return RunnableCallable(run, arun, name=name, trace=False)
+    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config) if config is None else config
+        return await adrive(whole(self._body(input), Journal(config, stored=self._stored), config))

@@ -86,7 +86,13 @@ from crewgraph.events.reasoning import (
     AgentReasoningStartedEvent,
     ReasoningEvent,
 )
-from crewgraph.events.task import TaskCompletedEvent, TaskEvaluationEvent, TaskFailedEvent, TaskStartedEvent
+from crewgraph.events.task import (
+    TaskCompletedEvent,
+    TaskEvaluationEvent,
+    TaskFailedEvent,
+    TaskOutputUnstructuredEvent,
+    TaskStartedEvent,
+)
 from crewgraph.events.tool import (
     ToolExecutionErrorEvent,
     ToolSelectionErrorEvent,
@@ -171,6 +177,7 @@ __all__ = [
     "TaskCompletedEvent",
     "TaskEvaluationEvent",
     "TaskFailedEvent",
+    "TaskOutputUnstructuredEvent",
     "TaskStartedEvent",
     "ToolCall",
     "ToolExecutionErrorEvent",

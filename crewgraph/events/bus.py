@@ -48,7 +48,7 @@ class EventBus:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._scopes = [Scope()]  # the process's own, then the open ones, the latest last
         self._scope: ContextVar[Scope | None] = ContextVar("crewgraph_event_scope", default=None)
         self._pending = PendingWork()
@@ -133,9 +133,7 @@ class EventBus:
             _call(handler, source, event)
         if not plan.later:
             return _DONE
-        return self._pending.start(
-            partial(_call_later, plan.later, source, event), f"the event `{event.type}`"
-        )
+        return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
 
     async def aemit(self, source: Any, event: BaseEvent) -> None:
         """Bring an event to its handlers and wait for all of them."""
@@ -174,7 +172,7 @@ class EventBus:
 
     def after_fork(self) -> None:
         """Begin anew in a forked process: registrations stay, handlers under way are the parent's."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pending.after_fork()
 
     def _own_scope(self) -> Scope | None:

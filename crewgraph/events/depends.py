@@ -49,6 +49,4 @@ class CircularDependencyError(DefinitionError):
     def __init__(self, handlers: Sequence[Handler]) -> None:
         self.handlers = list(handlers)
         names = ", ".join(f"`{handler_name(one)}`" for one in self.handlers)
-        super().__init__(
-            f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle."
-        )
+        super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")

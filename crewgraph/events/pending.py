@@ -28,7 +28,7 @@ class PendingWork:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._background: BackgroundLoop | None = None
         self._loops: dict[Future[None], asyncio.AbstractEventLoop] = {}
         self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_work", default=None)
@@ -100,7 +100,7 @@ class PendingWork:
 
     def after_fork(self) -> None:
         """Begin anew in a forked process: no other thread lives on there, so nothing is under way."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._background = None
         self._loops = {}
 
@@ -134,7 +134,7 @@ class PendingWork:
 
     def _end(self) -> None:
         if not self.flush(_AT_EXIT):
-            _logger.warning("Event handlers were cut off %s s after the end of the program.", _AT_EXIT)
+            _logger.warning("Event handlers were still under way at the end of the program and were cut off.")
         self.stop()
 
 

@@ -56,11 +56,7 @@ class Scope:
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Forget a registration, if there is one."""
         self._replace(
-            tuple(
-                one
-                for one in self.registrations
-                if one.event_type is not event_type or one.handler != handler
-            )
+            tuple(one for one in self.registrations if one.event_type is not event_type or one.handler != handler)
         )
 
     def plan(self, event_type: type[BaseEvent]) -> Plan:

@@ -4,7 +4,13 @@ from typing import Any, ClassVar
 
 from crewgraph.events.base import BaseEvent
 
-__all__ = ["TaskCompletedEvent", "TaskEvaluationEvent", "TaskFailedEvent", "TaskStartedEvent"]
+__all__ = [
+    "TaskCompletedEvent",
+    "TaskEvaluationEvent",
+    "TaskFailedEvent",
+    "TaskOutputUnstructuredEvent",
+    "TaskStartedEvent",
+]
 
 
 class _TaskEvent(BaseEvent):
@@ -48,3 +54,12 @@ class TaskEvaluationEvent(_TaskEvent):
 
     evaluation_type: str
     """What is judged."""
+
+
+class TaskOutputUnstructuredEvent(_TaskEvent):
+    """A task's answer could not be given the structure that was asked for; its text is kept."""
+
+    type: str = "task_output_unstructured"
+
+    error: str
+    """Why not."""

@@ -84,13 +84,9 @@ class CallModel:
         with _Call(self, messages, config) as call:
             return call.read(await self._acall(messages, tools, stop), stop)
 
-    async def _acall(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
-    ) -> Any:
+    async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> Any:
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
-            return await self.source.acall(
-                self._conversation(messages), **self._arguments("acall", tools, stop)
-            )
+            return await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
         arguments = self._arguments("call", tools, stop)
         return await in_thread(partial(self.source.call, self._conversation(messages), **arguments))
 
@@ -101,9 +97,7 @@ class CallModel:
         offered: dict[str, Any] = {
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
-            **dict.fromkeys(
-                ("callbacks", "available_functions", "from_task", "from_agent", "response_model")
-            ),
+            **dict.fromkeys(("callbacks", "available_functions", "from_task", "from_agent", "response_model")),
         }
         return accepted(self.source, method, offered)
 

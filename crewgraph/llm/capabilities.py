@@ -101,9 +101,7 @@ _LOCAL_CALLERS = (
 def _bare(model: str) -> str:
     """The model's own name: without a path, `us.` regions and vendors of Bedrock, and `ft:`."""
     name = model.lower().removeprefix("ft:").rpartition("/")[2]
-    return re.sub(
-        r"^(?:(?:us|eu|apac|global)\.)?(?:anthropic|meta|amazon|mistral|cohere|deepseek)\.", "", name
-    )
+    return re.sub(r"^(?:(?:us|eu|apac|global)\.)?(?:anthropic|meta|amazon|mistral|cohere|deepseek)\.", "", name)
 
 
 def context_window(model: str) -> int:

@@ -238,13 +238,9 @@ def _with_tools(source: Any, tools: list[dict[str, Any]]) -> Any:
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
         others = [_with_tools(fallback, tools) for fallback in source.fallbacks]
-        return source.model_copy(
-            update={"runnable": _with_tools(source.runnable, tools), "fallbacks": others}
-        )
+        return source.model_copy(update={"runnable": _with_tools(source.runnable, tools), "fallbacks": others})
     if isinstance(source, runnables.RunnableSequence):
-        return runnables.RunnableSequence(
-            *source.steps[:-1], _with_tools(source.last, tools), name=source.name
-        )
+        return runnables.RunnableSequence(*source.steps[:-1], _with_tools(source.last, tools), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
         return source.model_copy(update={"bound": _with_tools(source.bound, tools)})
     return source.bind_tools(tools)
@@ -266,9 +262,7 @@ def _langchain_message(kinds: Any, message: Message) -> Any:
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
             return kinds.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
         case "tool":
-            return kinds.ToolMessage(
-                content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")
-            )
+            return kinds.ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
         case role:
             raise ModelError(f"A message has the role `{role}`. Known are: system, user, assistant, tool.")
 
@@ -291,9 +285,7 @@ def _read(answer: Any) -> Reply:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {
-        name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
-    }
+    kept = {name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE}
     return {
         "content": plain(answer.content),
         "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],

@@ -45,11 +45,7 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
         MissingKey: the provider needs a key and there is none.
         ModelError: the provider's class has no place for a keyword.
     """
-    words = {
-        name: value
-        for name, value in settings.items()
-        if name not in settings.get("additional_drop_params", ())
-    }
+    words = {name: value for name, value in settings.items() if name not in settings.get("additional_drop_params", ())}
     words.pop("additional_drop_params", None)
     lenient = bool(words.pop("drop_params", False))
     address = target.address(words.pop("base_url", None))
@@ -80,8 +76,7 @@ def _class_of(provider: Provider) -> Any:
     if find_spec(provider.module) is None:
         package = provider.module.replace("_", "-")
         raise MissingExtra(
-            f"{purpose} needs the package `{package}`, which is not installed. "
-            f"Install it with: pip install {package}"
+            f"{purpose} needs the package `{package}`, which is not installed. Install it with: pip install {package}"
         )
     return getattr(load(provider.module), provider.class_name)
 
@@ -98,9 +93,7 @@ def _azure(address: str, words: dict[str, Any]) -> Any:
     endpoint, _, path = address.partition("/openai/deployments/")
     deployment = path.partition("/")[0] or words["model"]
     version = (
-        words.pop("api_version", None)
-        or os.environ.get("AZURE_API_VERSION")
-        or os.environ.get("OPENAI_API_VERSION")
+        words.pop("api_version", None) or os.environ.get("AZURE_API_VERSION") or os.environ.get("OPENAI_API_VERSION")
     )
     words = {name: value for name, value in words.items() if name != "base_url"}
     return _openai_kin(
@@ -170,9 +163,7 @@ def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
 
 
 def _placed(chosen: Any, words: dict[str, Any], *, lenient: bool) -> Any:
-    known, unknown = _sorted_words(
-        chosen, {name: value for name, value in words.items() if value is not None}
-    )
+    known, unknown = _sorted_words(chosen, {name: value for name, value in words.items() if value is not None})
     unknown.pop("stream", None)
     if unknown and "model_kwargs" in chosen.model_fields:
         known["model_kwargs"] = {**unknown, **known.get("model_kwargs", {})}
@@ -205,7 +196,5 @@ def _field_names(chosen: Any) -> set[str]:
         names.add(name)
         if field.alias:
             names.add(field.alias)
-        names.update(
-            choice for choice in getattr(field.validation_alias, "choices", ()) if isinstance(choice, str)
-        )
+        names.update(choice for choice in getattr(field.validation_alias, "choices", ()) if isinstance(choice, str))
     return names

@@ -91,9 +91,7 @@ def _read_message(entry: object, number: int) -> Message:
 
 
 def _is_pair(entry: object) -> bool:
-    return isinstance(entry, tuple) and [type(part) for part in cast("tuple[object, ...]", entry)][:1] == [
-        str
-    ]
+    return isinstance(entry, tuple) and [type(part) for part in cast("tuple[object, ...]", entry)][:1] == [str]
 
 
 def _request(call: object) -> ToolRequest:

@@ -53,9 +53,7 @@ def _hosted(name: str, base_url: str, *key_variables: str, base: str | None = No
 
 
 def _local(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
-    return Provider(
-        name=name, key_variables=(key,), base_url=base_url, base_variables=bases, key_needed=False
-    )
+    return Provider(name=name, key_variables=(key,), base_url=base_url, base_variables=bases, key_needed=False)
 
 
 _OPENAI_BASES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
@@ -114,9 +112,7 @@ _LISTED = (
         class_name="ChatLiteLLM",
         extra="litellm",
     ),
-    _local(
-        "ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"
-    ),
+    _local("ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"),
     _local("hosted_vllm", None, "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
     _local("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
     _local("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
@@ -138,9 +134,7 @@ _LISTED = (
         "PERPLEXITY_API_KEY",
         "PPLX_API_KEY",
     ),
-    _hosted(
-        "fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"
-    ),
+    _hosted("fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
     _hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
     _hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     _hosted("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
@@ -158,9 +152,7 @@ _LISTED = (
     _hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     _hosted("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
     _hosted("github", "https://models.github.ai/inference", "GITHUB_API_KEY", "GITHUB_TOKEN"),
-    Provider(
-        name="databricks", key_variables=("DATABRICKS_API_KEY",), base_variables=("DATABRICKS_API_BASE",)
-    ),
+    Provider(name="databricks", key_variables=("DATABRICKS_API_KEY",), base_variables=("DATABRICKS_API_BASE",)),
 )
 
 _ALIASES = {

@@ -49,9 +49,7 @@ def as_model(llm: object) -> Model:
     if isinstance(llm, Mapping):
         return _from_keywords(cast("Mapping[str, Any]", llm)).adapter()
     known = _adapters.get(id(llm))
-    if (
-        known is not None and known.source is llm
-    ):  # the adapter keeps its source alive, so the id is still its own
+    if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     return _remembered(llm)
 
@@ -67,9 +65,7 @@ def default_llm() -> LLM:
     """
     named = next((value for name in _NAMING if (value := os.environ.get(name, "").strip())), None)
     if named is None and not os.environ.get("OPENAI_API_KEY"):
-        raise NoModelError(
-            f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}"
-        )
+        raise NoModelError(f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}")
     return _named(named or DEFAULT_MODEL)
 
 
@@ -99,9 +95,7 @@ def _is_runnable(llm: object) -> bool:
 
 def _from_keywords(words: Mapping[str, Any]) -> LLM:
     if not isinstance(words.get("model"), str):
-        raise ModelError(
-            f'A model as a dict needs its name: {{"model": "openai/gpt-4o", ...}}, not {sorted(words)}.'
-        )
+        raise ModelError(f'A model as a dict needs its name: {{"model": "openai/gpt-4o", ...}}, not {sorted(words)}.')
     return LLM(**words)
 
 

@@ -40,9 +40,7 @@ class ScriptedRequest:
         return "\n".join(text_of(message["content"]) for message in read_messages(self.messages))
 
 
-Entry = (
-    str | ToolUse | Mapping[str, Any] | Sequence["ToolUse | Mapping[str, Any]"] | Exception | type[Exception]
-)
+Entry = str | ToolUse | Mapping[str, Any] | Sequence["ToolUse | Mapping[str, Any]"] | Exception | type[Exception]
 """One answer: a text; a tool call (`ToolUse` or a dict with `name` and `args`) or several; an exception to
 raise."""
 
@@ -140,11 +138,7 @@ class ScriptedLLM(BaseLLM):
     def _noted(
         self, messages: str | list[dict[str, Any]], tools: list[dict[str, Any]] | None
     ) -> tuple[ScriptedRequest, int]:
-        listed = (
-            [{"role": "user", "content": messages}]
-            if isinstance(messages, str)
-            else [dict(m) for m in messages]
-        )
+        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else [dict(m) for m in messages]
         asked = ScriptedRequest(listed, list(tools or ()))
         with self._place:
             self.requests.append(asked)
@@ -192,8 +186,7 @@ def _uses(entry: Entry) -> list[ToolUse]:
     if isinstance(entry, (list, tuple)) and entry:
         return [_use(use) for use in cast("Sequence[ToolUse | Mapping[str, Any]]", entry)]
     raise ModelError(
-        "A script holds texts, tool calls, exceptions and functions of the messages, "
-        f"not a `{type(entry).__name__}`."
+        f"A script holds texts, tool calls, exceptions and functions of the messages, not a `{type(entry).__name__}`."
     )
 
 
@@ -201,9 +194,7 @@ def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
     if isinstance(entry, ToolUse):
         return entry
     if "name" not in entry:
-        raise ModelError(
-            f'A tool call in a script needs a name, {{"name": ..., "args": ...}}, not {entry!r}.'
-        )
+        raise ModelError(f'A tool call in a script needs a name, {{"name": ..., "args": ...}}, not {entry!r}.')
     return ToolUse(entry["name"], entry.get("args", {}))
 
 

@@ -53,10 +53,7 @@ class UsageMetrics(BaseModel):
     def delta_since(self, baseline: Self) -> Self:
         """What was added since an earlier sum; never below zero."""
         return type(self)(
-            **{
-                name: max(0, getattr(self, name) - getattr(baseline, name))
-                for name in UsageMetrics.model_fields
-            }
+            **{name: max(0, getattr(self, name) - getattr(baseline, name)) for name in UsageMetrics.model_fields}
         )
 
     def __add__(self, other: Self) -> Self:

@@ -1,1 +1,1 @@
-"""The audience of events; each file is one listener."""
+"""The audience of events: `ConsoleListener` and what it is made of."""

@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 
 from crewgraph.core.effects import Body, ModelCall, ToolCall
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.node import node
+from crewgraph.core.node import BodyNode
 from crewgraph.core.transcript import Transcript
 
 Function = Callable[[dict[str, Any]], Any]
@@ -29,7 +29,9 @@ class Counting:
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
 
-    def tool(self, name: str, function: Function | None = None, *, delay: float = 0.0, once: bool = False) -> "CountingTool":
+    def tool(
+        self, name: str, function: Function | None = None, *, delay: float = 0.0, once: bool = False
+    ) -> "CountingTool":
         return CountingTool(self, name, function, delay, once)
 
     def model(self, name: str = "model", answer: Callable[[Sequence[Message]], str] | None = None) -> "CountingModel":
@@ -109,7 +111,7 @@ def chain(*bodies: tuple[str, Make], retry: Any = None, stored: bool = True, **c
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
     before = START
     for name, make in bodies:
-        graph.add_node(name, node(name, make, stored=stored), retry_policy=retry)
+        graph.add_node(name, BodyNode(name, make, stored=stored), retry_policy=retry)
         graph.add_edge(before, name)
         before = name
     graph.add_edge(before, END)
@@ -120,7 +122,7 @@ def beside(*bodies: tuple[str, Make], **compile: Any) -> Any:
     """A graph of bodies that run at the same time."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
     for name, make in bodies:
-        graph.add_node(name, node(name, make))
+        graph.add_node(name, BodyNode(name, make))
         graph.add_edge(START, name)
         graph.add_edge(name, END)
     return graph.compile(**compile)

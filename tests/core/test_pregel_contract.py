@@ -23,7 +23,18 @@ class State(TypedDict, total=False):
 def test_the_names_of_the_private_keys():
     used: dict[str, str] = {
         name: getattr(pregel, name)
-        for name in ("_SAVER", "_DURABILITY", "_TASK", "_RESUMING", "_SCRATCHPAD", "_CALL", "_NAMESPACE", "_MAP", "_THREAD", "_CHECKPOINT")
+        for name in (
+            "_SAVER",
+            "_DURABILITY",
+            "_TASK",
+            "_RESUMING",
+            "_SCRATCHPAD",
+            "_CALL",
+            "_NAMESPACE",
+            "_MAP",
+            "_THREAD",
+            "_CHECKPOINT",
+        )
     }
     assert used == {
         "_SAVER": _constants.CONFIG_KEY_CHECKPOINTER,

@@ -224,9 +224,7 @@ class OpenAIServer:
                 position = self._position
                 self._position += 1
             if position >= len(self._script):
-                return error(
-                    400, f"the script has {len(self._script)} answers and this is request {position + 1}"
-                )
+                return error(400, f"the script has {len(self._script)} answers and this is request {position + 1}")
             chosen = self._script[position]
         return text(chosen) if isinstance(chosen, str) else chosen
 
@@ -293,9 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
             "object": "chat.completion",
             "created": 0,
             "model": asked.get("model"),
-            "choices": [{"index": 0, "message": answer.message, "finish_reason": reason}]
-            if answer.choices
-            else [],
+            "choices": [{"index": 0, "message": answer.message, "finish_reason": reason}] if answer.choices else [],
             "usage": _usage(asked, answer),
         }
         body = json.dumps(whole).encode()
@@ -323,9 +319,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
         self.wfile.flush()
 
-    def _send(
-        self, status: int, headers: dict[str, str], body: bytes, *, promised: int | None = None
-    ) -> None:
+    def _send(self, status: int, headers: dict[str, str], body: bytes, *, promised: int | None = None) -> None:
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)
@@ -411,14 +405,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until stopped; the first line printed is the URL."""
     parser = argparse.ArgumentParser(description="An OpenAI-compatible endpoint for tests.")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument(
-        "--script", type=Path, help="a JSON list of answers; without it the last message is echoed"
-    )
+    parser.add_argument("--script", type=Path, help="a JSON list of answers; without it the last message is echoed")
     parser.add_argument("--log", type=Path, help="each request is appended here as a line of JSON")
     chosen = parser.parse_args(arguments)
-    script = (
-        None if chosen.script is None else [_written(e) for e in json.loads(chosen.script.read_text("utf-8"))]
-    )
+    script = None if chosen.script is None else [_written(e) for e in json.loads(chosen.script.read_text("utf-8"))]
     with OpenAIServer(script, port=chosen.port, log=chosen.log) as server:
         print(server.url, flush=True)
         server.closing.wait()

@@ -4,7 +4,6 @@ The text protocol: `Thought:`, then `Action:` and `Action Input:`, then (from us
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 

@@ -37,6 +37,9 @@ class Worker:
     told: Callable[[AgentAction | AgentFinish, int], None]
     """Is told of each step and its number."""
 
+    refused: Callable[[str, dict[str, Any] | str, str], None]
+    """Is told of a tool that could not be called: its name, the arguments, why."""
+
     step_callbacks: tuple[Callable[..., Any], ...] = ()
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """How many tool calls were made ("used") and failed ("errors")."""
@@ -103,6 +106,9 @@ def _acted(worker: Worker, transcript: Transcript, reply: Reply, wanted: Actions
     prepared = [worker.tools.prepared(action.tool, action.args) for action in wanted.actions]
     made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, ToolCall)])))
     outcomes = [next(made) if isinstance(one, ToolCall) else one for one in prepared]
+    for action, one in zip(wanted.actions, prepared, strict=True):
+        if not isinstance(one, ToolCall):
+            yield Notify(partial(worker.refused, action.tool, action.args, one["text"]))
     worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
     worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
     _remember(transcript, reply, wanted, outcomes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.compiler.assignment import INPUTS, Assignment, context_of
 from crewgraph.compiler.bodies.convert import structured
-from crewgraph.compiler.bodies.guard import Judged, guarded
+from crewgraph.compiler.bodies.guard import guarded
 from crewgraph.compiler.bodies.prompt import Briefing, opening
 from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.observed import ObservedModel, ObservedTool
@@ -24,7 +24,6 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
 from crewgraph.text import fill
-from crewgraph.tools.adapt import as_tool
 
 __all__ = ["task_body"]
 
@@ -34,8 +33,8 @@ _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """Do a task; the update holds its output as plain data, in the task's channel."""
     work = _Work(assignment, state)
-    yield Notify(work.begin)
     try:
+        yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
             output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
@@ -62,10 +61,6 @@ class _Work:
         self.report = TaskReport(assignment)
         self._state = state
 
-    def begin(self) -> None:
-        """Fill the texts and tell that the work begins."""
-        self.report.begin(self.briefing)
-
     @cached_property
     def briefing(self) -> Briefing:
         inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
@@ -91,14 +86,14 @@ class _Work:
 
     @cached_property
     def tools(self) -> Toolbox:
-        given = self.task.tools or self.agent.tools or ()
-        return Toolbox([ObservedTool(as_tool(tool), self.agent, self.task) for tool in given], self.book)
+        known = self.assignment.tools
+        return Toolbox({name: ObservedTool(tool, self.agent, self.task) for name, tool in known.items()})
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
         """Let the agent work on the task; a refused attempt and its reason come into the prompt."""
         native = self.model.native_tools
         messages = opening(self.agent, self.task, self.briefing, self.tools, native, self.book, refused)
-        yield Notify(partial(self.report.agent_begins, messages, self.tools))
+        yield Notify(partial(self.report.agent_begins, messages, self.assignment.given_tools))
         role = self.briefing.role
         answer: str = yield Scope(
             name=f"Agent: {role}",
@@ -146,6 +141,7 @@ class _Work:
             where=self.assignment.where,
             usage=self.usage,
             told=self.report.step,
+            refused=self.report.tool_refused,
             step_callbacks=tuple(dict.fromkeys(callbacks)),
             counts=self.report.counts,
         )

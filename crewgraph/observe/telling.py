@@ -1,0 +1,329 @@
+"""What there is to see of each event."""
+
+import json
+from collections.abc import Hashable, Mapping
+from datetime import timedelta
+from functools import singledispatch
+from typing import Any, cast
+
+from crewgraph import events
+from crewgraph.events.brief import attribute, brief
+from crewgraph.observe.line import Line, Mood
+from crewgraph.observe.veil import veiled
+
+__all__ = ["tell"]
+
+_SHORT = 160
+
+
+@singledispatch
+def tell(event: events.BaseEvent) -> Line | None:
+    """What there is to see of an event; None where it is not worth a line."""
+    return None
+
+
+def _where(event: events.BaseEvent) -> str:
+    return event.task_name or event.agent_role or "run"
+
+
+def _crew(event: events.CrewBaseEvent) -> str:
+    return event.crew_name or "crew"
+
+
+def _crew_key(event: events.CrewBaseEvent) -> Hashable:
+    return ("crew", event.crew_name, id(event.crew))
+
+
+def _arguments(values: object) -> str:
+    """Arguments as they stand in a call, secrets covered."""
+    values = veiled(brief(values))
+    if not isinstance(values, Mapping):
+        return str(values)
+    named = cast("Mapping[str, object]", values).items()
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named)
+
+
+def _said(output: object) -> str:
+    """An output's text."""
+    raw = attribute(output, "raw")
+    if raw is not None:
+        return raw
+    return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
+
+
+def _part(of: object, name: str) -> Any:
+    """A part of something that may be an object or a dict."""
+    if isinstance(of, Mapping):
+        return cast("Mapping[str, object]", of).get(name)
+    return getattr(of, name, None)
+
+
+# Crews
+
+
+@tell.register
+def _(event: events.CrewKickoffStartedEvent) -> Line:
+    thread = f" on thread {event.thread_id}" if event.thread_id else ""
+    inputs = _arguments(event.inputs) if event.inputs else ""
+    what = f"crew started{thread}"
+    return Line(where=_crew(event), what=what, text=inputs, mood=Mood.START, begins=_crew_key(event))
+
+
+@tell.register
+def _(event: events.CrewKickoffCompletedEvent) -> Line:
+    return Line(
+        where=_crew(event),
+        what="crew completed",
+        text=_tokens(event),
+        body=_said(event.output),
+        mood=Mood.GOOD,
+        ends=_crew_key(event),
+    )
+
+
+def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
+    usage = _part(event.output, "token_usage")
+    total = event.total_tokens or _part(usage, "total_tokens")
+    if not total:
+        return ""
+    into, out, requests = (
+        _part(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
+    )
+    parts = [f"{n:,} {word}" for n, word in ((into, "in"), (out, "out"), (requests, "requests")) if n]
+    return f"{total:,} tokens" + (f" ({', '.join(parts)})" if parts else "")
+
+
+@tell.register
+def _(event: events.CrewKickoffFailedEvent) -> Line:
+    return Line(
+        where=_crew(event), what="crew failed", text=event.error, mood=Mood.BAD, ends=_crew_key(event)
+    )
+
+
+@tell.register
+def _(event: events.CrewTrainStartedEvent) -> Line:
+    text = f"{event.n_iterations} iterations into {event.filename}"
+    return Line(where=_crew(event), what="training started", text=text, mood=Mood.START)
+
+
+@tell.register
+def _(event: events.CrewTrainCompletedEvent) -> Line:
+    text = f"{event.n_iterations} iterations into {event.filename}"
+    return Line(where=_crew(event), what="training completed", text=text, mood=Mood.GOOD)
+
+
+@tell.register
+def _(event: events.CrewTrainFailedEvent) -> Line:
+    return Line(where=_crew(event), what="training failed", text=event.error, mood=Mood.BAD)
+
+
+@tell.register
+def _(event: events.CrewTestStartedEvent) -> Line:
+    text = f"{event.n_iterations} iterations"
+    return Line(where=_crew(event), what="test started", text=text, mood=Mood.START)
+
+
+@tell.register
+def _(event: events.CrewTestResultEvent) -> Line:
+    text = f"{event.quality:g} of 10, judged by {event.model}"
+    took = timedelta(seconds=event.execution_duration)
+    return Line(where=_crew(event), what="test result", text=text, took=took)
+
+
+@tell.register
+def _(event: events.CrewTestCompletedEvent) -> Line:
+    return Line(where=_crew(event), what="test completed", mood=Mood.GOOD)
+
+
+@tell.register
+def _(event: events.CrewTestFailedEvent) -> Line:
+    return Line(where=_crew(event), what="test failed", text=event.error, mood=Mood.BAD)
+
+
+# Tasks and agents
+
+
+def _task_key(event: events.BaseEvent) -> Hashable:
+    return ("task", event.task_id or event.task_name)
+
+
+@tell.register
+def _(event: events.TaskStartedEvent) -> Line:
+    description = attribute(event.task, "description") or ""
+    text = "" if description == event.task_name else description
+    return Line(
+        where=_where(event),
+        what="task started",
+        text=text,
+        limit=_SHORT,
+        mood=Mood.START,
+        begins=_task_key(event),
+    )
+
+
+@tell.register
+def _(event: events.TaskCompletedEvent) -> Line:
+    return Line(
+        where=_where(event),
+        what="task completed",
+        text=_said(event.output),
+        mood=Mood.GOOD,
+        ends=_task_key(event),
+    )
+
+
+@tell.register
+def _(event: events.TaskFailedEvent) -> Line:
+    return Line(
+        where=_where(event), what="task failed", text=event.error, mood=Mood.BAD, ends=_task_key(event)
+    )
+
+
+@tell.register
+def _(event: events.AgentExecutionStartedEvent) -> Line:
+    return Line(where=_where(event), what="agent started", text=event.agent_role or "")
+
+
+@tell.register
+def _(event: events.AgentExecutionErrorEvent) -> Line:
+    return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD)
+
+
+@tell.register
+def _(event: events.LiteAgentExecutionStartedEvent) -> Line:
+    key = ("agent", event.agent_id, event.agent_role)
+    return Line(where=_where(event), what="agent started", mood=Mood.START, begins=key)
+
+
+@tell.register
+def _(event: events.LiteAgentExecutionCompletedEvent) -> Line:
+    key = ("agent", event.agent_id, event.agent_role)
+    return Line(where=_where(event), what="agent completed", body=event.output, mood=Mood.GOOD, ends=key)
+
+
+@tell.register
+def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
+    key = ("agent", event.agent_id, event.agent_role)
+    return Line(where=_where(event), what="agent failed", text=event.error, mood=Mood.BAD, ends=key)
+
+
+@tell.register
+def _(event: events.AgentStepEvent) -> Line | None:
+    thought = event.step if isinstance(event.step, str) else _part(event.step, "thought")
+    if not thought:
+        return None
+    return Line(where=_where(event), what=f"thought {event.iteration}", text=str(thought))
+
+
+@tell.register
+def _(event: events.AgentReasoningCompletedEvent) -> Line:
+    what = "plan" if event.ready else f"plan not ready (attempt {event.attempt})"
+    return Line(where=_where(event), what=what, text=event.plan)
+
+
+@tell.register
+def _(event: events.AgentReasoningFailedEvent) -> Line:
+    return Line(where=_where(event), what="planning failed", text=event.error, mood=Mood.WARNING)
+
+
+# Models, tools and guardrails
+
+
+@tell.register
+def _(event: events.LLMCallFailedEvent) -> Line:
+    return Line(where=_where(event), what="model call failed", text=event.error, mood=Mood.BAD)
+
+
+@tell.register
+def _(event: events.ToolUsageStartedEvent) -> Line:
+    text = f"{event.tool_name}({_arguments(event.tool_args)})"
+    return Line(where=_where(event), what="tool call", text=text, limit=_SHORT)
+
+
+@tell.register
+def _(event: events.ToolUsageFinishedEvent) -> Line:
+    what = f"tool {event.tool_name} answered" + (" from cache" if event.from_cache else "")
+    took = None if event.from_cache else event.finished_at - event.started_at
+    return Line(where=_where(event), what=what, text=_said(event.output), took=took)
+
+
+@tell.register
+def _(
+    event: events.ToolUsageErrorEvent
+    | events.ToolSelectionErrorEvent
+    | events.ToolValidateInputErrorEvent
+    | events.ToolExecutionErrorEvent,
+) -> Line:
+    what = f"tool {event.tool_name} failed"
+    return Line(where=_where(event), what=what, text=str(brief(event.error)), mood=Mood.WARNING)
+
+
+@tell.register
+def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
+    attempts = _attempts(event)
+    if not event.success:
+        what = f"guardrail blocked ({attempts})"
+        return Line(where=_where(event), what=what, text=event.error or "", mood=Mood.WARNING)
+    return Line(where=_where(event), what=f"guardrail passed ({attempts})") if event.retry_count else None
+
+
+@tell.register
+def _(event: events.LLMGuardrailFailedEvent) -> Line:
+    what = f"guardrail failed ({_attempts(event)})"
+    return Line(where=_where(event), what=what, text=event.error, mood=Mood.BAD)
+
+
+def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFailedEvent) -> str:
+    retries = getattr(event.from_task, "guardrail_max_retries", None)
+    return f"attempt {event.retry_count + 1}" + (f"/{retries + 1}" if isinstance(retries, int) else "")
+
+
+# Memory and knowledge: only what goes wrong
+
+
+@tell.register
+def _(event: events.MemorySaveFailedEvent | events.MemoryQueryFailedEvent) -> Line:
+    return Line(where=_where(event), what="memory failed", text=event.error, mood=Mood.WARNING)
+
+
+@tell.register
+def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFailedEvent) -> Line:
+    return Line(where=_where(event), what="knowledge failed", text=event.error, mood=Mood.WARNING)
+
+
+# Flows
+
+
+@tell.register
+def _(event: events.FlowStartedEvent) -> Line:
+    inputs = _arguments(event.inputs) if event.inputs else ""
+    key = ("flow", event.flow_name)
+    return Line(where=event.flow_name, what="flow started", text=inputs, mood=Mood.START, begins=key)
+
+
+@tell.register
+def _(event: events.FlowFinishedEvent) -> Line:
+    body = "" if event.result is None else _said(event.result)
+    key = ("flow", event.flow_name)
+    return Line(where=event.flow_name, what="flow finished", body=body, mood=Mood.GOOD, ends=key)
+
+
+def _method(event: Any, what: str, **more: Any) -> Line:
+    return Line(where=f"{event.flow_name}.{event.method_name}", what=what, **more)
+
+
+@tell.register
+def _(event: events.MethodExecutionStartedEvent) -> Line:
+    return _method(event, "method started", begins=("method", event.flow_name, event.method_name))
+
+
+@tell.register
+def _(event: events.MethodExecutionFinishedEvent) -> Line:
+    text = "" if event.result is None else _said(event.result)
+    return _method(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
+
+
+@tell.register
+def _(event: events.MethodExecutionFailedEvent) -> Line:
+    key = ("method", event.flow_name, event.method_name)
+    return _method(event, "method failed", text=str(brief(event.error)), mood=Mood.BAD, ends=key)

@@ -1,0 +1,88 @@
+"""Sync code that meets async functions, and async code that meets blocking ones."""
+
+import asyncio
+import contextvars
+import threading
+import time
+
+import pytest
+
+from crewgraph.core.bridge import in_thread, wait_for
+
+COLOUR = contextvars.ContextVar("colour", default="none")
+
+
+async def colour_later() -> str:
+    await asyncio.sleep(0)
+    return COLOUR.get()
+
+
+def test_sync_code_waits_for_async_code_with_its_context():
+    COLOUR.set("red")
+    assert wait_for(colour_later()) == "red"
+
+
+def test_sync_code_inside_a_running_loop_waits_without_blocking_it_forever():
+    async def cell() -> str:
+        COLOUR.set("blue")
+        return wait_for(colour_later())
+
+    assert asyncio.run(cell()) == "blue"
+
+
+def test_async_work_that_runs_sync_code_that_waits_again_gets_another_loop():
+    async def outer() -> str:
+        COLOUR.set("green")
+        return wait_for(colour_later())
+
+    assert wait_for(outer()) == "green"
+
+
+def test_two_waits_run_on_one_loop_so_that_connections_stay_usable():
+    async def loop_id() -> int:
+        return id(asyncio.get_running_loop())
+
+    assert wait_for(loop_id()) == wait_for(loop_id())
+
+
+def test_failures_come_back_as_they_were():
+    async def fails() -> None:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        wait_for(fails())
+
+
+def test_many_blocking_calls_run_at_once():
+    barrier = threading.Barrier(40)
+
+    async def all_at_once() -> list[int]:
+        return await asyncio.gather(*(in_thread(barrier.wait, 10) for _ in range(40)))
+
+    assert sorted(asyncio.run(all_at_once())) == list(range(40))
+
+
+def test_blocking_calls_do_not_stop_the_loop():
+    async def both() -> int:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.005)
+                ticks += 1
+
+        ticker = asyncio.create_task(tick())
+        await in_thread(time.sleep, 0.1)
+        ticker.cancel()
+        return ticks
+
+    assert asyncio.run(both()) >= 5
+
+
+def test_context_variables_travel_into_threads():
+    async def inside() -> str:
+        COLOUR.set("white")
+        return await in_thread(COLOUR.get)
+
+    assert asyncio.run(inside()) == "white"

@@ -1,0 +1,143 @@
+"""Kills at every point, and what they cost: `make kills` runs all of them and writes `results.md`."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from kills.program import Case
+
+__all__ = ["EXPECTED", "Kills", "Verdict", "ways"]
+
+ROOT = Path(__file__).parent.parent.parent
+EXPECTED = json.dumps(["seen", "good", "end"])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a kill and a resume did."""
+
+    case: Case
+    killed: bool
+    output: str
+    lost: set[str]
+    """Effects that never happened."""
+
+    repeated: int
+    """How many effects happened twice."""
+
+    unrecorded: int
+    """How many effects had happened but were not recorded when the process died: only these may be repeated."""
+
+    @property
+    def sound(self) -> bool:
+        """Nothing recorded was repeated, nothing was lost."""
+        return self.output == EXPECTED and not self.lost and self.repeated <= self.unrecorded
+
+
+class Kills:
+    """Runs cases in processes of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
+        self._zygote = subprocess.Popen(
+            [sys.executable, "-m", "kills.zygote"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder), "LANGSMITH_TRACING": "false"},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._zygote.communicate()
+
+    def fresh(self, way: Case) -> Case:
+        """The way with a thread, a ledger and (on SQLite) a database of its own."""
+        name = uuid4().hex
+        where = way.where or str(self._folder / f"{name}.db")
+        return replace(way, thread=name, ledger=str(self._folder / f"{name}.txt"), where=where)
+
+    def play(self, case: Case) -> tuple[int, str]:
+        """Run a case in a process of its own: its exit code (-9: killed) and what it gave."""
+        assert self._zygote.stdin is not None
+        assert self._zygote.stdout is not None
+        self._zygote.stdin.write(json.dumps(asdict(case)) + "\n")
+        self._zygote.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._zygote.stdout.readline())
+        return answer["status"], answer["output"]
+
+    def points(self, way: Case) -> list[str]:
+        """Every point a run in this way passes, from a run that lives."""
+        case = self.fresh(way)
+        status, output = self.play(case)
+        assert (status, output) == (0, EXPECTED), output
+        lines = Path(case.ledger).read_text().splitlines()
+        return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]
+
+    def verdict(self, way: Case, kill: str) -> Verdict:
+        """Kill at a point, resume in a new process, and count."""
+        case = replace(self.fresh(way), kill=kill)
+        status, output = self.play(case)
+        first = _lines(case)
+        if status == -9:
+            status, output = self.play(replace(case, kill=""))
+        happened = Counter(line for line in _lines(case) if line.startswith("E "))
+        every = {line.split(" ", 1)[1] for line in self.points(way) if " E " in line}
+        return Verdict(
+            case=case,
+            killed=len(first) < len(_lines(case)) or status == 0,
+            output=output,
+            lost=every - set(happened),
+            repeated=sum(count - 1 for count in happened.values()),
+            unrecorded=sum(line.startswith("E ") for line in first) - sum(line.startswith("R ") for line in first),
+        )
+
+
+def _lines(case: Case) -> list[str]:
+    path = Path(case.ledger)
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def ways(postgres: str | None) -> Iterator[Case]:
+    """Every way to run the program."""
+    savers = [("sqlite", "")] + ([("postgres", postgres)] if postgres else [])
+    for saver, where in savers:
+        for mode in ("sync", "async"):
+            for shape, durability in (("root", "sync"), ("foreign", "sync"), ("foreign", "async")):
+                if saver == "postgres" and mode == "async":
+                    continue  # PostgresSaver has no async face; its sibling for asyncio is another class
+                yield Case(mode, shape, durability, saver, where or "", "", "")
+
+
+def main() -> None:
+    """Every point of every way; the table goes to `results.md`."""
+    rows: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, Kills(Path(folder)) as kills:
+        for way in ways(os.environ.get("CREWGRAPH_TEST_POSTGRES")):
+            verdicts = [kills.verdict(way, point) for point in kills.points(way)]
+            bad = [verdict for verdict in verdicts if not verdict.sound]
+            for verdict in bad:
+                print(verdict)
+            repeated, unrecorded = sum(v.repeated for v in verdicts), sum(v.unrecorded for v in verdicts)
+            name = f"{way.saver} | {way.mode} | {way.shape} | {way.durability}"
+            rows.append(f"| {name} | {len(verdicts)} | {len(bad)} | {repeated} | {unrecorded} |")
+            print(rows[-1])
+    head = "| saver | mode | shape | durability | kills | unsound | effects repeated | effects unrecorded when killed |"
+    text = f"# Kills\n\nMade by `make kills`.\n\n{head}\n|{'---|' * 8}\n" + "\n".join(rows) + "\n"
+    (ROOT / "tests" / "kills" / "results.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
