@@ -1,6 +1,6 @@
 """Tracebacks that begin in the program, not in the command that runs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -13,10 +13,21 @@ def traced_from(file: str, hook: _Hook) -> _Hook:
     """An exception hook that is shown only what lies below the last frame of a file, and no frame of the import surface."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        shown = _without_surface(_below(file, trace))
-        hook(kind, error.with_traceback(shown), shown)
+        error.with_traceback(_below(file, trace))
+        for one in _told_with(error):
+            one.with_traceback(_without_surface(one.__traceback__))
+        hook(kind, error, error.__traceback__)
 
     return show
+
+
+def _told_with(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that Python shows above it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _below(file: str, trace: TracebackType | None) -> TracebackType | None:

@@ -15,7 +15,9 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 def python(tmp_path: Path) -> Python:
     """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", flags=["-P"], given="stdin")`."""
 
-    def run(*arguments: str, given: str = "", flags: tuple[str, ...] = (), **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, given: str = "", flags: tuple[str, ...] = (), **env: str
+    ) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(ROOT), str(ROOT / "compat"), *filter(None, [env.pop("PYTHONPATH", "")])])
         return subprocess.run(
             [sys.executable, *flags, *arguments],

@@ -98,7 +98,9 @@ def write(folder: Path, **programs: str) -> None:
         path.write_text(textwrap.dedent(text))
 
 
-def same(python: Python, *arguments: str, runners: tuple[tuple[str, ...], ...] = (RUN,)) -> subprocess.CompletedProcess[str]:
+def same(
+    python: Python, *arguments: str, runners: tuple[tuple[str, ...], ...] = (RUN,)
+) -> subprocess.CompletedProcess[str]:
     """Run a program by `python` and by crewgraph: all that is seen is the same."""
     expected = python(*arguments)
     for runner in runners:
@@ -139,7 +141,12 @@ def test_a_module_sees_what_python_shows_it(python: Python, tmp_path: Path):
 
 
 def test_a_package_with_a_main_runs(python: Python, tmp_path: Path):
-    write(tmp_path, pkg__in____init__="print('first')", pkg__in____main__="from . import other", pkg__in__other="print('second')")
+    write(
+        tmp_path,
+        pkg__in____init__="print('first')",
+        pkg__in____main__="from . import other",
+        pkg__in__other="print('second')",
+    )
     assert same(python, "-m", "pkg").stdout == "first\nsecond\n"
 
 
@@ -207,7 +214,9 @@ def test_errors_look_as_under_python(python: Python, tmp_path: Path, program: st
 
 
 def test_errors_of_a_module_begin_in_it(python: Python, tmp_path: Path):
-    write(tmp_path, pkg__in____init__="", pkg__in__fails="1 / 0", parent__in____init__="import gone", parent__in__any="")
+    write(
+        tmp_path, pkg__in____init__="", pkg__in__fails="1 / 0", parent__in____init__="import gone", parent__in__any=""
+    )
     done = python(*RUN, "-m", "pkg.fails")
     assert done.returncode == 1
     assert done.stderr.splitlines()[:2] == [
@@ -237,6 +246,11 @@ def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_pat
     done = python(*RUN, "imports.py")
     assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [
         f'  File "{tmp_path / "imports.py"}", line 1, in <module>'
+    ]
+    write(tmp_path, tries="try:\n    import crewai.cli\nexcept ImportError:\n    1 / 0")
+    done = python(*RUN, "tries.py")
+    assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [
+        f'  File "{tmp_path / "tries.py"}", line {n}, in <module>' for n in (2, 4)
     ]
 
 
@@ -278,7 +292,12 @@ def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):
     write(tmp_path, waits="import time\nprint('on', flush=True)\ntime.sleep(60)\n")
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'compat'}"}
     with subprocess.Popen(
-        [sys.executable, *RUN, "waits.py"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, *RUN, "waits.py"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "on\n"

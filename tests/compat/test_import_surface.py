@@ -41,7 +41,8 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (package / "theirs").mkdir(parents=True)
     (package / "__init__.py").write_text("REAL = True\nclass Agent: pass\n")
     (package / "theirs" / "__init__.py").write_text("REAL = True\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    importlib.invalidate_caches()
     yield package
     for name in [name for name in sys.modules if name.partition(".")[0] == "crewai"]:
         del sys.modules[name]
@@ -167,8 +168,8 @@ def test_asking_whether_a_name_is_there_is_answered_without_an_error():
 def test_a_facade_tells_tools_where_it_is_from():
     crewai = importlib.import_module("crewai")
     tools = importlib.import_module("crewai.tools")
-    assert Path(crewai.__file__).is_file()
-    assert Path(crewai.__file__).parts[-3:] == ("crewgraph_compat", "table", "crews.py")
+    assert Path(str(crewai.__file__)).is_file()
+    assert Path(str(crewai.__file__)).parts[-3:] == ("crewgraph_compat", "table", "crews.py")
     assert crewai.__path__ == []
     assert crewai.__name__ == "crewai" and tools.__package__ == "crewai.tools"
     spec = importlib.util.find_spec("crewai.tools")
@@ -280,7 +281,7 @@ def test_it_wins_over_an_installed_crewai_and_gives_it_back(theirs: Path):
         with pytest.raises(ModuleNotFoundError, match=r"`crewai\.theirs` is not provided"):
             importlib.import_module("crewai.theirs")
     crewai = importlib.import_module("crewai")
-    assert crewai.REAL is True and Path(crewai.__file__).parent == theirs
+    assert crewai.REAL is True and Path(str(crewai.__file__)).parent == theirs
     assert importlib.import_module("crewai.theirs").REAL is True
 
 
