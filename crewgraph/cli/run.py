@@ -28,5 +28,8 @@ def run(
     """Run an unmodified CrewAI program: in it, `import crewai` means crewgraph.
 
     The program sees what it would under `python`: sys.argv, sys.path, __main__, exit codes, tracebacks.
+
+    This holds in its process and in those forked from it. Where it starts Python anew (multiprocessing's "spawn" and
+    "forkserver"), let it begin with `import crewgraph_compat; crewgraph_compat.install()`, and run it with `python`.
     """
     raise RunProgram(Program(program, args or [], is_module=module))

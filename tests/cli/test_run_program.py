@@ -288,6 +288,25 @@ def test_forked_workers_see_the_same_crewai(python: Python, tmp_path: Path):
     assert (done.stdout, done.stderr) == ("{'crewgraph.tools.base'}\n", "")
 
 
+def test_spawned_workers_see_the_same_crewai_where_the_program_installs_it(python: Python, tmp_path: Path):
+    write(
+        tmp_path,
+        spawns="""
+        import crewgraph_compat; crewgraph_compat.install()
+        import multiprocessing
+        from crewai import Process
+        def work(n):
+            return Process.__module__
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(set(pool.map(work, range(4))))
+        """,
+    )
+    for runner in ((), RUN):
+        done = python(*runner, "spawns.py")
+        assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.process'}\n", "")
+
+
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):
     write(tmp_path, waits="import time\nprint('on', flush=True)\ntime.sleep(60)\n")
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'compat'}"}
