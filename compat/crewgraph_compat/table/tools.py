@@ -9,6 +9,9 @@ _STRUCTURED = rows("crewgraph.tools.structured", "CrewStructuredTool")
 MODULES: dict[str, dict[str, str]] = {
     "crewai.tools": rows("crewgraph.tools.base", "BaseTool", "EnvVar", "tool"),
     "crewai.tools.base_tool": {**rows("crewgraph.tools.base", "BaseTool", "EnvVar", "Tool", "tool"), **_STRUCTURED},
-    "crewai.tools.structured_tool": _STRUCTURED,
+    "crewai.tools.structured_tool": {
+        **_STRUCTURED,
+        **rows("crewgraph.tools.limit", ToolUsageLimitExceededError="UsageLimitReached"),
+    },
 }
 """The modules of this area."""
