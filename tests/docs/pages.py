@@ -75,7 +75,7 @@ def environment(storage: Path, **more: str) -> dict[str, str]:
 def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:
     """Run a page in a folder: each block with what it printed."""
     source, found = program(page)
-    script = folder / f"{page.stem}.py"
+    script = folder / f"page_{page.stem}.py"  # not the name of a package it imports
     script.write_text(source, "utf-8")
     done = subprocess.run(
         [sys.executable, str(script)],
