@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = ["PAGES", "ROOT", "Block", "environment", "program", "run"]
+__all__ = ["PAGES", "ROOT", "Block", "blocks", "environment", "program", "run"]
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -66,7 +66,9 @@ def program(page: Path) -> tuple[str, list[Block]]:
 
 def environment(storage: Path, **more: str) -> dict[str, str]:
     """The environment of a program that has nothing but this repository and a storage folder of its own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "LANGSMITH_", "MODEL"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "LANGSMITH_", "MODEL"))
+    }
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     own = {"PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(storage), "LANGSMITH_TRACING": "false"}
     return {**kept, **own, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", **more}

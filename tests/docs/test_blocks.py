@@ -48,7 +48,9 @@ def test_every_page_is_one_of_the_programs_or_holds_no_python():
 
 
 def test_a_block_is_found_with_its_line_and_with_what_it_prints():
-    page = "# A\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nprint(2)\n```\nIt prints\n\n```text\n2\n```\n"
+    page = (
+        "# A\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nprint(2)\n```\nIt prints\n\n```text\n2\n```\n"
+    )
     assert blocks(page) == [Block(4, "print(1)", "1"), Block(12, "print(2)", None)]
 
 
@@ -62,3 +64,13 @@ def test_links_between_the_pages_lead_somewhere():
         if not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_the_pages_list_exactly_what_is_refused():
+    import re
+
+    rules = re.findall(r'^    \("([^"]+)", lambda', (ROOT / "crewgraph/compiler/unready.py").read_text("utf-8"), re.M)
+    page = (ROOT / "docs" / "differences.md").read_text("utf-8")
+    table = page.partition("## Not offered yet, and refused")[2].partition("```python")[0]
+    listed = {word for row in table.splitlines() if row.startswith("| `") for word in re.findall(r"`([^`]+)`", row)}
+    assert listed - {"Crew", "Agent", "Task", "allow_delegation"} == set(rules)
