@@ -8,8 +8,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, assignments
+from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
