@@ -1,5 +1,6 @@
 """Crews: agents, their tasks, and how these are worked through."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, LiteralString, Self, cast
@@ -159,9 +160,13 @@ class Crew(CrewVerbs, Definition):
     @model_validator(mode="before")
     @classmethod
     def _from_config(cls, values: Any) -> Any:
-        if isinstance(values, dict) and isinstance(values.get("config"), dict):
-            return {**values, **_built(values["config"])}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return values  # pyright: ignore[reportUnknownVariableType]
+        given: dict[str, Any] = values if isinstance(values, dict) else {}
+        config: Any = given.get("config")
+        if isinstance(config, (str, bytes)):
+            config = json.loads(config)
+        return (
+            {**given, "config": config, **_built(cast(dict[str, Any], config))} if isinstance(config, dict) else values
+        )
 
     @field_validator("verbose", mode="before")
     @classmethod

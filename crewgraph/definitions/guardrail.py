@@ -63,10 +63,13 @@ def checked_guardrail(value: Any) -> Any:
     """A guardrail as it was given, if its signature can work.
 
     Raises:
-        ValueError: it takes not one argument, or declares to return something else than a pair that starts with a bool.
+        ValueError: it is neither a function nor a text, takes not one argument, or declares to return something else than a
+            pair that starts with a bool.
     """
-    if value is None or isinstance(value, str) or not callable(value):
+    if value is None or isinstance(value, str):
         return value
+    if not callable(value):
+        raise ValueError(f"a guardrail is a function of the task's output or a text, not {_told(value)}")
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):  # builtins have none
