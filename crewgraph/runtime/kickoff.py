@@ -21,7 +21,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
-from crewgraph.runtime.results import crew_output
+from crewgraph.runtime.results import check_stored, crew_output
 from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume"]
@@ -74,6 +74,10 @@ def _kicked_off(
 
 
 def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+    if not thread_id:
+        raise RunError(
+            "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
+        )
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
@@ -83,6 +87,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
+    check_stored(run.tasks, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
