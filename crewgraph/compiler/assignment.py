@@ -10,7 +10,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, StorageError
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.use import GuardedTool
@@ -99,5 +99,14 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
     """What a task is told of others' outputs."""
-    raws = (state[source]["raw"] for source in assignment.sources if state.get(source))
+    raws = (_raw(source, state[source]) for source in assignment.sources if state.get(source))
     return _DIVIDER.join(raw for raw in raws if raw)
+
+
+def _raw(source: str, output: Any) -> str:
+    raw = output.get("raw") if isinstance(output, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if not isinstance(raw, str):
+        raise StorageError(
+            f"`{source}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
+        )
+    return raw

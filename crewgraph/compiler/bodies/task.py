@@ -65,6 +65,10 @@ class _Work:
     @cached_property
     def briefing(self) -> Briefing:
         inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
+            )
         where, agent = title(self.task), self.agent
 
         def filled(template: str | None, field: str, owner: str) -> str:
