@@ -1,11 +1,10 @@
 """LangGraph's checkpoints as rows, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
-    ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
@@ -15,12 +14,11 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.checkpoints.faults import damaged
 from crewgraph.checkpoints.threads import Key, NewCheckpoint, StoredCheckpoint
-from crewgraph.checkpoints.values import Blob
-from crewgraph.checkpoints.versions import Versions
+from crewgraph.checkpoints.values import Typed
 
 __all__ = ["Codec", "config_of", "place"]
 
-_BY_VERSION = (
+_APART = (
     "channel_values",
     "channel_versions",
     "versions_seen",
@@ -41,23 +39,29 @@ class Codec:
         thread, ns, parent = place(config)
         told = get_checkpoint_metadata(config, metadata)
         run = told.get("run_id")
-        rest = {key: value for key, value in checkpoint.items() if key not in _BY_VERSION}
+        rest = {key: value for key, value in checkpoint.items() if key not in _APART}
         return NewCheckpoint(
             Key(thread, ns, checkpoint["id"]),
             parent,
-            Versions(checkpoint["channel_versions"], checkpoint["versions_seen"]),
+            checkpoint["channel_versions"],
+            checkpoint["versions_seen"],
+            checkpoint["channel_values"],
             None if run is None else str(run),
-            *self._serde.dumps_typed([rest, told]),
+            self._serde.dumps_typed([rest, told]),
         )
 
-    def blobs(self, checkpoint: Checkpoint, versions: ChannelVersions) -> list[Blob]:
-        """The values of the channels that have a version given; a channel without a value has no row."""
+    def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
+        """The values of those channels that have one."""
         values = checkpoint["channel_values"]
-        return [
-            Blob(str(version), channel, *self._serde.dumps_typed(values[channel]))
-            for channel, version in versions.items()
-            if channel in values
-        ]
+        return {channel: self.typed(values[channel]) for channel in channels if channel in values}
+
+    def typed(self, value: object) -> Typed:
+        """A value as bytes.
+
+        Raises:
+            TypeError: it cannot be serialized.
+        """
+        return None if value is None else self._serde.dumps_typed(value)
 
     def metadata(self, kind: str, head: bytes) -> Mapping[str, Any]:
         """The metadata of a stored checkpoint."""
@@ -69,26 +73,30 @@ class Codec:
         Raises:
             StorageError: its bytes make no sense.
         """
-        key = stored.key
-        rest, metadata = self._value((stored.kind, stored.head), f"checkpoint `{key.id}`")
-        channels, seen = stored.versions.copied()
-        values = {
-            channel: self._value((kind, data), f"channel `{channel}` at checkpoint `{key.id}`")
-            for channel, kind, data in stored.values
+        key, versions = stored.key, stored.versions
+        rest, metadata = self._value(stored.head, f"checkpoint `{key.id}`")
+        checkpoint = rest | {
+            "channel_values": {
+                channel: self._value(typed, f"channel `{channel}` at checkpoint `{key.id}`")
+                for channel, typed in stored.values
+            },
+            "channel_versions": dict(versions.channels),
+            "versions_seen": {node: dict(seen) for node, seen in versions.seen.items()},
         }
-        checkpoint = rest | {"channel_values": values, "channel_versions": channels, "versions_seen": seen}
         return CheckpointTuple(
             config_of(key),
             checkpoint,
             metadata,
-            config_of(Key(key.thread, key.ns, stored.parent)) if stored.parent else None,
+            config_of(key._replace(id=stored.parent)) if stored.parent else None,
             [
-                (task, channel, self._value((kind, data), f"a write to `{channel}` at checkpoint `{key.id}`"))
-                for task, channel, kind, data in stored.writes
+                (task, channel, self._value(typed, f"a write to `{channel}` at checkpoint `{key.id}`"))
+                for task, channel, typed in stored.writes
             ],
         )
 
-    def _value(self, typed: tuple[str, bytes], what: str) -> Any:
+    def _value(self, typed: Typed, what: str) -> Any:
+        if typed is None:
+            return None
         try:
             return self._serde.loads_typed(typed)
         except (ValueError, TypeError, NotImplementedError) as error:

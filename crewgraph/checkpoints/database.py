@@ -6,9 +6,8 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -45,8 +44,8 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
-        with self._connected():
-            _databases.add(self)
+        self._connection = self._open()
+        _databases.add(self)
 
     def read(
         self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -56,7 +55,7 @@ class Database:
         Raises:
             StorageError: the database cannot be read.
         """
-        return self._transaction("BEGIN", work, *args, **kwargs)
+        return self._run("BEGIN", work, *args, **kwargs)
 
     def write(
         self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -67,7 +66,7 @@ class Database:
             StorageError: the database cannot be written; it is as it was before.
             sqlite3.IntegrityError: a row refers to one that is gone.
         """
-        return self._transaction("BEGIN IMMEDIATE", work, *args, **kwargs)
+        return self._run("BEGIN IMMEDIATE", work, *args, **kwargs)
 
     async def aside(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do something off the event loop, in this database's own threads."""
@@ -76,23 +75,11 @@ class Database:
 
     def shrink(self, *, wholly: bool = False) -> None:
         """Give free pages back to the disk; unless `wholly`, only when they are a quarter of the file."""
-        with self._connected() as connection:
-            free, pages = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("freelist_count", "page_count")
-            )
-            if free and (wholly or free * 4 > pages):
-                connection.execute("PRAGMA incremental_vacuum").fetchall()
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._run("", _shrink, wholly)
 
     def used(self) -> int:
         """Bytes that hold something."""
-        with self._connected() as connection:
-            free, pages, size = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("freelist_count", "page_count", "page_size")
-            )
-        return (pages - free) * size
+        return self._run("", _used)
 
     def close(self) -> None:
         """Close the file; twice is once."""
@@ -106,35 +93,28 @@ class Database:
             self._finalizer.detach()
             connection.close()
 
-    def _transaction(
+    def _run(
         self,
         begin: str,
         work: Callable[Concatenate[sqlite3.Connection, _P], _T],
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        with self._connected() as connection:
+        with self._lock:
+            connection = self._connection or self._open()
             try:
-                connection.execute(begin)
+                if begin:
+                    connection.execute(begin)
                 result = work(connection, *args, **kwargs)
-                connection.execute("COMMIT")
-            except BaseException:
+                if begin:
+                    connection.execute("COMMIT")
+            except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                    raise fault(error, self.path) from error
                 raise
             return result
-
-    @contextmanager
-    def _connected(self) -> Generator[sqlite3.Connection, None, None]:
-        with self._lock:
-            if self._closed:
-                raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
-            try:
-                yield self._connection or self._open()
-            except sqlite3.IntegrityError:
-                raise
-            except sqlite3.Error as error:
-                raise fault(error, self.path) from error
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -144,11 +124,17 @@ class Database:
         return self._pool
 
     def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
         if self.path != MEMORY:
             _create(self.path)
-        self._connection = self._connect()
-        self._finalizer = weakref.finalize(self, self._connection.close)
-        return self._connection
+        try:
+            connection = self._connect()
+        except sqlite3.Error as error:
+            raise fault(error, self.path) from error
+        self._connection = connection
+        self._finalizer = weakref.finalize(self, connection.close)
+        return connection
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -179,6 +165,22 @@ class Database:
             self._inherited.append(self._connection)
             self._finalizer.detach()
             self._connection = None
+
+
+def _numbers(connection: sqlite3.Connection, *names: str) -> Iterator[int]:
+    return (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+
+
+def _used(connection: sqlite3.Connection) -> int:
+    pages, free, size = _numbers(connection, "page_count", "freelist_count", "page_size")
+    return (pages - free) * size
+
+
+def _shrink(connection: sqlite3.Connection, wholly: bool) -> None:
+    pages, free = _numbers(connection, "page_count", "freelist_count")
+    if free and (wholly or free * 4 > pages):
+        connection.execute("PRAGMA incremental_vacuum").fetchall()
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _create(path: str) -> None:

@@ -156,8 +156,8 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
             TypeError: a value cannot be serialized.
         """
         new = self._codec.row(config, checkpoint, metadata)
-        if new.parent is None or not self._threads.save(new, self._codec.blobs(checkpoint, new_versions)):
-            self._threads.save_all(new, self._codec.blobs(checkpoint, checkpoint["channel_versions"]))
+        if not self._threads.save(new, self._codec.values(checkpoint, new_versions)):
+            self._threads.save(new, self._codec.values(checkpoint, checkpoint["channel_values"]))
         return config_of(new.key)
 
     def put_writes(
@@ -174,7 +174,7 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         """
         thread, ns, id = place(config)
         rows = [
-            Write(WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
+            Write(WRITES_IDX_MAP.get(channel, position), channel, self._codec.typed(value))
             for position, (channel, value) in enumerate(writes)
         ]
         if rows:
