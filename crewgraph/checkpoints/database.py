@@ -1,6 +1,7 @@
 """One SQLite file, shared by threads, event loops and processes."""
 
 import asyncio
+import itertools
 import os
 import sqlite3
 import threading
@@ -15,7 +16,7 @@ from crewgraph.checkpoints.faults import fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
 
-__all__ = ["MEMORY", "Database"]
+__all__ = ["MEMORY", "Database", "WouldWait"]
 
 MEMORY = ":memory:"
 """The path of a database that lives in this object alone."""
@@ -23,7 +24,15 @@ MEMORY = ":memory:"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _WORKERS = 2
+_WRITING = "BEGIN IMMEDIATE"
+_LOG = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
+_HEAVY = 1 << 18  # bytes: more are never written on an event loop
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a locked database
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
+
+
+class WouldWait(Exception):
+    """Something that was to be done at once cannot be."""
 
 
 class Database:
@@ -31,20 +40,25 @@ class Database:
 
     One connection serves all threads: LangGraph starts new threads for every run, and opening a connection
     costs more than a transaction. SQLite admits one writer at a time anyway.
+
+    SQLite's waiting is done here: for another process that writes, and for the disk when the write-ahead log
+    is folded into the file. So a caller that must not wait, an event loop, can try a transaction at once.
     """
 
     def __init__(self, path: str, *, synchronous: str, timeout: float) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
         self.path = path
+        self._log = f"{path}-wal"
         self._synchronous = synchronous.upper()
         self._timeout = timeout
         self._lock = threading.Lock()
+        self._hurry = threading.local()
         self._pool: ThreadPoolExecutor | None = None
-        self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
-        self._connection = self._open()
+        self._connection: sqlite3.Connection | None = None
+        self._run("", _look)
         _databases.add(self)
 
     def read(
@@ -66,7 +80,28 @@ class Database:
             StorageError: the database cannot be written; it is as it was before.
             sqlite3.IntegrityError: a row refers to one that is gone.
         """
-        return self._run("BEGIN IMMEDIATE", work, *args, **kwargs)
+        return self._run(_WRITING, work, *args, **kwargs)
+
+    def at_once(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Do something short that must not wait for others; it is undone and told if it would.
+
+        Raises:
+            WouldWait: another thread or process is using the database, or there is much to write.
+        """
+        self._hurry.now = True
+        try:
+            return work(*args, **kwargs)
+        finally:
+            self._hurry.now = False
+
+    def weigh(self, size: int) -> None:
+        """Tell that so many bytes are about to be written.
+
+        Raises:
+            WouldWait: they are too many to be written at once, and that was asked for.
+        """
+        if size > _HEAVY and getattr(self._hurry, "now", False):
+            raise WouldWait
 
     async def aside(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do something off the event loop, in this database's own threads."""
@@ -100,21 +135,60 @@ class Database:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        with self._lock:
-            connection = self._connection or self._open()
+        hurry: bool = getattr(self._hurry, "now", False)
+        deadline, pauses = 0.0, iter(_PAUSES)
+        while True:
+            if not self._lock.acquire(blocking=not hurry):
+                raise WouldWait
             try:
-                if begin:
-                    connection.execute(begin)
-                result = work(connection, *args, **kwargs)
-                if begin:
-                    connection.execute("COMMIT")
-            except BaseException as error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                    raise fault(error, self.path) from error
+                result = self._once(begin, work, *args, **kwargs)
+                break
+            except sqlite3.IntegrityError:
                 raise
-            return result
+            except sqlite3.Error as error:
+                deadline = deadline or time.monotonic() + self._timeout
+                if not _busy(error) or time.monotonic() > deadline:
+                    raise fault(error, self.path) from error
+            finally:
+                self._lock.release()
+            if hurry:
+                raise WouldWait
+            time.sleep(next(pauses, _PAUSES[-1]))
+        if begin == _WRITING and self._log_is_long():
+            self._fold(hurry)
+        return result
+
+    def _once(
+        self,
+        begin: str,
+        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        connection = self._connection or self._open()
+        if not begin:
+            return work(connection, *args, **kwargs)
+        connection.execute(begin)
+        try:
+            result = work(connection, *args, **kwargs)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _fold(self, hurry: bool) -> None:
+        if hurry:
+            self._threads().submit(self._run, "", _fold)
+        else:
+            self._run("", _fold)
+
+    def _log_is_long(self) -> bool:
+        try:
+            return os.stat(self._log).st_size > _LOG
+        except OSError:  # there is none, as in memory
+            return False
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -128,27 +202,25 @@ class Database:
             raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
         if self.path != MEMORY:
             _create(self.path)
-        try:
-            connection = self._connect()
-        except sqlite3.Error as error:
-            raise fault(error, self.path) from error
-        self._connection = connection
+        self._connection = connection = self._connect()
         self._finalizer = weakref.finalize(self, connection.close)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path,
-            timeout=self._timeout,
+            timeout=0,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
         )
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            _write_ahead(connection, self._timeout)
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute(f"PRAGMA journal_size_limit = {_LOG}")
             connection.execute("PRAGMA trusted_schema = OFF")
             prepare(connection, self.path)
         except BaseException:
@@ -195,18 +267,16 @@ def _create(path: str) -> None:
         raise unusable(error, path) from error
 
 
-def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
-    # SQLite does not wait for its lock here, and several processes may open a new file at the same time.
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+def _busy(error: sqlite3.Error) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _look(connection: sqlite3.Connection) -> None:
+    connection.execute("SELECT no FROM lineages LIMIT 1").fetchone()
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()

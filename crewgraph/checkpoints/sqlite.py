@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.checkpoints.codec import Codec, config_of, place
-from crewgraph.checkpoints.database import Database
+from crewgraph.checkpoints.database import Database, WouldWait
 from crewgraph.checkpoints.listing import Listing
 from crewgraph.checkpoints.removal import Removal
 from crewgraph.checkpoints.retention import forget_old
@@ -236,14 +236,20 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Async face of `put`."""
-        return await self._database.aside(self.put, config, checkpoint, metadata, new_versions)
+        """Async face of `put`; on the event loop if nobody else is writing, as it is short then."""
+        try:
+            return self._database.at_once(self.put, config, checkpoint, metadata, new_versions)
+        except WouldWait:
+            return await self._database.aside(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Async face of `put_writes`."""
-        await self._database.aside(self.put_writes, config, writes, task_id, task_path)
+        """Async face of `put_writes`; on the event loop if nobody else is writing."""
+        try:
+            self._database.at_once(self.put_writes, config, writes, task_id, task_path)
+        except WouldWait:
+            await self._database.aside(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async face of `delete_thread`."""

@@ -74,10 +74,12 @@ class Threads:
         Returns:
             False if more channels changed than values are given: nothing was stored, all values are needed.
         """
+        self.database.weigh(len(new.head[1]) + sum(len(typed[1]) for typed in values.values() if typed))
         return self._write(new.key.thread, new.key.ns, self._save, new, values)
 
     def append(self, key: Key, task: str, path: str, writes: Sequence[Write]) -> None:
         """Store what a task wrote at a checkpoint, which itself may come later."""
+        self.database.weigh(sum(len(write.typed[1]) for write in writes if write.typed))
         self._write(key.thread, key.ns, self.values.append, key.id, task, path, writes)
 
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:

@@ -104,5 +104,6 @@ def _changed(new: Mapping[str, _T], old: Mapping[str, _T]) -> dict[str, _T]:
 def _gone(new: Mapping[str, _T], old: Mapping[str, _T], changed: Mapping[str, _T]) -> list[str]:
     added = 0
     for key in changed:
-        added += key not in old
+        if key not in old:
+            added += 1
     return [] if len(new) - added == len(old) else [key for key in old if key not in new]
