@@ -1,7 +1,6 @@
 """One SQLite file, shared by threads, event loops and processes."""
 
 import asyncio
-import itertools
 import os
 import sqlite3
 import threading
