@@ -1,6 +1,6 @@
 """Checkpoints as chains of differences: each holds what changed since its parent, now and then one is whole.
 
-A checkpoint is whole when the differences since the last whole one would take more room than that one did. So
+A checkpoint is whole when the differences since the last whole one would take twice the room that one did. So
 the bytes per superstep do not grow with the graph, and reading walks a bounded chain.
 """
 
@@ -13,6 +13,7 @@ from crewgraph.checkpoints.versions import EMPTY, Difference, Versions
 
 __all__ = ["Chains", "Link"]
 
+_REACH = 2  # how many times the size of a whole checkpoint its differences may add up to
 _ROW = 64  # bytes: what a row costs beside its text, so that chains of small differences end too
 _KEPT = 256  # lineages whose latest checkpoint stays in memory
 
@@ -37,9 +38,9 @@ class Link(NamedTuple):
         text = difference.text()
         versions = self.versions.then((difference,))
         drift = self.drift + len(text) + _ROW
-        return (
-            (Link(id, versions, drift, self.whole), text) if drift <= self.whole else Link.alone(id, versions)
-        )
+        if drift > _REACH * self.whole:
+            return Link.alone(id, versions)
+        return Link(id, versions, drift, self.whole), text
 
     @staticmethod
     def alone(id: str, versions: Versions) -> tuple["Link", str]:
@@ -112,7 +113,7 @@ class Chains:
         """
         try:
             return Difference.read(text)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise damaged(f"the versions of checkpoint `{id}` make no sense ({error})", self._path) from error
 
     def make_whole(self, connection: sqlite3.Connection, no: int, id: str) -> None:

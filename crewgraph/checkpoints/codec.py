@@ -8,21 +8,21 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
+    PendingWrite,
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.checkpoints.faults import damaged
+from crewgraph.checkpoints.history import Past
 from crewgraph.checkpoints.threads import Key, NewCheckpoint, StoredCheckpoint
 from crewgraph.checkpoints.values import Typed
 
 __all__ = ["Codec", "config_of", "place"]
 
-_APART = (
-    "channel_values",
-    "channel_versions",
-    "versions_seen",
-)  # stored apart from the rest of a checkpoint
+_NAMED = frozenset(Checkpoint.__annotations__)
+_METADATA = 3  # its position in a head
 
 
 class Codec:
@@ -39,7 +39,8 @@ class Codec:
         thread, ns, parent = place(config)
         told = get_checkpoint_metadata(config, metadata)
         run = told.get("run_id")
-        rest = {key: value for key, value in checkpoint.items() if key not in _APART}
+        more = {key: value for key, value in checkpoint.items() if key not in _NAMED}
+        head = [checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), told, more]
         return NewCheckpoint(
             Key(thread, ns, checkpoint["id"]),
             parent,
@@ -47,7 +48,7 @@ class Codec:
             checkpoint["versions_seen"],
             checkpoint["channel_values"],
             None if run is None else str(run),
-            self._serde.dumps_typed([rest, told]),
+            self._serde.dumps_typed(head),
         )
 
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
@@ -65,7 +66,7 @@ class Codec:
 
     def metadata(self, kind: str, head: bytes) -> Mapping[str, Any]:
         """The metadata of a stored checkpoint."""
-        return self._value((kind, head), "metadata")[1]
+        return self._value((kind, head), "metadata")[_METADATA]
 
     def checkpoint_tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
         """A stored checkpoint as LangGraph wants it.
@@ -74,8 +75,12 @@ class Codec:
             StorageError: its bytes make no sense.
         """
         key, versions = stored.key, stored.versions
-        rest, metadata = self._value(stored.head, f"checkpoint `{key.id}`")
-        checkpoint = rest | {
+        v, ts, updated, metadata, more = self._value(stored.head, f"checkpoint `{key.id}`")
+        checkpoint = more | {
+            "v": v,
+            "ts": ts,
+            "id": key.id,
+            "updated_channels": updated,
             "channel_values": {
                 channel: self._value(typed, f"channel `{channel}` at checkpoint `{key.id}`")
                 for channel, typed in stored.values
@@ -88,11 +93,27 @@ class Codec:
             checkpoint,
             metadata,
             config_of(key._replace(id=stored.parent)) if stored.parent else None,
-            [
-                (task, channel, self._value(typed, f"a write to `{channel}` at checkpoint `{key.id}`"))
-                for task, channel, typed in stored.writes
-            ],
+            self._writes(stored.writes),
         )
+
+    def histories(self, pasts: Mapping[str, Past]) -> dict[str, DeltaChannelHistory]:
+        """The pasts of channels as LangGraph wants them.
+
+        Raises:
+            StorageError: their bytes make no sense.
+        """
+        histories: dict[str, DeltaChannelHistory] = {}
+        for channel, past in pasts.items():
+            histories[channel] = {"writes": self._writes(past.writes)}
+            for typed in past.seed:
+                histories[channel]["seed"] = self._value(typed, f"channel `{channel}`")
+        return histories
+
+    def _writes(self, writes: Iterable[tuple[str, str, Typed]]) -> list[PendingWrite]:
+        return [
+            (task, channel, self._value(typed, f"a write of task `{task}` to `{channel}`"))
+            for task, channel, typed in writes
+        ]
 
     def _value(self, typed: Typed, what: str) -> Any:
         if typed is None:

@@ -15,7 +15,7 @@ from crewgraph.checkpoints.faults import fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
 
-__all__ = ["MEMORY", "Database", "WouldWait"]
+__all__ = ["Database", "MEMORY", "WouldWait"]
 
 MEMORY = ":memory:"
 """The path of a database that lives in this object alone."""
@@ -24,6 +24,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _WORKERS = 2
 _WRITING = "BEGIN IMMEDIATE"
+_LOOK = 16  # transactions between two looks at the log
 _LOG = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
 _HEAVY = 1 << 18  # bytes: more are never written on an event loop
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a locked database
@@ -55,6 +56,7 @@ class Database:
         self._hurry = threading.local()
         self._pool: ThreadPoolExecutor | None = None
         self._inherited: list[sqlite3.Connection] = []
+        self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None
         self._run("", _look)
@@ -153,8 +155,10 @@ class Database:
             if hurry:
                 raise WouldWait
             time.sleep(next(pauses, _PAUSES[-1]))
-        if begin == _WRITING and self._log_is_long():
-            self._fold(hurry)
+        if begin == _WRITING:
+            self._written += 1
+            if self._written % _LOOK == 0 and self._log_is_long():
+                self._fold(hurry)
         return result
 
     def _once(

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,11 +14,13 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.checkpoints.codec import Codec, config_of, place
 from crewgraph.checkpoints.database import Database, WouldWait
+from crewgraph.checkpoints.history import pasts
 from crewgraph.checkpoints.listing import Listing
 from crewgraph.checkpoints.removal import Removal
 from crewgraph.checkpoints.retention import forget_old
@@ -104,7 +106,7 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | float | None, channel: None) -> str:
         """The version after another: its number plus one, and a random part that tells forks apart."""
         number = int(current.split(".", 1)[0]) if isinstance(current, str) else int(current or 0)
-        return f"{number + 1:010d}.{secrets.token_hex(5)}"
+        return f"{number + 1:08d}.{secrets.token_hex(3)}"
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint a config names, or the latest of its thread and namespace; None if there is none.
@@ -211,6 +213,12 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         else:
             raise ValueError(f'`strategy` must be "keep_latest" or "delete", not {strategy!r}')
 
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What `DeltaChannel`s are rebuilt from: the ancestors' writes, and a value to start with."""
+        return self._codec.histories(self._database.read(pasts, self._threads, *place(config), channels))
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async face of `get_tuple`."""
         return await self._database.aside(self.get_tuple, config)
@@ -266,3 +274,9 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Async face of `prune`."""
         await self._database.aside(self.prune, thread_ids, strategy=strategy)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Async face of `get_delta_channel_history`."""
+        return await self._database.aside(self.get_delta_channel_history, config=config, channels=channels)

@@ -8,7 +8,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from crewgraph.checkpoints.chains import Chains, Link
 from crewgraph.checkpoints.database import Database
 from crewgraph.checkpoints.values import Typed, Values, Write
-from crewgraph.checkpoints.versions import EMPTY, Version, Versions
+from crewgraph.checkpoints.versions import EMPTY, Difference, Version, Versions
 
 __all__ = ["Key", "NewCheckpoint", "StoredCheckpoint", "Threads"]
 
@@ -135,7 +135,7 @@ class Threads:
         if not all(channel in values for channel in filled):
             return False
         places = self.values.place(connection, no, parent, [(channel, values[channel]) for channel in filled])
-        difference = difference._replace(places=places)
+        difference = Difference(difference.channels, difference.seen, places, difference.gone)
         if base is None:
             link, text = Link.alone(id, EMPTY.then((difference,)))
         else:

@@ -47,7 +47,9 @@ class Values:
     """
 
     def __init__(self) -> None:
-        self._recent: OrderedDict[tuple[int, str], dict[bytes, tuple[str, int, int]]] = OrderedDict()
+        self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = (
+            OrderedDict()
+        )
 
     def place(
         self, connection: sqlite3.Connection, no: int, parent: str | None, values: Iterable[tuple[str, Typed]]
@@ -129,5 +131,5 @@ def _added(connection: sqlite3.Connection, typed: Typed) -> int:
     return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
 
 
-def _digest(typed: tuple[str, bytes]) -> bytes:
-    return hashlib.blake2b(typed[1], digest_size=16, key=typed[0].encode()[:64]).digest()
+def _digest(typed: tuple[str, bytes]) -> tuple[str, bytes]:
+    return typed[0], hashlib.blake2b(typed[1], digest_size=16).digest()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-__all__ = ["EMPTY", "Difference", "Version", "Versions"]
+__all__ = ["Difference", "EMPTY", "Version", "Versions"]
 
 Version = str | int | float
 """A channel's version: of this saver text, of others also a number."""
@@ -32,18 +32,30 @@ class Difference(NamedTuple):
     """Channels, and nodes, that are no more."""
 
     def text(self) -> str:
-        """As JSON."""
-        return _encode(self if any(self.gone) else self[:3])
+        """As JSON: names stand once under their version, as most change together."""
+        groups: dict[Version, dict[str, int | None]] = {}
+        for channel, version in self.channels.items():
+            groups.setdefault(version, {})[channel] = self.places.get(channel)
+        parts = [list(groups.items()), self.seen]
+        return _encode([*parts, *self.gone] if any(self.gone) else parts)
 
     @classmethod
     def read(cls, text: str) -> "Difference":
         """The difference that was written as JSON.
 
         Raises:
-            TypeError: it is other JSON.
+            AttributeError, TypeError: it is other JSON.
             ValueError: it is no JSON.
         """
-        return cls(*json.loads(text))
+        groups, seen, *gone = json.loads(text)
+        channels: dict[str, Version] = {}
+        places: dict[str, int] = {}
+        for version, names in groups:
+            for channel, place in names.items():
+                channels[channel] = version
+                if place is not None:
+                    places[channel] = place
+        return cls(channels, seen, places, (gone[0], gone[1])) if gone else cls(channels, seen, places)
 
 
 class Versions(NamedTuple):
@@ -60,12 +72,12 @@ class Versions(NamedTuple):
 
     def text(self) -> str:
         """As JSON, the difference to no versions."""
-        return _encode(self)
+        return Difference(*self).text()
 
     def compared(
         self, channels: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]
     ) -> Difference:
-        """What is different at a child; the places of its values are left open."""
+        """What is different at a child; the places of its values are still to be filled in."""
         new_channels, new_seen = _changed(channels, self.channels), _changed(seen, self.seen)
         return Difference(
             new_channels,
