@@ -1,7 +1,7 @@
 """Removing and copying threads and checkpoints, each in one transaction; what stays can be read as before."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from crewgraph.checkpoints.threads import Threads
@@ -106,7 +106,7 @@ class Removal:
             return removed
         if not removed:
             return removed
-        payloads = self._payloads(connection, no)
+        payloads = self._threads.payloads(connection, no)
         for id, parent in connection.execute(
             "SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)
         ).fetchall():
@@ -119,17 +119,11 @@ class Removal:
             connection.executemany(
                 f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
             )
-        _drop(connection, payloads - self._payloads(connection, no))
+        self._threads.values.drop(connection, payloads - self._threads.payloads(connection, no))
         return removed
 
-    def _payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
-        written = connection.execute("SELECT value FROM writes WHERE lineage = ?", (no,)).fetchall()
-        rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
-        held = (number for row in rows for number in self._threads.chains.read(*row).places.values())
-        return {number for (number,) in written}.union(held)
-
     def _delete_lineage(self, connection: sqlite3.Connection, no: int) -> None:
-        _drop(connection, self._payloads(connection, no))
+        self._threads.values.drop(connection, self._threads.payloads(connection, no))
         connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
 
     def _rebuilt_from(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
@@ -170,7 +164,9 @@ class Removal:
             )
             new = self._threads.number(connection, target, ns)
             assert new is not None
-            copies = {number: _copied(connection, number) for number in self._payloads(connection, old)}
+            copies = {
+                number: _copied(connection, number) for number in self._threads.payloads(connection, old)
+            }
             rows = connection.execute(_SELECT_ALL, (old,)).fetchall()
             for id, parent, drift, whole, run, kind, head, text in rows:
                 difference = self._threads.chains.read(id, text)
@@ -189,7 +185,9 @@ class Removal:
                 connection.execute(_INSERT_CHECKPOINT, row)
             writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
             connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies[row[-1]]) for row in writes])
-            _drop(connection, set(copies.values()) - self._payloads(connection, new))
+            self._threads.values.drop(
+                connection, set(copies.values()) - self._threads.payloads(connection, new)
+            )
 
 
 def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
@@ -198,10 +196,6 @@ def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
 
 def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
     return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
-
-
-def _drop(connection: sqlite3.Connection, payloads: Iterable[int]) -> None:
-    connection.executemany("DELETE FROM payloads WHERE no = ?", [(number,) for number in payloads])
 
 
 def _copied(connection: sqlite3.Connection, number: int) -> int:

@@ -118,6 +118,13 @@ class Threads:
         ).fetchone()
         return None if row is None else row[0]
 
+    def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
+        """The numbers of all values that a lineage's checkpoints and writes refer to."""
+        written = connection.execute("SELECT value FROM writes WHERE lineage = ?", (no,)).fetchall()
+        rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
+        held = (number for row in rows for number in self.chains.read(*row).places.values())
+        return {number for (number,) in written}.union(held)
+
     def forget(self) -> None:
         """Remember nothing of what was removed or changed."""
         self._numbers.clear()
@@ -154,7 +161,9 @@ class Threads:
         ).fetchall()
         for (child,) in children:
             self.chains.make_whole(connection, no, child)
+        held = self.payloads(connection, no)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
+        self.values.drop(connection, held - self.payloads(connection, no))
 
     def _find(
         self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None

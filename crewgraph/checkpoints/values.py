@@ -89,6 +89,10 @@ class Values:
         if len(self._recent) > _KEPT:
             self._recent.popitem(last=False)
 
+    def drop(self, connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+        """Remove values that nothing refers to any more."""
+        connection.executemany("DELETE FROM payloads WHERE no = ?", [(number,) for number in numbers])
+
     def forget(self) -> None:
         """Remember nothing."""
         self._recent.clear()
