@@ -90,19 +90,20 @@ class Chains:
         Raises:
             StorageError: the chain is broken.
         """
-        chain: list[Difference] = []
+        chain: dict[str, Difference] = {}
         cursor: str | None = id
         while cursor is not None and cursor not in memo:
             row: tuple[str | None, int, str] | None = connection.execute(
                 "SELECT parent, drift, versions FROM checkpoints WHERE lineage = ? AND id = ?", (no, cursor)
             ).fetchone()
-            if row is None:
-                raise damaged(f"checkpoint `{id}` needs `{cursor}`, which is missing", self._path)
+            if row is None or cursor in chain:
+                what = "needs itself" if row else f"needs `{cursor}`, which is missing"
+                raise damaged(f"checkpoint `{id}` {what}", self._path)
             parent, drift, text = row
-            chain.append(self.read(cursor, text))
+            chain[cursor] = self.read(cursor, text)
             cursor = parent if drift else None
         base = EMPTY if cursor is None else memo[cursor]
-        memo[id] = base.then(reversed(chain))
+        memo[id] = base.then(reversed(chain.values()))
         return memo[id]
 
     def read(self, id: str, text: str) -> Difference:
@@ -113,7 +114,7 @@ class Chains:
         """
         try:
             return Difference.read(text)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise damaged(f"the versions of checkpoint `{id}` make no sense ({error})", self._path) from error
 
     def make_whole(self, connection: sqlite3.Connection, no: int, id: str) -> None:

@@ -1,7 +1,7 @@
 """LangGraph's checkpoints as rows, and back."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -22,7 +22,14 @@ from crewgraph.checkpoints.values import Typed
 __all__ = ["Codec", "config_of", "place"]
 
 _NAMED = frozenset(Checkpoint.__annotations__)
-_METADATA = 3  # its position in a head
+
+
+class _Head(NamedTuple):
+    v: int
+    ts: str
+    updated: Any
+    metadata: Any
+    more: Any
 
 
 class Codec:
@@ -40,7 +47,7 @@ class Codec:
         told = get_checkpoint_metadata(config, metadata)
         run = told.get("run_id")
         more = {key: value for key, value in checkpoint.items() if key not in _NAMED}
-        head = [checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), told, more]
+        head = _Head(checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), told, more)
         return NewCheckpoint(
             Key(thread, ns, checkpoint["id"]),
             parent,
@@ -48,7 +55,7 @@ class Codec:
             checkpoint["versions_seen"],
             checkpoint["channel_values"],
             None if run is None else str(run),
-            self._serde.dumps_typed(head),
+            self._serde.dumps_typed(tuple(head)),
         )
 
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
@@ -66,7 +73,7 @@ class Codec:
 
     def metadata(self, kind: str, head: bytes) -> Mapping[str, Any]:
         """The metadata of a stored checkpoint."""
-        return self._value((kind, head), "metadata")[_METADATA]
+        return self._head((kind, head), "a checkpoint").metadata
 
     def checkpoint_tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
         """A stored checkpoint as LangGraph wants it.
@@ -75,12 +82,12 @@ class Codec:
             StorageError: its bytes make no sense.
         """
         key, versions = stored.key, stored.versions
-        v, ts, updated, metadata, more = self._value(stored.head, f"checkpoint `{key.id}`")
-        checkpoint = more | {
-            "v": v,
-            "ts": ts,
+        head = self._head(stored.head, f"checkpoint `{key.id}`")
+        checkpoint: Any = head.more | {
+            "v": head.v,
+            "ts": head.ts,
             "id": key.id,
-            "updated_channels": updated,
+            "updated_channels": head.updated,
             "channel_values": {
                 channel: self._value(typed, f"channel `{channel}` at checkpoint `{key.id}`")
                 for channel, typed in stored.values
@@ -91,7 +98,7 @@ class Codec:
         return CheckpointTuple(
             config_of(key),
             checkpoint,
-            metadata,
+            head.metadata,
             config_of(key._replace(id=stored.parent)) if stored.parent else None,
             self._writes(stored.writes),
         )
@@ -115,12 +122,21 @@ class Codec:
             for task, channel, typed in writes
         ]
 
+    def _head(self, typed: tuple[str, bytes], what: str) -> "_Head":
+        try:
+            head = _Head(*self._value(typed, what))
+        except TypeError as error:
+            raise damaged(f"{what} has other parts than it should ({error})", self._path) from error
+        if isinstance(head.metadata, dict) and isinstance(head.more, dict):
+            return head
+        raise damaged(f"{what} has other parts than it should", self._path)
+
     def _value(self, typed: Typed, what: str) -> Any:
         if typed is None:
             return None
         try:
             return self._serde.loads_typed(typed)
-        except (ValueError, TypeError, NotImplementedError) as error:
+        except (ValueError, TypeError, NotImplementedError, RecursionError) as error:
             raise damaged(f"{what} of kind {typed[0]!r} cannot be read ({error})", self._path) from error
 
 

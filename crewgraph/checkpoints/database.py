@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from crewgraph.checkpoints.faults import fault, unusable
+from crewgraph.checkpoints.faults import busy, fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
 
@@ -148,7 +148,7 @@ class Database:
                 raise
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
-                if not _busy(error) or time.monotonic() > deadline:
+                if not busy(error) or time.monotonic() > deadline:
                     raise fault(error, self.path) from error
             finally:
                 self._lock.release()
@@ -268,10 +268,6 @@ def _create(path: str) -> None:
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise unusable(error, path) from error
-
-
-def _busy(error: sqlite3.Error) -> bool:
-    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _look(connection: sqlite3.Connection) -> None:

@@ -59,10 +59,12 @@ def _ancestors(
 ) -> Iterator[tuple[str, Versions]]:
     select = "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?"
     row = connection.execute(select, (no, id)).fetchone()
+    met = {id}
     while row is not None:
         page: list[str] = []
-        while row is not None and row[0] is not None and len(page) < _PAGE:
+        while row is not None and row[0] is not None and row[0] not in met and len(page) < _PAGE:
             parent = row[0]
+            met.add(parent)
             row = connection.execute(select, (no, parent)).fetchone()
             if row is not None:
                 page.append(parent)

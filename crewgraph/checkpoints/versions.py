@@ -48,13 +48,17 @@ class Difference(NamedTuple):
             ValueError: it is no JSON.
         """
         groups, seen, *gone = json.loads(text)
+        if not all(isinstance(versions, dict) for versions in seen.values()):
+            raise TypeError("what a node has seen is no object")
         channels: dict[str, Version] = {}
         places: dict[str, int] = {}
         for version, names in groups:
             for channel, place in names.items():
                 channels[channel] = version
-                if place is not None:
+                if isinstance(place, int):
                     places[channel] = place
+                elif place is not None:
+                    raise TypeError("the number of a value is no number")
         return cls(channels, seen, places, (gone[0], gone[1])) if gone else cls(channels, seen, places)
 
 
