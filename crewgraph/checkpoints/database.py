@@ -254,7 +254,7 @@ def _used(connection: sqlite3.Connection) -> int:
 def _shrink(connection: sqlite3.Connection, wholly: bool) -> None:
     pages, free = _numbers(connection, "page_count", "freelist_count")
     if free and (wholly or free * 4 > pages):
-        connection.execute("PRAGMA incremental_vacuum").fetchall()
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 

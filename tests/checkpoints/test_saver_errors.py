@@ -238,8 +238,7 @@ if os.getuid() == 0:
 for path in sys.argv[1:]:
     try:
         saver = SqliteCheckpointer(path)
-        saver.put({"configurable": {"thread_id": "t", "checkpoint_ns": ""}},
-            {"v": 4, "ts": "", "id": "1", "channel_values": {}, "channel_versions": {}, "versions_seen": {}}, {}, {})
+        saver.put_writes({"configurable": {"thread_id": "t", "checkpoint_id": "1"}}, [("c", 1)], "task")
     except StorageError as error:
         assert path in str(error) and "CREWGRAPH_STORAGE_DIR" in str(error), error
     else:
@@ -255,7 +254,7 @@ def test_a_folder_and_a_file_that_may_not_be_written_are_told(tmp_path: Path):
     os.chmod(folder, 0o555)
     for parent in (tmp_path, *tmp_path.parents[:2]):
         os.chmod(parent, 0o755)
-    paths = [str(folder / "runs.sqlite"), str(folder / "new.sqlite"), str(folder / "sub" / "new.sqlite")]
+    paths = [folder / "runs.sqlite", folder / "new.sqlite", folder / "sub" / "new.sqlite"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         subprocess.run([sys.executable, "-c", READ_ONLY, *paths], env=environment, check=True)
