@@ -1,27 +1,22 @@
 """What compiling finds out about a task: its name in the graph, and whose outputs it is given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, StorageError
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["INPUTS", "Assignment", "assignments", "context_of"]
+__all__ = ["Assignment", "assignments", "context_of", "made_of"]
 
-INPUTS = "inputs"
-"""The channel of a crew's inputs."""
-
-_CROSSING = Crossing(await_=wait_for, in_thread=in_thread)
 _DIVIDER = "\n\n----------\n\n"
 
 
@@ -63,12 +58,34 @@ def assignments(crew: Crew) -> list[Assignment]:
     for n, task in enumerate(crew.tasks):
         if task.agent is None:
             raise CompileError(f"{title(task)} has no agent assigned; give it `agent=`.")
-        name = slug(task.name or task.description, taken=taken)
+        name = slug(_title(task), taken=taken)
         taken.add(name)
         sources = _sources(task, crew.tasks[:n], made)
         tools = _tools(task, task.agent, adapted)
         made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, sources=sources, tools=tools))
     return made
+
+
+def made_of(crew: Crew) -> Hashable:
+    """Everything of a crew that its graph is made of; while this stays the same, so does the graph.
+
+    Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
+    runs.
+    """
+    return (crew.name, crew.process, len(crew.agents) > 0, tuple(_made_of(task) for task in crew.tasks))
+
+
+def _made_of(task: Task) -> Hashable:
+    context = task.context
+    sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
+    agent = task.agent
+    tools = () if agent is None else tuple(map(id, _given(task, agent)))
+    return (id(task), id(agent), _title(task), bool(task.async_execution), sources, tools)
+
+
+def _title(task: Task) -> str:
+    """What a task's node is named after: the same whether or not a run has filled its placeholders."""
+    return task.name or task.template("description") or ""
 
 
 def _given(task: Task, agent: BaseAgent) -> list[Any]:
@@ -80,7 +97,7 @@ def _tools(task: Task, agent: BaseAgent, adapted: dict[int, GuardedTool]) -> dic
     tools: dict[str, GuardedTool] = {}
     for given in _given(task, agent):
         if id(given) not in adapted:
-            adapted[id(given)] = GuardedTool(as_tool(given, crossing=_CROSSING), passing=(JournalError,))
+            adapted[id(given)] = GuardedTool(as_tool(given), passing=(JournalError,))
         tool = adapted[id(given)]
         other = tools.setdefault(tool.name, tool)
         if other is not tool:
@@ -103,6 +120,19 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
 
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
-    """What a task is told of others' outputs."""
-    raws = (state[source]["raw"] for source in assignment.sources if state.get(source))
-    return _DIVIDER.join(raw for raw in raws if raw)
+    """What a task is told of others' outputs.
+
+    Raises:
+        StorageError: what the state holds is no output of a task.
+    """
+    try:
+        return _DIVIDER.join([raw for name in assignment.sources if name in state and (raw := state[name]["raw"])])
+    except (TypeError, LookupError):
+        wrong = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
+        raise StorageError(
+            f"`{wrong}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
+        ) from None
+
+
+def _has_raw(output: Any) -> bool:
+    return isinstance(output, dict) and isinstance(output.get("raw"), str)  # pyright: ignore[reportUnknownMemberType]

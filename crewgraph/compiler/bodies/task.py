@@ -6,13 +6,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, context_of
+from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import guarded
 from crewgraph.compiler.bodies.prompt import Briefing, opening
 from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.observed import ObservedModel, ObservedTool
 from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.state import INPUTS
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Call, Notify, Scope
 from crewgraph.core.ports import Model
@@ -40,7 +41,7 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
             output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
         elif problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
-        output = output.model_copy(update={"usage": work.usage})
+        output.usage = work.usage  # a guardrail may have given another output
         yield Notify(partial(work.report.publish, output))
         yield from work.called_back(output)
         yield from work.saved(output)
@@ -64,6 +65,10 @@ class _Work:
     @cached_property
     def briefing(self) -> Briefing:
         inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
+            )
         where, agent = title(self.task), self.agent
 
         def filled(template: str | None, field: str, owner: str) -> str:
@@ -122,6 +127,7 @@ class _Work:
             json_dict=found.json_dict,
             agent=self.briefing.role,
             output_format=self.task.output_format,
+            usage=self.usage,
         )
         return output, found.problem
 
