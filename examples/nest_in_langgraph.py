@@ -3,7 +3,6 @@
 The application has the checkpointer; the crew inherits it. The question stops the whole graph, and its answer may come
 from another process: here a second graph object, made anew, gives it. The models are scripted, so no key is needed.
 """
-# pyright: reportUnknownMemberType=false
 
 import tempfile
 from pathlib import Path
