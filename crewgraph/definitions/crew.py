@@ -1,8 +1,9 @@
 """Crews: agents, their tasks, and how these are worked through."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, LiteralString, Self, cast
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
@@ -159,9 +160,13 @@ class Crew(CrewVerbs, Definition):
     @model_validator(mode="before")
     @classmethod
     def _from_config(cls, values: Any) -> Any:
-        if isinstance(values, dict) and isinstance(values.get("config"), dict):  # pyright: ignore[reportUnknownMemberType]
-            return {**values, **_built(values["config"])}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return values  # pyright: ignore[reportUnknownVariableType]
+        given: dict[str, Any] = values if isinstance(values, dict) else {}
+        config: Any = given.get("config")
+        if isinstance(config, (str, bytes)):
+            config = json.loads(config)
+        return (
+            {**given, "config": config, **_built(cast(dict[str, Any], config))} if isinstance(config, dict) else values
+        )
 
     @field_validator("verbose", mode="before")
     @classmethod
@@ -183,7 +188,9 @@ class Crew(CrewVerbs, Definition):
                 type(self).__name__,
                 [
                     InitErrorDetails(
-                        type=PydanticCustomError(fault.code, "{text}", {"text": str(fault)}), loc=(), input=self.name
+                        type=PydanticCustomError(cast(LiteralString, fault.code), "{text}", {"text": str(fault)}),
+                        loc=(),
+                        input=self.name,
                     )
                     for fault in faults
                 ],
@@ -221,9 +228,9 @@ def _built(config: dict[str, Any]) -> dict[str, Any]:
     agents = [Agent(**fields) for fields in config["agents"]]
     by_role = {agent.role: agent for agent in agents}
     tasks: list[Task] = []
-    for fields in config["tasks"]:
-        role = fields.get("agent")
+    for fields in cast(list[dict[str, Any]], config["tasks"]):
+        role: Any = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")
-        tasks.append(Task(**{**fields, "agent": by_role.get(role)}))
+        tasks.append(Task.model_validate({**fields, "agent": by_role.get(role or "")}))
     return {"agents": agents, "tasks": tasks}

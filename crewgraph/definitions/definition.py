@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import sys
 import warnings
 from typing import Any, ClassVar, cast
 from uuid import UUID, uuid4
@@ -11,13 +12,21 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 
-__all__ = ["Definition", "UnknownKeyword", "key_of"]
+__all__ = ["Definition", "UnknownKeyword", "callers_level", "key_of"]
 
 _told: set[tuple[str, str]] = set()
 
 
 class UnknownKeyword(UserWarning):
     """A constructor got a keyword that means nothing; it was left out."""
+
+
+def callers_level() -> int:
+    """The `stacklevel` that makes a warning point at the line of a program that constructs a definition."""
+    frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("crewgraph", "pydantic"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def key_of(*parts: str) -> str:
@@ -55,30 +64,29 @@ class Definition(BaseModel):
         given = cast(dict[str, Any], values)
         config: Any = given.get("config")
         if isinstance(config, dict):
-            given = {
-                **cls._configured(cast(dict[str, Any], config)),
-                **{k: v for k, v in given.items() if v is not None},
-            }
+            configured = cls._configured(cast(dict[str, Any], config))
+            given = {**given, **{k: v for k, v in configured.items() if given.get(k) is None}}
         cls._tell_unknown(given)
         return given
 
     @classmethod
     def _configured(cls, config: dict[str, Any]) -> dict[str, Any]:
-        """The part of `config` that stands for fields."""
-        return {name: value for name, value in config.items() if name in cls.model_fields and name != "config"}
+        """The part of `config` that stands for fields, or for nothing at all."""
+        return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
     def _tell_unknown(cls, given: dict[str, Any]) -> None:
         known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
-        for name in given.keys() - known - cls._former:
+        for name in given:
+            if name in known or name in cls._former:
+                continue
             if (cls.__name__, name) in _told:
                 continue
             _told.add((cls.__name__, name))
             near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
             hint = f" Did you mean `{near[0]}`?" if near else ""
-            warnings.warn(
-                f"`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}", UnknownKeyword, stacklevel=6
-            )
+            told = f"`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}"
+            warnings.warn(told, UnknownKeyword, stacklevel=callers_level())
 
     @field_validator("id", mode="before")
     @classmethod

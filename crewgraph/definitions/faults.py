@@ -122,7 +122,7 @@ def _contexts(crew: "Crew") -> Iterator[Fault]:
             elif at >= n:
                 yield Fault(
                     where=title(task),
-                    what=f"its context names {title(other)}, which comes {'later' if at > n else 'to itself'}.",
+                    what=f"its context names {f'{title(other)}, which comes later' if at > n else 'the task itself'}.",
                     remedy="Name only tasks that stand before it.",
                 )
             elif task.async_execution and other.async_execution and not _synchronised(crew.tasks[at + 1 : n]):

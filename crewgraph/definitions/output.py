@@ -40,10 +40,10 @@ class _Structured(BaseModel):
         """The structured form as a dict; empty where there is none."""
         if self.json_dict:
             return dict(self.json_dict)
-        return self.pydantic.model_dump() if self.pydantic else {}
+        return self.pydantic.model_dump() if self.pydantic is not None else {}
 
     def __str__(self) -> str:
-        if self.pydantic:
+        if self.pydantic is not None:
             return str(self.pydantic)
         return str(self.json_dict) if self.json_dict else self.raw
 
@@ -92,7 +92,11 @@ class TaskOutput(_Structured):
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data, the form that checkpoints hold."""
-        return self.model_dump(mode="json")
+        plain = self.model_dump(mode="json", exclude={"pydantic"})
+        # Names instead of aliases, and no computed fields: what `from_plain` can read again, whatever the model.
+        found = self.pydantic
+        plain["pydantic"] = None if found is None else found.model_dump(mode="json", by_alias=False, round_trip=True)
+        return plain
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
@@ -109,7 +113,9 @@ class TaskOutput(_Structured):
         if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
         found = data.get("pydantic")
-        structured = model.model_validate(found) if model is not None and found is not None else None
+        structured = None
+        if model is not None and found is not None:  # as JSON, which strict models read in their way
+            structured = model.model_validate_json(json.dumps(found), by_alias=False, by_name=True)
         return cls.model_validate({**data, "pydantic": structured})
 
 
@@ -139,7 +145,7 @@ class CrewOutput(_Structured):
         return json.dumps(self.json_dict)
 
     def __getitem__(self, key: str) -> Any:
-        for form in (self.pydantic.model_dump() if self.pydantic else None, self.json_dict):
+        for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):
             if form is not None and key in form:
                 return form[key]
         raise KeyError(f"the output has no structured field `{key}`")

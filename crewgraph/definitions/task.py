@@ -1,5 +1,6 @@
 """Tasks: what is to be done."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -9,7 +10,7 @@ from pydantic import BaseModel, Field, PrivateAttr, field_validator, model_valid
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.definition import Definition, callers_level, key_of
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.tools.adapt import as_tool
@@ -135,23 +136,25 @@ class Task(Definition):
     # Placeholders are filled for each run; what users read afterwards is the filled text, and this keeps the template.
     _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
 
+    # Runs in several threads read and show texts at once: the template is kept before the field shows anything else, and
+    # read after it.
     def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
         if name in _TEMPLATES and self.__pydantic_private__:
             self._templates.pop(name, None)
-        super().__setattr__(name, value)
 
     def template(self, field: str) -> str | None:
         """A text as its author wrote it, placeholders and all."""
-        kept = self._templates.get(field)
-        return kept if kept is not None else getattr(self, field)
+        shown = getattr(self, field)
+        return self._templates.get(field, shown)
 
     def show_filled(self, texts: dict[str, str]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""
         for field, text in texts.items():
             template = self.template(field)
-            super().__setattr__(field, text)
             if template is not None and template != text:
-                self._templates[field] = template
+                self._templates.setdefault(field, template)
+            super().__setattr__(field, text)
 
     @property
     def key(self) -> str:
@@ -177,7 +180,7 @@ class Task(Definition):
         """Its guardrails, in order."""
         if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
             return [] if self.guardrail is None else [self.guardrail]
-        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
 
     @field_validator("tools", mode="after")
     @classmethod
@@ -212,6 +215,9 @@ class Task(Definition):
             raise PydanticCustomError(
                 "output_type", "`output_json` and `output_pydantic` are both given; a task has one of them."
             )
+        if self.guardrail is not None and self.guardrails:
+            told = "`guardrail` and `guardrails` are both given; `guardrails` counts. Give one of them."
+            warnings.warn(told, UserWarning, stacklevel=callers_level())
         if self.max_retries is not None:
             self.guardrail_max_retries = self.max_retries
         if self.guardrail_max_retries < 0:
@@ -237,7 +243,7 @@ class ConditionalTask(Task):
     """A function of the output before it."""
 
     def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
-        super().__init__(condition=condition, **fields)
+        super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]
 
     def should_execute(self, context: TaskOutput) -> bool:
         """Whether it is to be done after this output.

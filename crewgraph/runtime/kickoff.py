@@ -9,8 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, assignments
+from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew

@@ -21,7 +21,7 @@ from crewgraph.errors import StorageError
 from .parts import agent, crew, task
 
 if TYPE_CHECKING:
-    from conftest import Mode
+    from modes import Mode
     from servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]

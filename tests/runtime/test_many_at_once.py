@@ -12,7 +12,7 @@ from crewgraph.tools import tool
 from .parts import agent, crew, task
 
 if TYPE_CHECKING:
-    from conftest import Mode
+    from modes import Mode
 
 _RUNS = 200
 

@@ -29,7 +29,7 @@ from crewgraph.tools import tool
 from .parts import agent, crew, served, task
 
 if TYPE_CHECKING:
-    from conftest import Mode
+    from modes import Mode
 
 
 def solo(url: str, *, tools: Any = (), **more: Any) -> Crew:

@@ -12,7 +12,7 @@ from crewgraph.tools import tool
 from .parts import agent, crew, served, task
 
 if TYPE_CHECKING:
-    from conftest import Mode
+    from modes import Mode
 
 
 def tokens(prompt: int, completion: int, cached: int = 0, reasoning: int = 0) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from crewgraph.tools import tool
 from .parts import agent, by_prompt, crew, task
 
 if TYPE_CHECKING:
-    from conftest import Mode
+    from modes import Mode
 
 
 def two_tasks(llm: ScriptedLLM, **more: Any) -> Crew:
