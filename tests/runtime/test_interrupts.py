@@ -1,20 +1,18 @@
 """Questions to people: a tool interrupts the run, somebody answers, the run goes on."""
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
+from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
 from crewgraph.tools import tool
 
 from .parts import agent, crew, heard, task
-
-if TYPE_CHECKING:
-    from conftest import Mode
 
 
 class Outer(TypedDict, total=False):
@@ -35,7 +33,7 @@ def asking(*script: Any, native: bool = False, **more: Any) -> tuple[Crew, Scrip
     return crew(task("before", agent(ScriptedLLM(["ready"]))), task("asks", agent(llm, tools=[ask])), **more), llm
 
 
-def test_a_kickoff_that_meets_a_question_says_what_is_asked_and_how_to_answer(mode: "Mode"):
+def test_a_kickoff_that_meets_a_question_says_what_is_asked_and_how_to_answer(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
     with pytest.raises(RunError) as caught:
         mode.kickoff(made, thread_id="t")
@@ -45,7 +43,7 @@ def test_a_kickoff_that_meets_a_question_says_what_is_asked_and_how_to_answer(mo
     assert len(llm.requests) == 1
 
 
-def test_the_answer_given_through_the_graph_continues_the_run(mode: "Mode"):
+def test_the_answer_given_through_the_graph_continues_the_run(mode: Mode):
     saver = InMemorySaver()
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done", checkpointer=saver)
     with pytest.raises(RunError, match="waits for an answer"):
@@ -58,7 +56,7 @@ def test_the_answer_given_through_the_graph_continues_the_run(mode: "Mode"):
     assert len(llm.requests) == 2
 
 
-def test_a_resume_without_an_answer_asks_again(mode: "Mode"):
+def test_a_resume_without_an_answer_asks_again(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
     with pytest.raises(RunError, match="waits for an answer: May I?"):
         mode.kickoff(made, thread_id="t")
@@ -67,7 +65,7 @@ def test_a_resume_without_an_answer_asks_again(mode: "Mode"):
     assert len(llm.requests) == 1
 
 
-def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode: "Mode"):
+def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
     graph = made.compile(checkpointer=InMemorySaver())
     stopped = mode.invoke(graph, {"inputs": {}}, AT)
@@ -77,7 +75,7 @@ def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode
     assert len(llm.requests) == 2
 
 
-def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_it(mode: "Mode"):
+def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_it(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
 
     def node(_: Outer) -> Outer:
@@ -98,7 +96,7 @@ def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_
     assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
 
 
-def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_its_own_answer(mode: "Mode"):
+def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_its_own_answer(mode: Mode):
     calls = [ToolUse("ask", {"question": question}) for question in ("one?", "two?", "three?")]
     made, llm = asking(calls, "done", native=True)
     graph = made.compile(checkpointer=InMemorySaver())
@@ -112,7 +110,7 @@ def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_
     assert len(llm.requests) == 2
 
 
-def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_again(mode: "Mode"):
+def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_again(mode: Mode):
     said: list[Any] = []
     llm = ScriptedLLM(["done"])
 
@@ -126,7 +124,7 @@ def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_aga
     assert (said, len(llm.requests)) == (["yes"], 1)
 
 
-def test_a_question_in_a_guardrail_is_answered_as_well(mode: "Mode"):
+def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
     llm = ScriptedLLM(["first try", "second try"])
 
     def judge(output: Any) -> tuple[bool, str]:
@@ -139,7 +137,7 @@ def test_a_question_in_a_guardrail_is_answered_as_well(mode: "Mode"):
     assert len(llm.requests) == 2
 
 
-def test_a_question_is_no_failure_to_whoever_listens(mode: "Mode"):
+def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
     graph = made.compile(checkpointer=InMemorySaver())
     with heard() as events:
@@ -147,13 +145,13 @@ def test_a_question_is_no_failure_to_whoever_listens(mode: "Mode"):
     assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
 
 
-def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: "Mode"):
+def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
     with pytest.raises(RuntimeError, match="checkpointer"):
         mode.kickoff(made, checkpointer=False)
 
 
-def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: "Mode"):
+def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: Mode):
     made, llm = asking("done")
     graph = made.compile(checkpointer=InMemorySaver())
     assert mode.invoke(graph, {"inputs": {}}, AT, interrupt_before=["asks"])["before"]["raw"] == "ready"

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from modes import Mode
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
@@ -14,9 +15,6 @@ from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task
-
-if TYPE_CHECKING:
-    from conftest import Mode
 
 AT: Any = {"configurable": {"thread_id": "parent"}}
 
@@ -41,14 +39,14 @@ def parent(node: Any, **compile: Any) -> Any:
     return graph.compile(**compile)
 
 
-def test_a_compiled_crew_is_a_node_of_another_graph(mode: "Mode"):
+def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
     graph = parent(two(ScriptedLLM(["one", "two"])).compile())
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
     assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: "Mode", durability: str):
+def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: Mode, durability: str):
     llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
     graph = parent(two(llm).compile(), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError, match="down"):
@@ -59,7 +57,7 @@ def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: "Mode", durability
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: "Mode", durability: str):
+def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: Mode, durability: str):
     done: list[int] = []
 
     @tool
@@ -77,13 +75,13 @@ def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: "M
     assert len(llm.requests) == 3
 
 
-def test_a_crew_compiled_to_keep_nothing_is_refused_inside_a_graph_that_keeps_its_runs(mode: "Mode"):
+def test_a_crew_compiled_to_keep_nothing_is_refused_inside_a_graph_that_keeps_its_runs(mode: Mode):
     graph = parent(two(ScriptedLLM([])).compile(checkpointer=False), checkpointer=InMemorySaver())
     with pytest.raises(CompileError, match=r"compiled with `checkpointer=False` runs inside a graph that has a"):
         mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
 
 
-def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: "Mode"):
+def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: Mode):
     class Both(TypedDict, total=False):
         inputs: dict[str, Any]
         a: dict[str, Any]
@@ -98,7 +96,7 @@ def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: "Mode"):
     assert (state["a"]["raw"], state["b"]["raw"]) == ("a", "b")
 
 
-def calling(made: Crew, mode: "Mode", calls: list[str], **options: Any) -> Any:
+def calling(made: Crew, mode: Mode, calls: list[str], **options: Any) -> Any:
     """A node function of somebody's that kicks the crew off and gives what its tasks gave."""
 
     def told(result: CrewOutput) -> Outer:
@@ -117,7 +115,7 @@ def calling(made: Crew, mode: "Mode", calls: list[str], **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("durability", ["sync", "async"])
-def test_a_kickoff_inside_a_node_shares_its_thread_and_continues_where_it_failed(mode: "Mode", durability: str):
+def test_a_kickoff_inside_a_node_shares_its_thread_and_continues_where_it_failed(mode: Mode, durability: str):
     llm, calls = ScriptedLLM(["one", ConnectionError("down"), "two"]), list[str]()
     graph = parent(calling(two(llm), mode, calls), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError, match="down") as caught:
@@ -146,7 +144,7 @@ def test_a_sync_kickoff_inside_a_sync_node_of_an_async_run_shares_its_thread_too
     assert len(llm.requests) == 3
 
 
-def test_a_kickoff_inside_a_node_with_a_thread_of_its_own_is_kept_apart(mode: "Mode"):
+def test_a_kickoff_inside_a_node_with_a_thread_of_its_own_is_kept_apart(mode: Mode):
     llm, calls, own = ScriptedLLM(["one", ConnectionError("down"), "two"]), list[str](), InMemorySaver()
     made = two(llm)
     graph = parent(calling(made, mode, calls, thread_id="own", checkpointer=own), checkpointer=InMemorySaver())
@@ -156,7 +154,7 @@ def test_a_kickoff_inside_a_node_with_a_thread_of_its_own_is_kept_apart(mode: "M
     assert own.get_tuple(AT) is None
 
 
-def test_a_kickoff_inside_a_node_of_a_graph_that_keeps_nothing_is_kept_by_itself(mode: "Mode"):
+def test_a_kickoff_inside_a_node_of_a_graph_that_keeps_nothing_is_kept_by_itself(mode: Mode):
     calls = list[str]()
     threads: list[str | None] = []
 
@@ -169,7 +167,7 @@ def test_a_kickoff_inside_a_node_of_a_graph_that_keeps_nothing_is_kept_by_itself
     assert mode.resume(made, threads[0]).raw == "two"
 
 
-def test_a_crew_kicked_off_twice_in_a_node_runs_twice(mode: "Mode"):
+def test_a_crew_kicked_off_twice_in_a_node_runs_twice(mode: Mode):
     made = crew(task("first", agent(ScriptedLLM(by_prompt)), description="say {word}"))
 
     def node(state: Any) -> Outer:
@@ -182,7 +180,7 @@ def test_a_crew_kicked_off_twice_in_a_node_runs_twice(mode: "Mode"):
     assert mode.invoke(graph, {"inputs": {}}, AT)["answer"] == "one two"
 
 
-def test_of_two_kickoffs_in_a_node_the_finished_one_is_not_repeated(mode: "Mode"):
+def test_of_two_kickoffs_in_a_node_the_finished_one_is_not_repeated(mode: Mode):
     llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
     made = crew(task("first", agent(llm)))
 
@@ -199,7 +197,7 @@ def test_of_two_kickoffs_in_a_node_the_finished_one_is_not_repeated(mode: "Mode"
     assert len(llm.requests) == 3
 
 
-def with_helpers(inner_llm: ScriptedLLM, outer_llm: ScriptedLLM, mode: "Mode") -> Crew:
+def with_helpers(inner_llm: ScriptedLLM, outer_llm: ScriptedLLM, mode: Mode) -> Crew:
     helpers = crew(
         task("inner_a", agent(inner_llm, role="helper"), description="look into {what}"),
         task("inner_b", agent(inner_llm, role="helper")),
@@ -219,7 +217,7 @@ def with_helpers(inner_llm: ScriptedLLM, outer_llm: ScriptedLLM, mode: "Mode") -
     return crew(task("outer", agent(outer_llm, tools=[aask_helpers if mode.asynchronous else ask_helpers])))
 
 
-def test_a_crew_works_inside_a_tool_of_another_crew(mode: "Mode"):
+def test_a_crew_works_inside_a_tool_of_another_crew(mode: Mode):
     inner, outer = ScriptedLLM(["a", "found"]), ScriptedLLM([ToolUse("ask_helpers", {"what": "rain"}), "told"])
     result = mode.kickoff(with_helpers(inner, outer, mode))
     assert result.raw == "told"
@@ -227,7 +225,7 @@ def test_a_crew_works_inside_a_tool_of_another_crew(mode: "Mode"):
     assert "look into rain" in inner.requests[0].text
 
 
-def test_a_crew_inside_a_tool_does_not_repeat_what_it_had_done_when_the_process_fell(mode: "Mode"):
+def test_a_crew_inside_a_tool_does_not_repeat_what_it_had_done_when_the_process_fell(mode: Mode):
     class Fallen(BaseException):
         pass
 
@@ -248,7 +246,7 @@ def test_a_crew_inside_a_tool_does_not_repeat_what_it_had_done_when_the_process_
     assert (len(inner.requests), len(outer.requests)) == (3, 2)
 
 
-def test_crews_inside_parallel_tool_calls_keep_apart(mode: "Mode"):
+def test_crews_inside_parallel_tool_calls_keep_apart(mode: Mode):
     inner = ScriptedLLM(lambda messages: "about " + json.dumps(messages[-1]["content"]).partition("into ")[2][:1])
     calls = [ToolUse("ask", {"what": what}) for what in "abc"]
     outer = ScriptedLLM([calls, "told"], native_tools=True)

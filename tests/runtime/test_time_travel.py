@@ -1,22 +1,20 @@
 """Going back in a run: its history, forks with another state, a task done afresh."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
 
 from crewgraph import ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
 
-if TYPE_CHECKING:
-    from conftest import Mode
-
 AT: Any = {"configurable": {"thread_id": "t"}}
 
 
-def ran(mode: "Mode", llm: ScriptedLLM, **more: Any) -> Any:
+def ran(mode: Mode, llm: ScriptedLLM, **more: Any) -> Any:
     worker = agent(llm, **more)
     made = crew(task("first", worker, description="look at {topic}"), task("second", worker), task("third", worker))
     graph = made.compile(checkpointer=InMemorySaver())
@@ -28,7 +26,7 @@ def before(graph: Any, name: str) -> Any:
     return next(one for one in graph.get_state_history(AT) if name in one.next)
 
 
-def test_the_history_shows_the_run_step_by_step(mode: "Mode"):
+def test_the_history_shows_the_run_step_by_step(mode: Mode):
     graph = ran(mode, ScriptedLLM(["a", "b", "c"]))
     steps = [
         (one.next, {k: v["raw"] for k, v in one.values.items() if k != "inputs"}) for one in graph.get_state_history(AT)
@@ -41,7 +39,7 @@ def test_the_history_shows_the_run_step_by_step(mode: "Mode"):
     ]
 
 
-def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode: "Mode"):
+def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "b again", "c again"])
     graph = ran(mode, llm)
     state = mode.invoke(graph, None, before(graph, "second").config)
@@ -49,7 +47,7 @@ def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode
     assert len(llm.requests) == 5
 
 
-def test_the_tools_of_a_task_done_afresh_are_used_again(mode: "Mode"):
+def test_the_tools_of_a_task_done_afresh_are_used_again(mode: Mode):
     used: list[int] = []
 
     @tool
@@ -65,7 +63,7 @@ def test_the_tools_of_a_task_done_afresh_are_used_again(mode: "Mode"):
     assert used == [1, 1]
 
 
-def test_a_fork_with_another_output_goes_on_with_that(mode: "Mode"):
+def test_a_fork_with_another_output_goes_on_with_that(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "b2", "c2"])
     graph = ran(mode, llm)
     edited = TaskOutput(description="d", agent="somebody", raw="quite another").to_plain()
@@ -75,7 +73,7 @@ def test_a_fork_with_another_output_goes_on_with_that(mode: "Mode"):
     assert "quite another" in llm.requests[3].text
 
 
-def test_a_fork_with_other_inputs_goes_on_with_those(mode: "Mode"):
+def test_a_fork_with_other_inputs_goes_on_with_those(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "a2", "b2", "c2"])
     graph = ran(mode, llm)
     fork = graph.update_state(before(graph, "first").config, {"inputs": {"topic": "snow"}}, as_node="__start__")
@@ -83,7 +81,7 @@ def test_a_fork_with_other_inputs_goes_on_with_those(mode: "Mode"):
     assert "look at snow" in llm.requests[3].text
 
 
-def test_an_output_may_be_given_in_a_tasks_stead(mode: "Mode"):
+def test_an_output_may_be_given_in_a_tasks_stead(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "c2"])
     graph = ran(mode, llm)
     given = TaskOutput(description="d", agent="a person", raw="by hand").to_plain()
@@ -92,7 +90,7 @@ def test_an_output_may_be_given_in_a_tasks_stead(mode: "Mode"):
     assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "by hand", "c2"]
 
 
-def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: "Mode"):
+def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: Mode):
     used: list[int] = []
 
     @tool
