@@ -104,7 +104,7 @@ def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
 
 
 def _raw(source: str, output: Any) -> str:
-    raw = output.get("raw") if isinstance(output, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    raw = output.get("raw") if isinstance(output, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(raw, str):
         raise StorageError(
             f"`{source}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
