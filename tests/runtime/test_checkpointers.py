@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,6 +20,8 @@ from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
 
 from .parts import agent, crew, task
+
+if TYPE_CHECKING:
     from servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]
