@@ -55,7 +55,13 @@ def test_asynchronous_tasks_run_at_the_same_time(mode: Mode, count: int):
 def test_asynchronous_tasks_run_at_the_same_time_in_the_compiled_graph_too(mode: Mode):
     graph = meeting_crew(4, meeting(4, mode)).compile()
     state = mode.invoke(graph, {"inputs": {}})
-    assert [one["raw"] for one in state.values()] == ["m0 is done", "m1 is done", "m2 is done", "m3 is done", "all are done"]
+    assert [one["raw"] for one in state.values()] == [
+        "m0 is done",
+        "m1 is done",
+        "m2 is done",
+        "m3 is done",
+        "all are done",
+    ]
 
 
 def test_twelve_asynchronous_tasks_with_blocking_tools_meet_in_an_async_run():

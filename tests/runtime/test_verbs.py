@@ -159,3 +159,38 @@ def test_compile_refuses_what_it_cannot_translate_by_name():
         made.compile()
     with pytest.raises(ValueError, match="refused rather than"):
         made.kickoff()
+
+
+def test_a_crew_that_was_changed_between_runs_runs_as_changed(mode: Mode):
+    @tool
+    def first_tool(x: str) -> str:
+        """Do something."""
+        return f"first {x}"
+
+    @tool
+    def second_tool(x: str) -> str:
+        """Do something else."""
+        return f"second {x}"
+
+    def last(llm: ScriptedLLM) -> str:
+        return str(llm.requests[-1].messages[-1]["content"])
+
+    llm = ScriptedLLM([ToolUse("first_tool", {"x": "a"}), "one"])
+    worker = agent(llm, tools=[first_tool])
+    made = crew(task("a", worker))
+    assert mode.kickoff(made).raw == "one"
+    assert "first a" in last(llm)
+    worker.tools = [second_tool]
+    worker.llm = llm = ScriptedLLM([ToolUse("second_tool", {"x": "a"}), "two"])
+    assert mode.kickoff(made).raw == "two"
+    assert "second a" in last(llm)
+    made.tasks[0].tools = [first_tool]
+    worker.llm = llm = ScriptedLLM([ToolUse("first_tool", {"x": "b"}), "three"])
+    assert mode.kickoff(made).raw == "three"
+    assert "first b" in last(llm)
+    made.tasks.append(task("b", agent(ScriptedLLM(["four"]), role="another"), context=[]))
+    worker.llm = ScriptedLLM(["three again"])
+    made.tasks[0].description = "do something new"
+    assert [one.raw for one in mode.kickoff(made).tasks_output] == ["three again", "four"]
+    assert made.tasks[0].output is not None
+    assert made.tasks[0].output.description == "do something new"
