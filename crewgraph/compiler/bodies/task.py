@@ -185,7 +185,12 @@ def _nothing(_: Any) -> None:
 
 def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inputs as parts of a path: none of them can name another folder."""
-    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in inputs.items()}
+
+    def named(value: Any) -> Any:
+        # Numbers and the like hold no separators; what cannot be shown is refused when the path is filled.
+        return _SEPARATORS.sub("_", str(value)) if isinstance(value, (str, list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
+
+    return {name: named(value) for name, value in inputs.items()}
 
 
 def _file_content(output: TaskOutput) -> str:
