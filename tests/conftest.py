@@ -1,52 +1,28 @@
 """What tests share: each behaviour in a sync and an async run, and a storage folder of the test's own."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from modes import Mode
+from servers.fixtures import serve
 from servers.postgres import Postgres, missing, running_postgres
 
-from crewgraph import Crew, CrewOutput
+__all__ = ["serve"]
 
-
-class Mode:
-    """One of the two ways to run: the same calls, on this thread or on an event loop."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def asynchronous(self) -> bool:
-        return self.name == "async"
-
-    def invoke(self, graph: Any, given: Any, config: Any = None, **options: Any) -> Any:
-        if self.asynchronous:
-            return asyncio.run(graph.ainvoke(given, config, **options))
-        return graph.invoke(given, config, **options)
-
-    def stream(self, graph: Any, given: Any, config: Any = None, **options: Any) -> list[Any]:
-        async def gathered() -> list[Any]:
-            return [one async for one in graph.astream(given, config, **options)]
-
-        return asyncio.run(gathered()) if self.asynchronous else list(graph.stream(given, config, **options))
-
-    def state(self, graph: Any, config: Any) -> Any:
-        return asyncio.run(graph.aget_state(config)) if self.asynchronous else graph.get_state(config)
-
-    def kickoff(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> CrewOutput:
-        if self.asynchronous:
-            return asyncio.run(crew.akickoff(inputs, **options))
-        return crew.kickoff(inputs, **options)
-
-    def resume(self, crew: Crew, thread_id: str, **options: Any) -> CrewOutput:
-        if self.asynchronous:
-            return asyncio.run(crew.aresume(thread_id, **options))
-        return crew.resume(thread_id, **options)
-
-    def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any) -> Any:
-        return asyncio.run(asynchronous(*args)) if self.asynchronous else sync(*args)
+_SECRET_ENDINGS = (
+    "_API_KEY",
+    "_API_BASE",
+    "_BASE_URL",
+    "_APIKEY",
+    "_ENDPOINT",
+    "_HOST",
+    "_TOKEN",
+    "MODEL",
+    "MODEL_NAME",
+)
+_SECRET_BEGINNINGS = ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE", "CREWAI_", "CREWGRAPH_STORAGE")
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -58,9 +34,10 @@ def mode(request: pytest.FixtureRequest) -> Mode:
 def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A storage folder of the test's own, no keys and no tracing from the developer's environment."""
     folder = tmp_path_factory.mktemp("storage")
+    for name in list(os.environ):
+        if name.upper().endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_BEGINNINGS):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("CREWGRAPH_STORAGE_DIR", str(folder))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_MODEL_NAME", "MODEL", "MODEL_NAME"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     return folder
 

@@ -9,7 +9,7 @@ from crewgraph_compat.facade import FacadeLoader
 from crewgraph_compat.missing import no_module
 from crewgraph_compat.table import FILES, TABLE
 
-__all__ = ["Finder", "ROOT"]
+__all__ = ["ROOT", "Finder"]
 
 ROOT = "crewai"
 """The package that is stood in for."""

@@ -6,17 +6,16 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from crewgraph.checkpoints.faults import fault, unusable
+from crewgraph.checkpoints.faults import busy, fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
 
-__all__ = ["MEMORY", "Database"]
+__all__ = ["Database", "MEMORY", "WouldWait"]
 
 MEMORY = ":memory:"
 """The path of a database that lives in this object alone."""
@@ -24,7 +23,16 @@ MEMORY = ":memory:"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _WORKERS = 2
+_WRITING = "BEGIN IMMEDIATE"
+_LOOK = 16  # transactions between two looks at the log
+_LOG = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
+_HEAVY = 1 << 18  # bytes: more are never written on an event loop
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a locked database
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
+
+
+class WouldWait(Exception):
+    """Something that was to be done at once cannot be."""
 
 
 class Database:
@@ -32,38 +40,69 @@ class Database:
 
     One connection serves all threads: LangGraph starts new threads for every run, and opening a connection
     costs more than a transaction. SQLite admits one writer at a time anyway.
+
+    SQLite's waiting is done here: for another process that writes, and for the disk when the write-ahead log
+    is folded into the file. So a caller that must not wait, an event loop, can try a transaction at once.
     """
 
     def __init__(self, path: str, *, synchronous: str, timeout: float) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
         self.path = path
+        self._log = f"{path}-wal"
         self._synchronous = synchronous.upper()
         self._timeout = timeout
         self._lock = threading.Lock()
+        self._hurry = threading.local()
         self._pool: ThreadPoolExecutor | None = None
-        self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection] = []
+        self._written = 0
         self._closed = False
-        with self._connected():
-            _databases.add(self)
+        self._connection: sqlite3.Connection | None = None
+        self._run("", _look)
+        _databases.add(self)
 
-    def read(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def read(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
         """Do some reading that sees one state of the database.
 
         Raises:
             StorageError: the database cannot be read.
         """
-        return self._transaction("BEGIN", work, *args, **kwargs)
+        return self._run("BEGIN", work, *args, **kwargs)
 
-    def write(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def write(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
         """Do some writing, all of it or none.
 
         Raises:
             StorageError: the database cannot be written; it is as it was before.
             sqlite3.IntegrityError: a row refers to one that is gone.
         """
-        return self._transaction("BEGIN IMMEDIATE", work, *args, **kwargs)
+        return self._run(_WRITING, work, *args, **kwargs)
+
+    def at_once(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Do something short that must not wait for others; it is undone and told if it would.
+
+        Raises:
+            WouldWait: another thread or process is using the database, or there is much to write.
+        """
+        self._hurry.now = True
+        try:
+            return work(*args, **kwargs)
+        finally:
+            self._hurry.now = False
+
+    def weigh(self, size: int) -> None:
+        """Tell that so many bytes are about to be written.
+
+        Raises:
+            WouldWait: they are too many to be written at once, and that was asked for.
+        """
+        if size > _HEAVY and getattr(self._hurry, "now", False):
+            raise WouldWait
 
     async def aside(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do something off the event loop, in this database's own threads."""
@@ -72,22 +111,11 @@ class Database:
 
     def shrink(self, *, wholly: bool = False) -> None:
         """Give free pages back to the disk; unless `wholly`, only when they are a quarter of the file."""
-        with self._connected() as connection:
-            free, pages = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count")
-            )
-            if free and (wholly or free * 4 > pages):
-                connection.execute("PRAGMA incremental_vacuum").fetchall()
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._run("", _shrink, wholly)
 
     def used(self) -> int:
         """Bytes that hold something."""
-        with self._connected() as connection:
-            free, pages, size = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("freelist_count", "page_count", "page_size")
-            )
-        return (pages - free) * size
+        return self._run("", _used)
 
     def close(self) -> None:
         """Close the file; twice is once."""
@@ -101,35 +129,69 @@ class Database:
             self._finalizer.detach()
             connection.close()
 
-    def _transaction(
+    def _run(
         self,
         begin: str,
         work: Callable[Concatenate[sqlite3.Connection, _P], _T],
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        with self._connected() as connection:
+        hurry: bool = getattr(self._hurry, "now", False)
+        deadline, pauses = 0.0, iter(_PAUSES)
+        while True:
+            if not self._lock.acquire(blocking=not hurry):
+                raise WouldWait
             try:
-                connection.execute(begin)
-                result = work(connection, *args, **kwargs)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            return result
-
-    @contextmanager
-    def _connected(self) -> Generator[sqlite3.Connection, None, None]:
-        with self._lock:
-            if self._closed:
-                raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
-            try:
-                yield self._connection or self._open()
+                result = self._once(begin, work, *args, **kwargs)
+                break
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
-                raise fault(error, self.path) from error
+                deadline = deadline or time.monotonic() + self._timeout
+                if not busy(error) or time.monotonic() > deadline:
+                    raise fault(error, self.path) from error
+            finally:
+                self._lock.release()
+            if hurry:
+                raise WouldWait
+            time.sleep(next(pauses, _PAUSES[-1]))
+        if begin == _WRITING:
+            self._written += 1
+            if self._written % _LOOK == 0 and self._log_is_long():
+                self._fold(hurry)
+        return result
+
+    def _once(
+        self,
+        begin: str,
+        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        connection = self._connection or self._open()
+        if not begin:
+            return work(connection, *args, **kwargs)
+        connection.execute(begin)
+        try:
+            result = work(connection, *args, **kwargs)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _fold(self, hurry: bool) -> None:
+        if hurry:
+            self._threads().submit(self._run, "", _fold)
+        else:
+            self._run("", _fold)
+
+    def _log_is_long(self) -> bool:
+        try:
+            return os.stat(self._log).st_size > _LOG
+        except OSError:  # there is none, as in memory
+            return False
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
@@ -139,25 +201,29 @@ class Database:
         return self._pool
 
     def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
         if self.path != MEMORY:
             _create(self.path)
-        self._connection = self._connect()
-        self._finalizer = weakref.finalize(self, self._connection.close)
-        return self._connection
+        self._connection = connection = self._connect()
+        self._finalizer = weakref.finalize(self, connection.close)
+        return connection
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path,
-            timeout=self._timeout,
+            timeout=0,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
         )
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            _write_ahead(connection, self._timeout)
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute(f"PRAGMA journal_size_limit = {_LOG}")
             connection.execute("PRAGMA trusted_schema = OFF")
             prepare(connection, self.path)
         except BaseException:
@@ -176,6 +242,22 @@ class Database:
             self._connection = None
 
 
+def _numbers(connection: sqlite3.Connection, *names: str) -> Iterator[int]:
+    return (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+
+
+def _used(connection: sqlite3.Connection) -> int:
+    pages, free, size = _numbers(connection, "page_count", "freelist_count", "page_size")
+    return (pages - free) * size
+
+
+def _shrink(connection: sqlite3.Connection, wholly: bool) -> None:
+    pages, free = _numbers(connection, "page_count", "freelist_count")
+    if free and (wholly or free * 4 > pages):
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+
 def _create(path: str) -> None:
     file = Path(path)
     try:
@@ -188,18 +270,12 @@ def _create(path: str) -> None:
         raise unusable(error, path) from error
 
 
-def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
-    # SQLite does not wait for its lock here, and several processes may open a new file at the same time.
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+def _look(connection: sqlite3.Connection) -> None:
+    connection.execute("SELECT no FROM lineages LIMIT 1").fetchone()
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()

@@ -4,7 +4,7 @@ import sqlite3
 
 from crewgraph.errors import StorageError
 
-__all__ = ["damaged", "fault", "unusable"]
+__all__ = ["busy", "damaged", "fault", "unusable"]
 
 _ELSEWHERE = (
     "Set CREWGRAPH_STORAGE_DIR to a folder that can be written, "
@@ -45,11 +45,13 @@ _TOLD[sqlite3.SQLITE_LOCKED] = _TOLD[sqlite3.SQLITE_BUSY]
 
 def fault(error: sqlite3.Error, path: str) -> StorageError:
     """The error a user sees for an error of SQLite: the file, what is wrong with it, what to do."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return StorageError(f"The checkpoint database `{path}` cannot be used: {error}.")
-    what, remedy = _TOLD.get(code & 0xFF, ("cannot be used", _ELSEWHERE))
+    what, remedy = _TOLD.get(_code(error), ("cannot be used", _ELSEWHERE))
     return StorageError(f"The checkpoint database `{path}` {what} (SQLite: {error}). {remedy}")
+
+
+def busy(error: sqlite3.Error) -> bool:
+    """Whether another connection was using the database."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def unusable(error: OSError, path: str) -> StorageError:
@@ -60,3 +62,8 @@ def unusable(error: OSError, path: str) -> StorageError:
 def damaged(what: str, path: str) -> StorageError:
     """The error for rows that SQLite reads well and that make no sense."""
     return StorageError(f"The checkpoint database `{path}` is damaged: {what}. {_ASIDE}")
+
+
+def _code(error: sqlite3.Error) -> int:
+    extended: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)  # Python's own errors have none
+    return extended & 0xFF

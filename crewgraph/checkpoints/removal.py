@@ -11,6 +11,10 @@ from crewgraph.errors import StorageError
 __all__ = ["Removal"]
 
 _COUNTERS = "counters_since_delta_snapshot"
+_SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
+_INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_SELECT_WRITES = "SELECT checkpoint, task, idx, path, channel, value FROM writes WHERE lineage = ?"
+_INSERT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 
 class Removal:
@@ -44,7 +48,9 @@ class Removal:
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _removing(self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]) -> None:
+    def _removing(
+        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]
+    ) -> None:
         if names:
             self._threads.database.write(work, names)
             self._threads.database.shrink()
@@ -52,7 +58,7 @@ class Removal:
     def _delete(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
         for thread in threads:
             for no in _lineages(connection, thread).values():
-                _delete_lineage(connection, no)
+                self._delete_lineage(connection, no)
         self._threads.forget()
 
     def _keep_latest(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
@@ -61,7 +67,7 @@ class Removal:
             removed = self._keep_head(connection, lineages.pop("")) if "" in lineages else set[str]()
             for ns, no in lineages.items():
                 if ":" in ns and self._root(connection, no) in removed:
-                    _delete_lineage(connection, no)
+                    self._delete_lineage(connection, no)
                 else:
                     self._keep_head(connection, no)
         self._threads.forget()
@@ -76,7 +82,9 @@ class Removal:
     def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
         removed: dict[int, set[str]] = {}
         for run in runs:
-            for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
+            for no, id in connection.execute(
+                "SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)
+            ).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
             there = _ids(connection, no)
@@ -89,39 +97,34 @@ class Removal:
             self._keep(connection, no, there, there - ids)
         self._threads.forget()
 
-    def _keep(self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]) -> set[str]:
+    def _keep(
+        self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]
+    ) -> set[str]:
         removed = ids.difference(kept)
         if not kept:
-            _delete_lineage(connection, no)
+            self._delete_lineage(connection, no)
             return removed
         if not removed:
             return removed
-        payloads = _payloads(connection, no)
-        for id, parent in connection.execute("SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)).fetchall():
+        payloads = self._threads.payloads(connection, no)
+        for id, parent in connection.execute(
+            "SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)
+        ).fetchall():
             if parent in removed and id in kept:
                 self._threads.chains.make_whole(connection, no, id)
-                connection.execute("UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id))
+                connection.execute(
+                    "UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id)
+                )
         for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
             connection.executemany(
                 f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
             )
-        self._drop_values(connection, no, kept)
-        gone = payloads - _payloads(connection, no)
-        connection.executemany("DELETE FROM payloads WHERE no = ?", [(payload,) for payload in gone])
+        self._threads.values.drop(connection, payloads - self._threads.payloads(connection, no))
         return removed
 
-    def _drop_values(self, connection: sqlite3.Connection, no: int, kept: Collection[str]) -> None:
-        memo: dict[str, Versions] = {}
-        used = {
-            (str(version), channel)
-            for id in sorted(kept)
-            for channel, version in self._threads.chains.versions(connection, no, id, memo).channels.items()
-        }
-        stored = connection.execute("SELECT version, channel FROM blobs WHERE lineage = ?", (no,)).fetchall()
-        connection.executemany(
-            "DELETE FROM blobs WHERE lineage = ? AND version = ? AND channel = ?",
-            [(no, *key) for key in stored if key not in used],
-        )
+    def _delete_lineage(self, connection: sqlite3.Connection, no: int) -> None:
+        self._threads.values.drop(connection, self._threads.payloads(connection, no))
+        connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
 
     def _rebuilt_from(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
         # A DeltaChannel holds a value only now and then; between, it is rebuilt from the writes of the
@@ -131,8 +134,8 @@ class Removal:
             "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
         ).fetchone()
         parent, needed = row[0], set(self._metadata(row[1], row[2]).get(_COUNTERS) or ())
-        versions = chains.versions(connection, no, id, memo).channels
-        needed = {c for c in needed if c in versions and not _has_value(connection, no, c, versions[c])}
+        versions = chains.versions(connection, no, id, memo)
+        needed = {channel for channel in needed if channel in versions.channels} - versions.places.keys()
         ancestors: set[str] = set()
         while needed and parent is not None and parent not in ancestors:
             row = connection.execute(
@@ -141,8 +144,7 @@ class Removal:
             if row is None:
                 break
             ancestors.add(parent)
-            versions = chains.versions(connection, no, parent, memo).channels
-            needed = {c for c in needed if c not in versions or not _has_value(connection, no, c, versions[c])}
+            needed -= chains.versions(connection, no, parent, memo).places.keys()
             parent = row[0]
         return ancestors
 
@@ -161,22 +163,31 @@ class Removal:
                 (target, old),
             )
             new = self._threads.number(connection, target, ns)
-            connection.execute(
-                "INSERT INTO checkpoints SELECT ?, id, parent, drift, whole, run, kind, head, versions "
-                "FROM checkpoints WHERE lineage = ? ON CONFLICT DO NOTHING",
-                (new, old),
-            )
-            for columns, table in (
-                ("version, channel, kind", "blobs"),
-                ("checkpoint, task, idx, path, channel, kind", "writes"),
-            ):
-                # The bytes come inline: whether two rows share them makes no difference to who reads them.
-                connection.execute(
-                    f"INSERT INTO {table} SELECT ?, {columns}, "
-                    "coalesce(data, (SELECT p.data FROM payloads p WHERE p.no = payload)), NULL "
-                    f"FROM {table} WHERE lineage = ? ON CONFLICT DO NOTHING",
-                    (new, old),
+            assert new is not None
+            copies = {
+                number: _copied(connection, number) for number in self._threads.payloads(connection, old)
+            }
+            rows = connection.execute(_SELECT_ALL, (old,)).fetchall()
+            for id, parent, drift, whole, run, kind, head, text in rows:
+                difference = self._threads.chains.read(id, text)
+                places = {channel: copies[number] for channel, number in difference.places.items()}
+                row = (
+                    new,
+                    id,
+                    parent,
+                    drift,
+                    whole,
+                    run,
+                    kind,
+                    head,
+                    difference._replace(places=places).text(),
                 )
+                connection.execute(_INSERT_CHECKPOINT, row)
+            writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
+            connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies[row[-1]]) for row in writes])
+            self._threads.values.drop(
+                connection, set(copies.values()) - self._threads.payloads(connection, new)
+            )
 
 
 def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
@@ -187,22 +198,10 @@ def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
     return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
 
 
-def _payloads(connection: sqlite3.Connection, no: int) -> set[int]:
-    rows = connection.execute(
-        "SELECT payload FROM writes WHERE lineage = ?1 AND payload NOT NULL "
-        "UNION SELECT payload FROM blobs WHERE lineage = ?1 AND payload NOT NULL",
-        (no,),
+def _copied(connection: sqlite3.Connection, number: int) -> int:
+    if not number:
+        return number
+    copy = connection.execute(
+        "INSERT INTO payloads (kind, data) SELECT kind, data FROM payloads WHERE no = ?", (number,)
     )
-    return {payload for (payload,) in rows}
-
-
-def _has_value(connection: sqlite3.Connection, no: int, channel: str, version: object) -> bool:
-    row = connection.execute(
-        "SELECT 1 FROM blobs WHERE lineage = ? AND version = ? AND channel = ?", (no, str(version), channel)
-    ).fetchone()
-    return row is not None
-
-
-def _delete_lineage(connection: sqlite3.Connection, no: int) -> None:
-    connection.executemany("DELETE FROM payloads WHERE no = ?", [(payload,) for payload in _payloads(connection, no)])
-    connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
+    return copy.lastrowid or 0

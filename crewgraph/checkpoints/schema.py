@@ -1,10 +1,11 @@
 """The tables of the checkpoint database, and how a file comes to have them.
 
-lineages     one thread in one namespace: its number, and when it was last written
-checkpoints  one row a superstep: the versions of all channels, whole or as the difference to the parent's
-blobs        a channel's value at one version
-writes       what a task wrote before its superstep ended
-payloads     the bytes of larger values: a write and the channel value it became share one
+- `lineages`: one thread in one namespace; its number, and when it was last written.
+- `checkpoints`: one row a superstep; the versions of all channels and the numbers of their values, as JSON,
+whole
+  or as the difference to the parent's.
+- `writes`: what a task wrote before its superstep ended, as the number of a value.
+- `payloads`: the bytes of values; a write and the channel it went to share them.
 """
 
 import sqlite3
@@ -39,15 +40,6 @@ CREATE TABLE checkpoints (
     PRIMARY KEY (lineage, id)
 ) WITHOUT ROWID;
 CREATE INDEX runs ON checkpoints (run) WHERE run IS NOT NULL;
-CREATE TABLE blobs (
-    lineage INTEGER NOT NULL REFERENCES lineages ON DELETE CASCADE,
-    version TEXT NOT NULL,
-    channel TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    data BLOB,
-    payload INTEGER,
-    PRIMARY KEY (lineage, version, channel)
-) WITHOUT ROWID;
 CREATE TABLE writes (
     lineage INTEGER NOT NULL REFERENCES lineages ON DELETE CASCADE,
     checkpoint TEXT NOT NULL,
@@ -55,12 +47,10 @@ CREATE TABLE writes (
     idx INTEGER NOT NULL,
     path TEXT NOT NULL,
     channel TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    data BLOB,
-    payload INTEGER,
+    value INTEGER NOT NULL,
     PRIMARY KEY (lineage, checkpoint, task, idx)
 ) WITHOUT ROWID;
-CREATE TABLE payloads (no INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE payloads (no INTEGER PRIMARY KEY, kind TEXT NOT NULL, data BLOB NOT NULL);
 """
 
 _MIGRATIONS: dict[int, str] = {0: _TABLES}

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,11 +14,13 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.checkpoints.codec import Codec, config_of, place
-from crewgraph.checkpoints.database import Database
+from crewgraph.checkpoints.database import Database, WouldWait
+from crewgraph.checkpoints.history import pasts
 from crewgraph.checkpoints.listing import Listing
 from crewgraph.checkpoints.removal import Removal
 from crewgraph.checkpoints.retention import forget_old
@@ -104,7 +106,7 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | float | None, channel: None) -> str:
         """The version after another: its number plus one, and a random part that tells forks apart."""
         number = int(current.split(".", 1)[0]) if isinstance(current, str) else int(current or 0)
-        return f"{number + 1:010d}.{secrets.token_hex(5)}"
+        return f"{number + 1:08d}.{secrets.token_hex(3)}"
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint a config names, or the latest of its thread and namespace; None if there is none.
@@ -156,8 +158,8 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
             TypeError: a value cannot be serialized.
         """
         new = self._codec.row(config, checkpoint, metadata)
-        if new.parent is None or not self._threads.save(new, self._codec.blobs(checkpoint, new_versions)):
-            self._threads.save_all(new, self._codec.blobs(checkpoint, checkpoint["channel_versions"]))
+        if not self._threads.save(new, self._codec.values(checkpoint, new_versions)):
+            self._threads.save(new, self._codec.values(checkpoint, checkpoint["channel_values"]))
         return config_of(new.key)
 
     def put_writes(
@@ -174,7 +176,7 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         """
         thread, ns, id = place(config)
         rows = [
-            Write(WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
+            Write(WRITES_IDX_MAP.get(channel, position), channel, self._codec.typed(value))
             for position, (channel, value) in enumerate(writes)
         ]
         if rows:
@@ -211,6 +213,12 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         else:
             raise ValueError(f'`strategy` must be "keep_latest" or "delete", not {strategy!r}')
 
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What `DeltaChannel`s are rebuilt from: the ancestors' writes, and a value to start with."""
+        return self._codec.histories(self._database.read(pasts, self._threads, *place(config), channels))
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async face of `get_tuple`."""
         return await self._database.aside(self.get_tuple, config)
@@ -236,14 +244,20 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Async face of `put`."""
-        return await self._database.aside(self.put, config, checkpoint, metadata, new_versions)
+        """Async face of `put`; on the event loop if nobody else is writing, as it is short then."""
+        try:
+            return self._database.at_once(self.put, config, checkpoint, metadata, new_versions)
+        except WouldWait:
+            return await self._database.aside(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Async face of `put_writes`."""
-        await self._database.aside(self.put_writes, config, writes, task_id, task_path)
+        """Async face of `put_writes`; on the event loop if nobody else is writing."""
+        try:
+            self._database.at_once(self.put_writes, config, writes, task_id, task_path)
+        except WouldWait:
+            await self._database.aside(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async face of `delete_thread`."""
@@ -260,3 +274,9 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Async face of `prune`."""
         await self._database.aside(self.prune, thread_ids, strategy=strategy)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Async face of `get_delta_channel_history`."""
+        return await self._database.aside(self.get_delta_channel_history, config=config, channels=channels)

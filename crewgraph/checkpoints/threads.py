@@ -2,24 +2,23 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from crewgraph.checkpoints.chains import Chains, Link
 from crewgraph.checkpoints.database import Database
-from crewgraph.checkpoints.values import Blob, Values, Write
-from crewgraph.checkpoints.versions import Versions
+from crewgraph.checkpoints.values import Typed, Values, Write
+from crewgraph.checkpoints.versions import EMPTY, Difference, Version, Versions
 
 __all__ = ["Key", "NewCheckpoint", "StoredCheckpoint", "Threads"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _MINUTE = 60  # seconds: how exactly it is known when a thread was last written
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """Where a checkpoint is."""
 
     thread: str
@@ -27,33 +26,37 @@ class Key:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewCheckpoint:
+class NewCheckpoint(NamedTuple):
     """A checkpoint to be stored."""
 
     key: Key
     parent: str | None
-    versions: Versions
+    channels: Mapping[str, Version]
+    """Channel to its version."""
+
+    seen: Mapping[str, Mapping[str, Version]]
+    """Node to the versions it has seen."""
+
+    filled: Container[str]
+    """The channels that have a value."""
+
     run: str | None
-    kind: str
-    head: bytes
-    """All but versions and values."""
+    head: tuple[str, bytes]
+    """All the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCheckpoint:
+class StoredCheckpoint(NamedTuple):
     """A checkpoint as it is stored, its values still bytes."""
 
     key: Key
     parent: str | None
     versions: Versions
-    kind: str
-    head: bytes
-    values: Sequence[tuple[str, str, bytes]]
-    """Channel, kind and bytes."""
+    head: tuple[str, bytes]
+    values: Sequence[tuple[str, Typed]]
+    """Channel and value."""
 
-    writes: Sequence[tuple[str, str, str, bytes]]
-    """Task, channel, kind and bytes, in the order they are applied."""
+    writes: Sequence[tuple[str, str, Typed]]
+    """Task, channel and value, in the order they are applied."""
 
 
 class Threads:
@@ -65,20 +68,18 @@ class Threads:
         self.values = Values()
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def save(self, new: NewCheckpoint, blobs: Sequence[Blob]) -> bool:
-        """Store a checkpoint with the values that changed since its parent.
+    def save(self, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
+        """Store a checkpoint with the values of the channels that changed since its parent.
 
         Returns:
-            False if its parent is not there: nothing was stored, all values are needed.
+            False if more channels changed than values are given: nothing was stored, all values are needed.
         """
-        return self._write(new.key.thread, new.key.ns, self._save, new, blobs, False)
-
-    def save_all(self, new: NewCheckpoint, blobs: Sequence[Blob]) -> None:
-        """Store a checkpoint with all its values, whether its parent is there or not."""
-        self._write(new.key.thread, new.key.ns, self._save, new, blobs, True)
+        self.database.weigh(len(new.head[1]) + sum(len(typed[1]) for typed in values.values() if typed))
+        return self._write(new.key.thread, new.key.ns, self._save, new, values)
 
     def append(self, key: Key, task: str, path: str, writes: Sequence[Write]) -> None:
         """Store what a task wrote at a checkpoint, which itself may come later."""
+        self.database.weigh(sum(len(write.typed[1]) for write in writes if write.typed))
         self._write(key.thread, key.ns, self.values.append, key.id, task, path, writes)
 
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
@@ -112,8 +113,17 @@ class Threads:
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage."""
-        row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
+        row = connection.execute(
+            "SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
+        ).fetchone()
         return None if row is None else row[0]
+
+    def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
+        """The numbers of all values that a lineage's checkpoints and writes refer to."""
+        written = connection.execute("SELECT value FROM writes WHERE lineage = ?", (no,)).fetchall()
+        rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
+        held = (number for row in rows for number in self.chains.read(*row).places.values())
+        return {number for (number,) in written}.union(held)
 
     def forget(self) -> None:
         """Remember nothing of what was removed or changed."""
@@ -122,24 +132,25 @@ class Threads:
         self.values.forget()
 
     def _save(
-        self,
-        connection: sqlite3.Connection,
-        no: int,
-        new: NewCheckpoint,
-        blobs: Sequence[Blob],
-        complete: bool,
+        self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]
     ) -> bool:
-        parent = None if new.parent is None else self.chains.parent(connection, no, new.parent)
-        if parent is None and not complete:
+        id, parent = new.key.id, new.parent
+        base = None if parent is None else self.chains.parent(connection, no, parent)
+        versions = EMPTY if base is None else base.versions
+        difference = versions.compared(new.channels, new.seen)
+        filled = [channel for channel in difference.channels if channel in new.filled]
+        if not all(channel in values for channel in filled):
             return False
-        id = new.key.id
-        link, text = Link.first(id, new.versions.then(())) if parent is None else parent.child(id, new.versions)
-        row = (no, id, new.parent, link.drift, link.whole, new.run, new.kind, new.head, text)
-        insert = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        if not connection.execute(insert, row).rowcount:
+        places = self.values.place(connection, no, parent, [(channel, values[channel]) for channel in filled])
+        difference = Difference(difference.channels, difference.seen, places, difference.gone)
+        if base is None:
+            link, text = Link.alone(id, EMPTY.then((difference,)))
+        else:
+            link, text = base.child(id, difference)
+        row = (no, id, parent, link.drift, link.whole, new.run, *new.head, text)
+        if not connection.execute(_INSERT, row).rowcount:
             self._make_room(connection, no, id)
-            connection.execute(insert, row)
-        self.values.set(connection, no, new.parent, blobs)
+            connection.execute(_INSERT, row)
         self.chains.remember(no, link)
         return True
 
@@ -150,9 +161,13 @@ class Threads:
         ).fetchall()
         for (child,) in children:
             self.chains.make_whole(connection, no, child)
+        held = self.payloads(connection, no)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
+        self.values.drop(connection, held - self.payloads(connection, no))
 
-    def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
+    def _find(
+        self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None
+    ) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
         if no is None:
             return None
@@ -185,9 +200,9 @@ class Threads:
         if row is None or not wanted(row[1], row[2]):
             return None
         versions = self.chains.versions(connection, no, key.id, memo)
-        values = self.values.at(connection, no, versions.channels)
+        values = self.values.at(connection, versions.places)
         return StoredCheckpoint(
-            key, row[0], versions, row[1], row[2], values, self.values.writes(connection, no, key.id)
+            key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id)
         )
 
     def _write(

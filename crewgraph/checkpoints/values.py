@@ -1,70 +1,71 @@
-"""The values of channels and the writes of tasks, as bytes; a large value is stored once for both."""
+"""What tasks wrote and what channels hold, as bytes that both share."""
 
 import hashlib
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from crewgraph.checkpoints.versions import Version
+__all__ = ["Typed", "Values", "Write"]
 
-__all__ = ["Blob", "Values", "Write"]
+Typed = tuple[str, bytes] | None
+"""A value as a serializer wrote it: its kind and its bytes. None is None."""
 
-_LARGE = 512  # bytes: a small value beside its key is cheaper than a row of its own
-_KEPT = 256  # supersteps whose large writes are remembered until the checkpoint after them
+_NONE = 0  # the number that stands for None, which needs no row
+_KEPT = 256  # supersteps whose writes are remembered until the checkpoint after them
 
-_DATA = "coalesce(data, (SELECT p.data FROM payloads p WHERE p.no = payload))"
-_SELECT_BLOB = f"SELECT kind, {_DATA} FROM blobs WHERE lineage = ? AND version = ? AND channel = ?"
 _SELECT_WRITES = (
-    f"SELECT task, channel, kind, {_DATA} FROM writes WHERE lineage = ? AND checkpoint = ? ORDER BY path, task, idx"
+    "SELECT w.task, w.channel, w.value, v.kind, v.data FROM writes w LEFT JOIN payloads v ON v.no = w.value "
+    "WHERE w.lineage = ? AND w.checkpoint = ? ORDER BY w.path, w.task, w.idx"
 )
-_INSERT_WRITE = (
-    "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET path = excluded.path, "
-    "channel = excluded.channel, kind = excluded.kind, data = excluded.data, payload = excluded.payload "
-    "WHERE excluded.idx < 0"
+_SELECT_SLOTS = "SELECT idx, value FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ?"
+_SELECT_SLOT = "SELECT value FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
+_INSERT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_UPDATE_WRITE = (
+    "UPDATE writes SET path = ?, channel = ?, value = ? "
+    "WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
 )
+_Row = tuple[int, str, str, int, str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A channel's value at a version."""
-
-    version: str
-    channel: str
-    kind: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """What a task wrote to a channel. A negative index replaces what was there, any other is written once."""
+class Write(NamedTuple):
+    """What a task wrote to a channel."""
 
     idx: int
+    """Its position; a negative one replaces what was there, any other is written once."""
+
     channel: str
-    kind: str
-    data: bytes
+    typed: Typed
 
 
 class Values:
-    """The tables `blobs`, `writes` and `payloads`.
+    """The tables `writes` and `payloads`.
 
-    What a task writes is mostly what its channel then holds. The payloads of a superstep's writes are
-    remembered until its checkpoint comes, and are checked before they are shared: another process may have
-    removed them.
+    What a task writes is mostly what its channel holds then. The writes of a superstep are remembered until
+    its checkpoint comes, and are checked before their bytes are shared: another process may have removed
+    them.
     """
 
     def __init__(self) -> None:
-        self._recent: OrderedDict[tuple[int, str], dict[bytes, tuple[str, int, int]]] = OrderedDict()
+        self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = (
+            OrderedDict()
+        )
 
-    def set(self, connection: sqlite3.Connection, no: int, parent: str | None, blobs: Sequence[Blob]) -> None:
-        """Store the values that changed with a checkpoint, after the writes at its parent."""
+    def place(
+        self, connection: sqlite3.Connection, no: int, parent: str | None, values: Iterable[tuple[str, Typed]]
+    ) -> dict[str, int]:
+        """Store the values of channels, after the writes at the parent checkpoint; channel to number."""
         recent = self._recent.pop((no, parent), {}) if parent is not None else {}
-        rows: list[tuple[object, ...]] = []
-        for blob in blobs:
-            data, payload = self._placed(connection, no, parent, recent, blob.data)
-            rows.append((no, blob.version, blob.channel, blob.kind, data, payload))
-        if rows:
-            connection.executemany("INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        places: dict[str, int] = {}
+        for channel, typed in values:
+            known = recent.get(_digest(typed)) if recent and typed is not None else None
+            if known is not None and connection.execute(
+                _SELECT_SLOT, (no, parent, known[0], known[1])
+            ).fetchone() == (known[2],):
+                places[channel] = known[2]
+            else:
+                places[channel] = _added(connection, typed)
+        return places
 
     def append(
         self,
@@ -76,87 +77,63 @@ class Values:
         writes: Sequence[Write],
     ) -> None:
         """Store what a task wrote."""
-        if any(len(write.data) > _LARGE for write in writes):
-            writes = self._new(connection, no, checkpoint, task, writes)
-        rows: list[tuple[object, ...]] = []
-        for write in writes:
-            data, payload = write.data, None
-            if len(write.data) > _LARGE:
-                data, payload = None, _added(connection, write.data)
-                if write.idx >= 0:
-                    self._remember(no, checkpoint, _digest(write.data), (task, write.idx, payload))
-            rows.append((no, checkpoint, task, write.idx, path, write.channel, write.kind, data, payload))
-        connection.executemany(
-            _INSERT_WRITE,
-            rows,
-        )
+        recent = self._recent.setdefault((no, checkpoint), {})
+        rows: list[_Row] = []
+        for idx, channel, typed in writes:
+            number = _added(connection, typed)
+            rows.append((no, checkpoint, task, idx, path, channel, number))
+            if typed is not None and idx >= 0:
+                recent[_digest(typed)] = task, idx, number
+        if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
+            _settle(connection, rows)
+        if len(self._recent) > _KEPT:
+            self._recent.popitem(last=False)
+
+    def drop(self, connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+        """Remove values that nothing refers to any more."""
+        connection.executemany("DELETE FROM payloads WHERE no = ?", [(number,) for number in numbers])
 
     def forget(self) -> None:
         """Remember nothing."""
         self._recent.clear()
 
-    def at(
-        self, connection: sqlite3.Connection, no: int, versions: Mapping[str, Version]
-    ) -> list[tuple[str, str, bytes]]:
-        """Channel, kind and bytes of all values at these versions; a channel that was emptied has none."""
-        found: list[tuple[str, str, bytes]] = []
-        for channel, version in versions.items():
-            row = connection.execute(_SELECT_BLOB, (no, str(version), channel)).fetchone()
-            if row is not None:
-                found.append((channel, *row))
-        return found
+    def at(self, connection: sqlite3.Connection, places: Mapping[str, int]) -> list[tuple[str, Typed]]:
+        """The values of channels; kind and bytes are None where a value is missing."""
+        select = "SELECT kind, data FROM payloads WHERE no = ?"
+        return [
+            (
+                channel,
+                None if number == _NONE else connection.execute(select, (number,)).fetchone() or ("", b""),
+            )
+            for channel, number in places.items()
+        ]
 
-    def writes(self, connection: sqlite3.Connection, no: int, checkpoint: str) -> list[tuple[str, str, str, bytes]]:
-        """Task, channel, kind and bytes of the writes at a checkpoint, in the order they are applied."""
-        return connection.execute(_SELECT_WRITES, (no, checkpoint)).fetchall()
-
-    def _placed(
-        self,
-        connection: sqlite3.Connection,
-        no: int,
-        parent: str | None,
-        recent: Mapping[bytes, tuple[str, int, int]],
-        data: bytes,
-    ) -> tuple[bytes | None, int | None]:
-        if len(data) <= _LARGE:
-            return data, None
-        if recent and (known := recent.get(_digest(data))):
-            task, idx, payload = known
-            written = connection.execute(
-                "SELECT payload FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?",
-                (no, parent, task, idx),
-            ).fetchone()
-            if written == (payload,):
-                return None, payload
-        return None, _added(connection, data)
-
-    def _new(
-        self, connection: sqlite3.Connection, no: int, checkpoint: str, task: str, writes: Sequence[Write]
-    ) -> list[Write]:
-        # A payload must not be added for a write that is not taken, nor stay behind when its write is
-        # replaced.
-        there: dict[int, int | None] = dict(
-            connection.execute(
-                "SELECT idx, payload FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ?",
-                (no, checkpoint, task),
-            ).fetchall()
-        )
-        for write in writes:
-            if write.idx < 0 and (payload := there.get(write.idx)) is not None:
-                connection.execute("DELETE FROM payloads WHERE no = ?", (payload,))
-        return [write for write in writes if write.idx < 0 or write.idx not in there]
-
-    def _remember(self, no: int, checkpoint: str, digest: bytes, place: tuple[str, int, int]) -> None:
-        self._recent.setdefault((no, checkpoint), {})[digest] = place
-        if len(self._recent) > _KEPT:
-            self._recent.popitem(last=False)
+    def writes(
+        self, connection: sqlite3.Connection, no: int, checkpoint: str
+    ) -> list[tuple[str, str, Typed]]:
+        """Task, channel and value of the writes at a checkpoint, in the order they are applied."""
+        return [
+            (task, channel, None if number == _NONE else (kind or "", data or b""))
+            for task, channel, number, kind, data in connection.execute(_SELECT_WRITES, (no, checkpoint))
+        ]
 
 
-def _added(connection: sqlite3.Connection, data: bytes) -> int:
-    no = connection.execute("INSERT INTO payloads (data) VALUES (?)", (data,)).lastrowid
-    assert no is not None
-    return no
+def _settle(connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
+    # Some positions were taken: the first write stays, but for errors, interrupts and answers.
+    slots: dict[int, int] = dict(connection.execute(_SELECT_SLOTS, rows[0][:3]).fetchall())
+    for no, checkpoint, task, idx, path, channel, number in rows:
+        old = slots[idx]
+        if idx < 0:
+            connection.execute(_UPDATE_WRITE, (path, channel, number, no, checkpoint, task, idx))
+        if old != number:
+            connection.execute("DELETE FROM payloads WHERE no = ?", (old if idx < 0 else number,))
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
+def _added(connection: sqlite3.Connection, typed: Typed) -> int:
+    if typed is None:
+        return _NONE
+    return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
+
+
+def _digest(typed: tuple[str, bytes]) -> tuple[str, bytes]:
+    return typed[0], hashlib.blake2b(typed[1], digest_size=16).digest()

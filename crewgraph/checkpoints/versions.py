@@ -1,23 +1,22 @@
-"""Which version every channel has at a checkpoint, and which each node has seen; stored as differences.
+"""The versions of channels at a checkpoint, where their values are, and what each node has seen of them.
 
-Both maps grow with the graph. Stored whole in every checkpoint, a run of n tasks would take n² bytes.
+All of it grows with the graph. Stored whole in every checkpoint, a run of n tasks would take n² bytes.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-__all__ = ["Difference", "Version", "Versions"]
+__all__ = ["Difference", "EMPTY", "Version", "Versions"]
 
 Version = str | int | float
 """A channel's version: of this saver text, of others also a number."""
 
 _T = TypeVar("_T")
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """What is not as it was at the parent checkpoint."""
 
     channels: Mapping[str, Version]
@@ -26,27 +25,45 @@ class Difference:
     seen: Mapping[str, Mapping[str, Version]]
     """Nodes that have seen other versions, with all they have seen."""
 
+    places: Mapping[str, int]
+    """The numbers of the values of these channels; a channel that was emptied has none."""
+
     gone: tuple[list[str], list[str]] = ([], [])
     """Channels, and nodes, that are no more."""
 
     def text(self) -> str:
-        """As JSON."""
-        return _json([self.channels, self.seen, *(self.gone if any(self.gone) else ())])
+        """As JSON: names stand once under their version, as most change together."""
+        groups: dict[Version, dict[str, int | None]] = {}
+        for channel, version in self.channels.items():
+            groups.setdefault(version, {})[channel] = self.places.get(channel)
+        parts = [list(groups.items()), self.seen]
+        return _encode([*parts, *self.gone] if any(self.gone) else parts)
 
     @classmethod
     def read(cls, text: str) -> "Difference":
-        """The difference that `text` wrote.
+        """The difference that was written as JSON.
 
         Raises:
-            ValueError: the text is no such JSON.
+            AttributeError, TypeError: it is other JSON.
+            ValueError: it is no JSON.
         """
-        channels, seen, *gone = json.loads(text)
-        return cls(channels, seen, (gone[0], gone[1])) if gone else cls(channels, seen)
+        groups, seen, *gone = json.loads(text)
+        if not all(isinstance(versions, dict) for versions in seen.values()):
+            raise TypeError("what a node has seen is no object")
+        channels: dict[str, Version] = {}
+        places: dict[str, int] = {}
+        for version, names in groups:
+            for channel, place in names.items():
+                channels[channel] = version
+                if isinstance(place, int):
+                    places[channel] = place
+                elif place is not None:
+                    raise TypeError("the number of a value is no number")
+        return cls(channels, seen, places, (gone[0], gone[1])) if gone else cls(channels, seen, places)
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The versions at one checkpoint; its maps are never changed."""
+class Versions(NamedTuple):
+    """The versions at one checkpoint; the maps are never changed."""
 
     channels: Mapping[str, Version]
     """Channel to its version."""
@@ -54,55 +71,55 @@ class Versions:
     seen: Mapping[str, Mapping[str, Version]]
     """Node to the versions of the channels it has read."""
 
+    places: Mapping[str, int]
+    """Channel to the number of its value."""
+
     def text(self) -> str:
-        """As JSON."""
-        return _json([self.channels, self.seen])
+        """As JSON, the difference to no versions."""
+        return Difference(*self).text()
 
-    @classmethod
-    def read(cls, text: str) -> "Versions":
-        """The versions that `text` wrote.
-
-        Raises:
-            ValueError: the text is no such JSON.
-        """
-        channels, seen = json.loads(text)
-        return cls(channels, seen)
-
-    def since(self, base: "Versions") -> Difference:
-        """What differs from the parent checkpoint's; its maps are copies."""
-        channels = _changed(self.channels, base.channels)
-        seen = _changed(self.seen, base.seen)
+    def compared(
+        self, channels: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]
+    ) -> Difference:
+        """What is different at a child; the places of its values are still to be filled in."""
+        new_channels, new_seen = _changed(channels, self.channels), _changed(seen, self.seen)
         return Difference(
-            channels,
-            {node: dict(versions) for node, versions in seen.items()},
-            (_gone(self.channels, base.channels, channels), _gone(self.seen, base.seen, seen)),
+            new_channels,
+            {node: dict(versions) for node, versions in new_seen.items()},
+            {},
+            (_gone(channels, self.channels, new_channels), _gone(seen, self.seen, new_seen)),
         )
 
     def then(self, differences: Iterable[Difference]) -> "Versions":
         """These versions after some differences, oldest first."""
-        channels, seen = dict(self.channels), dict(self.seen)
+        channels, seen, places = dict(self.channels), dict(self.seen), dict(self.places)
         for difference in differences:
-            channels.update(difference.channels)
-            seen.update(difference.seen)
+            for channel in difference.channels:
+                places.pop(channel, None)
             for channel in difference.gone[0]:
                 channels.pop(channel, None)
+                places.pop(channel, None)
             for node in difference.gone[1]:
                 seen.pop(node, None)
-        return Versions(channels, seen)
+            channels.update(difference.channels)
+            seen.update(difference.seen)
+            places.update(difference.places)
+        return Versions(channels, seen, places)
 
-    def copied(self) -> tuple[dict[str, Version], dict[str, dict[str, Version]]]:
-        """Both maps, for someone who may change them."""
-        return dict(self.channels), {node: dict(versions) for node, versions in self.seen.items()}
+
+EMPTY = Versions({}, {}, {})
+"""The versions before the first checkpoint."""
 
 
 def _changed(new: Mapping[str, _T], old: Mapping[str, _T]) -> dict[str, _T]:
+    if not old:
+        return dict(new)
     return {key: value for key, value in new.items() if old.get(key) != value}
 
 
 def _gone(new: Mapping[str, _T], old: Mapping[str, _T], changed: Mapping[str, _T]) -> list[str]:
-    added = sum(key not in old for key in changed)
+    added = 0
+    for key in changed:
+        if key not in old:
+            added += 1
     return [] if len(new) - added == len(old) else [key for key in old if key not in new]
-
-
-def _json(value: list[object]) -> str:
-    return json.dumps(value, separators=(",", ":"))

@@ -4,24 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, StorageError
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["INPUTS", "Assignment", "assignments", "context_of"]
+__all__ = ["Assignment", "assignments", "context_of"]
 
-INPUTS = "inputs"
-"""The channel of a crew's inputs."""
-
-_CROSSING = Crossing(await_=wait_for, in_thread=in_thread)
 _DIVIDER = "\n\n----------\n\n"
 
 
@@ -80,7 +75,7 @@ def _tools(task: Task, agent: BaseAgent, adapted: dict[int, GuardedTool]) -> dic
     tools: dict[str, GuardedTool] = {}
     for given in _given(task, agent):
         if id(given) not in adapted:
-            adapted[id(given)] = GuardedTool(as_tool(given, crossing=_CROSSING), passing=(JournalError,))
+            adapted[id(given)] = GuardedTool(as_tool(given), passing=(JournalError,))
         tool = adapted[id(given)]
         other = tools.setdefault(tool.name, tool)
         if other is not tool:
@@ -104,5 +99,14 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
     """What a task is told of others' outputs."""
-    raws = (state[source]["raw"] for source in assignment.sources if state.get(source))
+    raws = (_raw(source, state[source]) for source in assignment.sources if state.get(source))
     return _DIVIDER.join(raw for raw in raws if raw)
+
+
+def _raw(source: str, output: Any) -> str:
+    raw = output.get("raw") if isinstance(output, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if not isinstance(raw, str):
+        raise StorageError(
+            f"`{source}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
+        )
+    return raw

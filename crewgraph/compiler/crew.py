@@ -1,12 +1,13 @@
 """A crew as a StateGraph."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from langgraph.graph import StateGraph
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, assignments
+from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.sequential import wire_sequential
+from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
@@ -33,12 +34,11 @@ def crew_graph(
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
     refuse_unready(crew)
     tasks = tasks or assignments(crew)
-    outputs: dict[str, Any] = dict.fromkeys((one.slug for one in tasks), dict[str, Any])
-    inputs: dict[str, Any] = {INPUTS: dict[str, Any]}
+    outputs = [one.slug for one in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        TypedDict("CrewState", {**inputs, **outputs}, total=False),  # pyright: ignore[reportArgumentType]
-        input_schema=TypedDict("CrewInput", inputs, total=False),  # pyright: ignore[reportArgumentType]
-        output_schema=TypedDict("CrewResult", outputs, total=False),  # pyright: ignore[reportArgumentType]
+        schema("CrewState", [INPUTS, *outputs]),
+        input_schema=schema("CrewInput", [INPUTS]),
+        output_schema=schema("CrewResult", outputs),
     )
     wire_sequential(graph, tasks, stored=stored)
     return graph

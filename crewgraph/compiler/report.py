@@ -49,7 +49,8 @@ class TaskReport:
         task = self._task
         task.start_time, task.end_time = self._started, None
         task.prompt_context = briefing.context
-        task.processed_by_agents.add(briefing.role)
+        # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.
+        task.processed_by_agents = {briefing.role}
         task.show_filled(
             {
                 "description": briefing.description,

@@ -3,14 +3,15 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.utils.runnable import RunnableCallable
 
-from crewgraph.compiler.assignment import INPUTS, Assignment
+from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.core.bridge import in_thread, wait_for
 from crewgraph.core.node import BodyNode
 from crewgraph.definitions.faults import title
@@ -93,16 +94,11 @@ class _Schemas:
     def of(self, assignment: Assignment) -> Any:
         sources = assignment.sources
         if len(sources) <= _FEW:
-            return _reads(assignment.slug, sources)
+            return schema(assignment.slug, [INPUTS, *sources])
         length = 1 << self._position[sources[-1]].bit_length()
         if length not in self._prefixes:
-            self._prefixes[length] = _reads(f"first_{length}", self._slugs[:length])
+            self._prefixes[length] = schema(f"first_{length}", [INPUTS, *self._slugs[:length]])
         return self._prefixes[length]
-
-
-def _reads(name: str, channels: Sequence[str]) -> Any:
-    fields: dict[str, Any] = {INPUTS: dict[str, Any], **dict.fromkeys(channels, dict[str, Any])}
-    return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues]
 
 
 def _conditional(
@@ -114,7 +110,7 @@ def _conditional(
     sources = ends.nodes
     if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
         meeting = f"before {assignment.slug}"
-        graph.add_node(meeting, _nothing)
+        graph.add_node(meeting, _MEETING)
         _connect(graph, ends, meeting)
         sources = (meeting,)
     choose = _choice(assignment, before, skip)
@@ -125,6 +121,9 @@ def _conditional(
 
 def _nothing(_: _State) -> _State:
     return {}
+
+
+_MEETING: Any = _nothing
 
 
 def _skip_node(assignment: Assignment) -> Any:
@@ -161,5 +160,5 @@ def _choice(assignment: Assignment, before: Assignment, skip: str) -> Any:
         return way(await wanted if inspect.isawaitable(wanted) else wanted)
 
     # What a branch reads is told by this annotation; without it, only what the node before it reads.
-    choose.__annotations__["state"] = _reads("judged", [before.slug])
+    choose.__annotations__["state"] = schema("judged", [before.slug])
     return RunnableCallable(choose, achoose, name=f"if {assignment.slug}", trace=False)

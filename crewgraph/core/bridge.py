@@ -5,46 +5,63 @@ A sync run meets async functions (`wait_for`), an async run meets sync functions
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["in_thread", "wait_for"]
+__all__ = ["closed", "in_thread", "wait_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MANY = 1024
-_lock = threading.Lock()
-_threads: ThreadPoolExecutor | None = None
-_loop: asyncio.AbstractEventLoop | None = None
+_MANY = 10_000
 
 
-def _pool() -> ThreadPoolExecutor:
-    # The loop's default executor has cpu + 4 threads: blocking tools of many runs would wait for each other.
-    global _threads
-    with _lock:
-        if _threads is None:
-            _threads = ThreadPoolExecutor(_MANY, thread_name_prefix="crewgraph-call")
-        return _threads
+class _Workers:
+    """Threads for blocking calls and a loop for async ones; started when first needed, anew after a fork."""
+
+    def __init__(self) -> None:
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        self._lock = threading.Lock()
+        # A pool starts a thread only when none is idle. The loop's own pool has cpu + 4 threads: blocking tools and models
+        # of many runs would wait for each other.
+        self.threads = ThreadPoolExecutor(_MANY, thread_name_prefix="crewgraph-call")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        # One loop for all: clients that keep connections (httpx, databases) are bound to the loop they were first used on.
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="crewgraph-loop", daemon=True).start()
+            return self._loop
+
+
+_workers = _Workers()
+
+
+def closed(function: Callable[[], T]) -> T:
+    """Call a function; a StopIteration, which futures and generators cannot carry, becomes a RuntimeError."""
+    try:
+        return function()
+    except StopIteration as error:
+        raise RuntimeError(f"StopIteration was raised: {error}") from error
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a blocking function beside the event loop."""
+    """Run a blocking function beside the event loop, in the caller's context."""
     context = contextvars.copy_context()
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_pool(), lambda: context.run(function, *args, **kwargs))
-
-
-def _background() -> asyncio.AbstractEventLoop:
-    # One loop for all: clients that keep connections (httpx, databases) are bound to the loop they were first used on.
-    global _loop
-    with _lock:
-        if _loop is None or _loop.is_closed():
-            _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="crewgraph-loop", daemon=True).start()
-        return _loop
+    work = partial(context.run, partial(function, *args, **kwargs))
+    return await loop.run_in_executor(_workers.threads, partial(closed, work))
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
@@ -53,7 +70,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     async def waited() -> T:
         return await awaitable
 
-    loop = _background()
+    loop = _workers.loop
     if _running() is loop:
         # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another one has to do.
         return _in_new_loop(waited)

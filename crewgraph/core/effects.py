@@ -173,7 +173,7 @@ class Call(Recorded):
         try:
             return plain(self.encode(result) if self.encode else result)
         except NotPlain as error:
-            raise NotPlain(f"the result of {self.label} cannot be kept: {error}") from error
+            raise NotPlain(f"{self.label} returned {error}") from error
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from crewgraph.core.rules import whole
 __all__ = ["BodyNode"]
 
 
-class BodyNode(Runnable[dict[str, Any], Any]):
+class BodyNode(Runnable[Any, Any]):
     """Plays `body(state)` and returns its state update.
 
     It is a Runnable of its own rather than a function, because LangGraph disassembles a node's function in search of
@@ -31,10 +31,10 @@ class BodyNode(Runnable[dict[str, Any], Any]):
         self.name = name
         self._body, self._stored = body, stored
 
-    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
         return drive(whole(self._body(input), Journal(config, stored=self._stored), config))
 
-    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
         return await adrive(whole(self._body(input), Journal(config, stored=self._stored), config))

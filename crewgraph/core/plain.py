@@ -1,62 +1,109 @@
-"""Plain data: what the journal keeps and what bodies see, the same in a live run and in a replay."""
+"""Plain data: what the journal keeps and what bodies see, the same in a live run, in a record and in a replay."""
 
-import dataclasses
-from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
 from enum import Enum
-from pathlib import PurePath
-from typing import Any
-from uuid import UUID
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 __all__ = ["NotPlain", "plain"]
 
-_TEXT_LIKE = (UUID, PurePath, Decimal, timedelta)
-_BIGGEST = 1 << 63
+_DEEPEST = 100
+_INT_LIMIT = 1 << 63
 
 
 class NotPlain(TypeError):
-    """A value has no plain form; the message names its type."""
+    """A value has no plain form; the message says what it is, to follow on a name: "bytes, which ..."."""
 
 
 def plain(value: Any) -> Any:
-    """A value as str, int, float, bool, None, list and dict.
+    """A value as str, int, float, bool, None, or lists and dicts of these.
 
-    Tuples and sets become lists, pydantic models and dataclasses dicts, dates ISO text, enums their value; whole numbers
-    beyond 64 bits become text, for msgpack has no such numbers.
+    Tuples and sets become lists (sets sorted), pydantic models and dataclasses dicts, enums their values, dates
+    ISO texts. Whole numbers of more than 64 bits become texts, since records cannot hold them. Anything else
+    becomes what its own `__str__` says.
 
     Raises:
-        NotPlain: the value (or something inside it) has no plain form.
+        NotPlain: It is bytes, or an object that has no text, or it contains itself.
     """
-    if value is None or isinstance(value, (str, bool, float)):
-        return value if not isinstance(value, Enum) else plain(value.value)
+    return _plain(value, 0)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if value is None or value is True or value is False:
+        return value
+    if depth > _DEEPEST:
+        raise NotPlain(f"data that is nested more than {_DEEPEST} deep, or contains itself.")
     if isinstance(value, Enum):
-        return plain(value.value)
-    if isinstance(value, int):
-        return value if -_BIGGEST <= value < _BIGGEST else str(value)
-    if isinstance(value, Mapping):
-        return {_key(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(item) for item in value), key=repr)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return _object(value)
-
-
-def _object(value: Any) -> Any:
+        return _plain(value.value, depth + 1)
+    if isinstance(value, (str, int, float)):
+        return _scalar(value)
     if isinstance(value, BaseModel):
-        return plain(value.model_dump(mode="json"))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain({f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
+        return _plain(value.model_dump(mode="json"), depth + 1)
+    if is_dataclass(value) and not isinstance(value, type):
+        _refuse_commands(value)
+        return _mapping({f.name: getattr(value, f.name) for f in fields(value)}, depth)
+    if isinstance(value, Mapping):
+        return _mapping(cast(Mapping[Any, Any], value), depth)
+    return _items(value, depth)
+
+
+def _refuse_commands(value: object) -> None:
+    if type(value).__module__.startswith("langgraph."):
+        raise NotPlain(
+            f"a LangGraph `{type(value).__name__}`, but what runs inside an agent cannot steer the graph around it. Return "
+            "the data itself."
+        )
+
+
+def _scalar(value: str | int | float) -> Any:
+    if isinstance(value, str):
+        text = str.__str__(value)
+        # A lone half of a surrogate pair (an undecodable file name) cannot be stored or sent.
+        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, int):
+        number = int(value)
+        return number if -_INT_LIMIT <= number < _INT_LIMIT else _digits(number)
+    return float(value)
+
+
+def _digits(number: int) -> str:
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python likes to write
+        return hex(number)
+
+
+def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    result = {_key(key, depth): _plain(item, depth + 1) for key, item in value.items()}
+    if len(result) != len(value):
+        raise NotPlain("a dict with keys that are the same once they are text.")
+    return result
+
+
+def _key(key: Any, depth: int) -> str:
+    told = _plain(key, depth + 1)
+    return told if isinstance(told, str) else str(told)
+
+
+def _items(value: Any, depth: int) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise NotPlain(
+            "bytes, which no model can read and no record keeps as they are. Return text: decode them, or write a file and "
+            "return its path."
+        )
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
-    if isinstance(value, _TEXT_LIKE):
-        return str(value)
-    raise NotPlain(f"a value of type `{type(value).__qualname__}` has no plain form")
-
-
-def _key(key: Any) -> str:
-    text = plain(key)
-    return text if isinstance(text, str) else str(text)
+    if isinstance(value, Set):
+        items = [_plain(item, depth + 1) for item in cast(Iterable[Any], value)]
+        return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+    if isinstance(value, Sequence):
+        return [_plain(item, depth + 1) for item in cast(Sequence[Any], value)]
+    if type(value).__str__ is not object.__str__ and not isinstance(value, type):
+        return _scalar(str(value))
+    raise NotPlain(
+        f"an object of type `{type(value).__qualname__}`, which is neither data nor has a text. Return a str, a number, a "
+        "list, a dict or a pydantic model."
+    )

@@ -1,5 +1,6 @@
 """The rules of performing and recording effects: one generator of operations for every body, sync and async."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -38,7 +39,9 @@ def whole(body: Body[T], journal: Journal, config: RunnableConfig) -> Program[T]
 
 
 def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) -> Program[T]:
-    send, value, position = body.send, None, 0
+    send: Callable[[Any], Effect] = body.send
+    value: Any = None
+    position = 0
     failed: tuple[str, Record] | None = None
     try:
         while True:

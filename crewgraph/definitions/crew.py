@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, LiteralString, Self, cast
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
@@ -190,7 +190,9 @@ class Crew(CrewVerbs, Definition):
                 type(self).__name__,
                 [
                     InitErrorDetails(
-                        type=PydanticCustomError(fault.code, "{text}", {"text": str(fault)}), loc=(), input=self.name
+                        type=PydanticCustomError(cast(LiteralString, fault.code), "{text}", {"text": str(fault)}),
+                        loc=(),
+                        input=self.name,
                     )
                     for fault in faults
                 ],
@@ -228,9 +230,9 @@ def _built(config: dict[str, Any]) -> dict[str, Any]:
     agents = [Agent(**fields) for fields in config["agents"]]
     by_role = {agent.role: agent for agent in agents}
     tasks: list[Task] = []
-    for fields in config["tasks"]:
-        role = fields.get("agent")
+    for fields in cast(list[dict[str, Any]], config["tasks"]):
+        role: Any = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")
-        tasks.append(Task(**{**fields, "agent": by_role.get(role)}))
+        tasks.append(Task.model_validate({**fields, "agent": by_role.get(role or "")}))
     return {"agents": agents, "tasks": tasks}

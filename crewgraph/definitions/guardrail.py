@@ -1,8 +1,8 @@
 """Guardrails: functions that accept or refuse a task's output."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Self, get_args, get_origin
+from collections.abc import Callable, Sequence
+from typing import Any, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, model_validator
 
@@ -43,14 +43,15 @@ class GuardrailResult(BaseModel):
         """
         if isinstance(result, cls):
             return result
-        if not isinstance(result, (tuple, list)) or len(result) != 2 or not isinstance(result[0], bool):  # pyright: ignore[reportUnknownArgumentType]
+        pair = cast(Sequence[Any], result) if isinstance(result, (tuple, list)) else ()
+        if len(pair) != 2 or not isinstance(pair[0], bool):
             raise TypeError(
                 f"a guardrail returns `(True, result)` or `(False, reason)`, but this one returned {_told(result)}"
             )
-        accepted, data = bool(result[0]), result[1]  # pyright: ignore[reportUnknownVariableType]
+        accepted, data = pair
         if accepted:
             return cls(success=True, result=data)
-        return cls(success=False, error=str(data) if data else "refused without a reason")  # pyright: ignore[reportUnknownArgumentType]
+        return cls(success=False, error=str(data) if data else "refused without a reason")
 
 
 def _told(value: Any) -> str:

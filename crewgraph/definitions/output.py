@@ -107,8 +107,11 @@ class TaskOutput(_Structured):
             model: what `pydantic` is an instance of.
 
         Raises:
+            TypeError: it is no mapping.
             pydantic.ValidationError: the data does not fit.
         """
+        if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
         found = data.get("pydantic")
         structured = None
         if model is not None and found is not None:  # as JSON, which strict models read in their way

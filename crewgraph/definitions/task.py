@@ -185,7 +185,7 @@ class Task(Definition):
         """Its guardrails, in order."""
         if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
             return [] if self.guardrail is None else [self.guardrail]
-        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
 
     @field_validator("tools", mode="after")
     @classmethod
@@ -248,7 +248,7 @@ class ConditionalTask(Task):
     """A function of the output before it."""
 
     def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
-        super().__init__(condition=condition, **fields)
+        super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]
 
     def should_execute(self, context: TaskOutput) -> bool:
         """Whether it is to be done after this output.

@@ -62,7 +62,7 @@ def _is_call(entry: object) -> bool:
 
 def _is_message(entry: object) -> bool:
     if isinstance(entry, Mapping):
-        return entry.get("role") == "assistant" or "tool_calls" in entry  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return entry.get("role") == "assistant" or "tool_calls" in entry  # pyright: ignore[reportUnknownVariableType]
     return hasattr(entry, "content") and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
 
 

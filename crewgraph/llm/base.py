@@ -7,9 +7,9 @@ from inspect import get_annotations
 from threading import Lock
 from typing import Any, Self
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.ongoing import ONGOING
-from crewgraph.llm.threads import in_thread
 from crewgraph.llm.usage import UsageMetrics, read_usage
 
 __all__ = ["CONTEXT_WINDOW", "BaseLLM"]

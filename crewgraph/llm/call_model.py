@@ -6,6 +6,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.extras import load
 from crewgraph.llm.answer import cut_at, read_answer
@@ -14,7 +15,6 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messa
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.llm.plain import plain
-from crewgraph.llm.threads import in_thread
 from crewgraph.llm.traced import Listened, is_listened
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
@@ -20,7 +21,6 @@ from crewgraph.llm.connection import open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.providers import Target, locate
-from crewgraph.llm.threads import in_thread
 from crewgraph.llm.tool_call import tool_calls
 
 __all__ = ["LLM"]

@@ -11,11 +11,11 @@ from itertools import count
 from threading import Lock
 from typing import Any, cast
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
-from crewgraph.llm.threads import in_thread
 
 __all__ = ["Entry", "Script", "ScriptedLLM", "ScriptedRequest", "ToolUse"]
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,7 +45,7 @@ _screen = _Screen()
 
 
 @contextmanager
-def shown(crew: Crew) -> Iterator[None]:
+def shown(crew: Crew) -> Generator[None]:
     """Show the crew's run if it is verbose, or the tasks of those of its agents that are."""
     ids = {id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)}
     if crew.verbose:

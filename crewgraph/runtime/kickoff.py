@@ -8,9 +8,11 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, assignments
+from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
@@ -20,7 +22,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
-from crewgraph.runtime.results import crew_output
+from crewgraph.runtime.results import check_stored, crew_output
 from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume"]
@@ -62,16 +64,21 @@ async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> Cr
 def _kicked_off(
     crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any
 ) -> Program[CrewOutput]:
-    given = dict(inputs or {})
+    given = _checked(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
-        given = given if changed is None else dict(changed)
+        given = given if changed is None else _checked(changed)
+    given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
     return (yield from run.told({INPUTS: given}, given))
 
 
 def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+    if not thread_id:
+        raise RunError(
+            "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
+        )
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
@@ -81,9 +88,28 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
+    check_stored(run.tasks, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
+
+
+def _checked(inputs: Any) -> dict[str, Any]:
+    """Inputs, if they are names with values."""
+    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
+        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as checkpoints hold them."""
+    made: dict[str, Any] = {}
+    for name, value in inputs.items():
+        try:
+            made[name] = plain(value)
+        except NotPlain as error:
+            raise NotPlain(f"the input `{name}` cannot be kept: {error}; give text, numbers, lists or dicts") from error
+    return made
 
 
 class _Started:

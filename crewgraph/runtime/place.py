@@ -55,4 +55,4 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
-    return RunPlace(checkpointer=saver, thread_id=thread_id or str(uuid4()), detached=True)
+    return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment
+from pydantic import ValidationError
+
+from crewgraph.compiler.assignment import INPUTS, Assignment
 from crewgraph.definitions.output import CrewOutput, TaskOutput
-from crewgraph.errors import OutputInvalid
+from crewgraph.errors import OutputInvalid, StorageError
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["crew_output"]
+__all__ = ["check_stored", "crew_output"]
 
 
 def crew_output(tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None) -> CrewOutput:
@@ -42,3 +44,24 @@ def crew_output(tasks: Sequence[Assignment], written: Mapping[str, Any], thread_
         token_usage=usage,
         thread_id=thread_id,
     )
+
+
+def check_stored(tasks: Sequence[Assignment], values: Mapping[str, Any], thread_id: str | None) -> None:
+    """Check what a checkpoint holds, before anything is built on it.
+
+    Raises:
+        StorageError: something in it is not what a run wrote.
+    """
+    at = INPUTS
+    try:
+        if not isinstance(values.get(INPUTS, {}), Mapping):
+            raise TypeError("it is no dict of names and values")
+        for one in tasks:
+            at = one.slug
+            if at in values:
+                TaskOutput.from_plain(values[at], one.task.output_pydantic)
+    except (ValidationError, TypeError) as error:
+        raise StorageError(
+            f"what thread `{thread_id}` holds as `{at}` is not what a run of this crew writes, so nothing was run: {error}. If "
+            "the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
+        ) from error

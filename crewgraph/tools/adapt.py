@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from crewgraph.core.messages import ToolSpec
-from crewgraph.errors import DefinitionError
+from crewgraph.core.plain import NotPlain, plain
+from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, tool
-from crewgraph.tools.crossing import Crossing, closed
+from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
-from crewgraph.tools.plain import plain
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
 from crewgraph.tools.trace import atraced, traced
 
@@ -83,6 +83,12 @@ class AdaptedTool(ABC):
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         """The same in an async run."""
 
+    def _plain(self, value: Any) -> Any:
+        try:
+            return plain(value)
+        except NotPlain as error:
+            raise ToolFailed(f"`{self.title}` returned {error}") from error
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title!r})"
 
@@ -135,9 +141,6 @@ class _OwnTool(AdaptedTool):
         claim(self._counted)
         return arguments
 
-    def _plain(self, value: Any) -> Any:
-        return plain(value, tool=self.title)
-
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
     """The names a function takes; None where it takes any."""
@@ -158,13 +161,13 @@ class _LangChainTool(AdaptedTool):
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:
             return self.crossing.await_(self.arun(args, config))
-        return plain(self.source.invoke(args, config), tool=self.title)
+        return self._plain(self.source.invoke(args, config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async:
-            return plain(await self.source.ainvoke(args, config), tool=self.title)
-        call = partial(closed, partial(self.source.invoke, args, config))
-        return plain(await self.crossing.in_thread(call), tool=self.title)
+            return self._plain(await self.source.ainvoke(args, config))
+        call = partial(self.source.invoke, args, config)
+        return self._plain(await self.crossing.in_thread(call))
 
 
 def _overrides_arun(source: Any) -> bool:

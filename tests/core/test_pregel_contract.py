@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any, TypedDict
 
-from conftest import Mode
 from core.parts import at
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal import _constants, _scratchpad
@@ -11,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 from langgraph.utils.runnable import RunnableCallable
+from modes import Mode
 
 from crewgraph.core import pregel
 from crewgraph.core.pregel import Place, place_of

@@ -98,10 +98,12 @@ class Stored:
 def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
     """A checkpointer's class that tells the ledger what it stores."""
 
-    class Watched(saver):
+    parent: Any = saver
+
+    class Watched(parent):
         def put(self, *args: Any) -> Any:
             with ledger.stored("C"):
-                return super().put(*args)
+                return super().put(*args)  # pyright: ignore[reportUnknownVariableType]
 
         def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], *args: Any, **named: Any) -> None:
             if not writes or writes[0][0] != CHANNEL:
@@ -193,7 +195,7 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
     graph.add_node("crew", crew_of(ledger, None).compile())
     graph.add_edge(START, "crew")
     graph.add_edge("crew", END)
-    compiled = graph.compile(checkpointer=saver)
+    compiled: Any = graph.compile(checkpointer=saver)
     given = None if began else {"inputs": {"x": 1}}
     options: Any = {"durability": case.durability}
     if case.mode == "sync":

@@ -6,7 +6,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ def _run(command: list[str]) -> None:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def running_postgres() -> Generator[Postgres]:
     """A server with an empty database, stopped and removed at the end."""
     programs = _programs()
     assert programs is not None

@@ -5,7 +5,7 @@ The text protocol: `Thought:`, then `Action:` and `Action Input:`, then (from us
 
 import re
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
 from crewgraph.core.messages import Content, Reply
 
@@ -93,9 +93,7 @@ def final_text(reply: Reply) -> str:
     wanted = read(reply, tools_offered=False)
     if isinstance(wanted, Answer):
         return wanted.output
-    if isinstance(wanted, (Actions, Malformed)):
-        return wanted.text.strip()
-    assert_never(wanted)
+    return wanted.text.strip()
 
 
 def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:

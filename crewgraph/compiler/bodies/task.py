@@ -6,13 +6,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from crewgraph.compiler.assignment import INPUTS, Assignment, context_of
+from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import guarded
 from crewgraph.compiler.bodies.prompt import Briefing, opening
 from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.observed import ObservedModel, ObservedTool
 from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.state import INPUTS
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Call, Notify, Scope
 from crewgraph.core.ports import Model
@@ -64,6 +65,10 @@ class _Work:
     @cached_property
     def briefing(self) -> Briefing:
         inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
+            )
         where, agent = title(self.task), self.agent
 
         def filled(template: str | None, field: str, owner: str) -> str:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
-from crewgraph.errors import ToolFailed
-from crewgraph.tools.plain import plain
+from crewgraph.core.plain import NotPlain, plain
 
 
 class Colour(Enum):
@@ -81,13 +80,13 @@ DATA: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("value", "data"), DATA)
 def test_values_become_plain_data(value: Any, data: Any):
-    result = plain(value, tool="t")
+    result = plain(value)
     assert result == data
     assert type(result) is type(data)
 
 
 def test_models_and_dataclasses_become_dicts_and_keep_secrets():
-    assert plain([Hit(Page(url="u", when=date(2024, 1, 2)))], tool="t") == [
+    assert plain([Hit(Page(url="u", when=date(2024, 1, 2)))]) == [
         {
             "page": {"url": "u", "when": "2024-01-02", "key": "**********"},
             "scores": [1.0, 0.5],
@@ -99,26 +98,26 @@ def test_models_and_dataclasses_become_dicts_and_keep_secrets():
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (b"x", "`Get file` returned bytes"),
-        ({"a": [bytearray(b"x")]}, "`Get file` returned bytes"),
-        (object(), "`Get file` returned an object of type `object`"),
+        (b"x", "bytes"),
+        ({"a": [bytearray(b"x")]}, "bytes"),
+        (object(), "an object of type `object`"),
         ((n for n in range(3)), "of type `generator`"),
         (len, "of type `builtin_function_or_method`"),
         (Page, "of type `ModelMetaclass`"),
         ({1: "a", "1": "b"}, "keys that are the same once they are text"),
-        (Command(goto="x"), "returned a LangGraph `Command`"),
+        (Command(goto="x"), "a LangGraph `Command`"),
     ],
 )
-def test_what_is_no_data_is_refused_by_the_tools_name(value: Any, told: str):
-    with pytest.raises(ToolFailed, match=told):
-        plain(value, tool="Get file")
+def test_what_is_no_data_is_refused_with_what_it_is(value: Any, told: str):
+    with pytest.raises(NotPlain, match=told):
+        plain(value)
 
 
 def test_what_contains_itself_is_refused():
     ring: list[Any] = []
     ring.append(ring)
-    with pytest.raises(ToolFailed, match="`t` returned is nested more than 100 deep, or contains itself"):
-        plain(ring, tool="t")
+    with pytest.raises(NotPlain, match="is nested more than 100 deep, or contains itself"):
+        plain(ring)
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.dates() | st.decimals()
@@ -126,5 +125,5 @@ leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) 
 
 @given(st.recursive(leaves, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text(), inner)))
 def test_plain_data_stays_as_it_is(value: Any):
-    once = plain(value, tool="t")
-    assert plain(once, tool="t") == once
+    once = plain(value)
+    assert plain(once) == once

@@ -1,0 +1,15 @@
+"""The state of a crew's graph: its inputs, and a channel per task."""
+
+from collections.abc import Iterable
+from typing import Any, TypedDict
+
+__all__ = ["INPUTS", "schema"]
+
+INPUTS = "inputs"
+"""The channel of a crew's inputs."""
+
+
+def schema(name: str, channels: Iterable[str]) -> Any:
+    """A type that has these channels, each a dict that may be missing: the whole state, or the part that a node reads."""
+    fields: dict[str, Any] = dict.fromkeys(channels, dict[str, Any])
+    return TypedDict(name, fields, total=False)  # pyright: ignore[reportArgumentType]

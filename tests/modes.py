@@ -1,0 +1,47 @@
+"""The two ways to run, with the same calls."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from crewgraph import Crew, CrewOutput
+
+__all__ = ["Mode"]
+
+
+class Mode:
+    """One of the two ways to run: the same calls, on this thread or on an event loop."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def asynchronous(self) -> bool:
+        return self.name == "async"
+
+    def invoke(self, graph: Any, given: Any, config: Any = None, **options: Any) -> Any:
+        if self.asynchronous:
+            return asyncio.run(graph.ainvoke(given, config, **options))
+        return graph.invoke(given, config, **options)
+
+    def stream(self, graph: Any, given: Any, config: Any = None, **options: Any) -> list[Any]:
+        async def gathered() -> list[Any]:
+            return [one async for one in graph.astream(given, config, **options)]
+
+        return asyncio.run(gathered()) if self.asynchronous else list(graph.stream(given, config, **options))
+
+    def state(self, graph: Any, config: Any) -> Any:
+        return asyncio.run(graph.aget_state(config)) if self.asynchronous else graph.get_state(config)
+
+    def kickoff(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> CrewOutput:
+        if self.asynchronous:
+            return asyncio.run(crew.akickoff(inputs, **options))
+        return crew.kickoff(inputs, **options)
+
+    def resume(self, crew: Crew, thread_id: str, **options: Any) -> CrewOutput:
+        if self.asynchronous:
+            return asyncio.run(crew.aresume(thread_id, **options))
+        return crew.resume(thread_id, **options)
+
+    def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any) -> Any:
+        return asyncio.run(asynchronous(*args)) if self.asynchronous else sync(*args)

@@ -1,0 +1,53 @@
+"""Short ways to write crews, and an ear for events."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task
+from crewgraph.events import BaseEvent, crewai_event_bus
+
+__all__ = ["agent", "asked", "by_prompt", "crew", "heard", "served", "task"]
+
+
+def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:
+    return Agent(role=role, goal="g", backstory="b", llm=llm, **more)
+
+
+def task(name: str, by: Agent, **more: Any) -> Task:
+    fields: dict[str, Any] = {"description": f"do {name}", "expected_output": "a text", **more}
+    return Task(name=name, agent=by, **fields)
+
+
+def crew(*tasks: Task, **more: Any) -> Crew:
+    agents = list(dict.fromkeys(one.agent for one in tasks if one.agent is not None))
+    return Crew(agents=agents, tasks=list(tasks), **more)
+
+
+def served(url: str, **more: Any) -> LLM:
+    """A model at a server of `servers.openai_api`, through langchain-openai."""
+    options: dict[str, Any] = {"max_retries": 0, **more}
+    return LLM("openai/test", base_url=url, api_key="key", **options)
+
+
+def by_prompt(messages: Sequence[dict[str, Any]]) -> str:
+    """A script without state: answers with what stands behind "say " in the prompt."""
+    return str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
+
+
+def asked(llm: ScriptedLLM) -> list[str]:
+    """The last message of each request."""
+    return [str(request.messages[-1]["content"]) for request in llm.requests]
+
+
+@contextmanager
+def heard() -> Generator[list[BaseEvent]]:
+    """Every event emitted inside the block, in order."""
+    events: list[BaseEvent] = []
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(BaseEvent)
+        def _(source: Any, event: BaseEvent) -> None:
+            events.append(event)
+
+        yield events

@@ -1,0 +1,231 @@
+"""Where runs are kept: the default database, a checkpointer of one's own, PostgreSQL, nowhere."""
+
+import asyncio
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
+
+from crewgraph import Crew, ScriptedLLM, TaskOutput
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.errors import StorageError
+
+from .parts import agent, crew, task
+
+if TYPE_CHECKING:
+    from modes import Mode
+    from servers.postgres import Postgres
+
+ROOT = Path(__file__).parents[2]
+
+
+class Town(BaseModel):
+    name: str
+    people: int
+
+
+def failing(llm: ScriptedLLM, **more: Any) -> Crew:
+    worker = agent(llm)
+    return crew(task("first", worker, output_pydantic=Town), task("second", worker), **more)
+
+
+def script() -> ScriptedLLM:
+    return ScriptedLLM(['{"name": "Ulm", "people": 7}', ConnectionError("model down"), "end"])
+
+
+def check_resumed(mode: "Mode", llm: ScriptedLLM, made: Crew, **options: Any) -> None:
+    with pytest.raises(ConnectionError, match="model down"):
+        mode.kickoff(made, {"topic": "rain"}, thread_id="t", **options)
+    result = mode.resume(made, "t", **options)
+    assert result.tasks_output[0].pydantic == Town(name="Ulm", people=7)
+    assert result.raw == "end"
+    assert (len(llm.requests), result.thread_id) == (3, "t")
+
+
+def test_runs_are_kept_in_the_storage_folder_in_a_file_for_its_owner_alone(mode: "Mode", storage: Path):
+    llm = script()
+    check_resumed(mode, llm, failing(llm))
+    assert stat.S_IMODE((storage / "checkpoints.db").stat().st_mode) == 0o600
+
+
+def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: "Mode", storage: Path, tmp_path: Path):
+    llm = script()
+    with SqliteCheckpointer(tmp_path / "mine.db") as saver, pytest.raises(ConnectionError):
+        mode.kickoff(failing(llm), thread_id="t", checkpointer=saver)
+    with SqliteCheckpointer(tmp_path / "mine.db") as saver:
+        assert mode.resume(failing(llm), "t", checkpointer=saver).raw == "end"
+    assert len(llm.requests) == 3
+    assert not (storage / "checkpoints.db").exists()
+
+
+def test_runs_are_kept_in_memory(mode: "Mode"):
+    llm = script()
+    check_resumed(mode, llm, failing(llm), checkpointer=InMemorySaver())
+
+
+def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: "Mode", storage: Path):
+    llm = script()
+    check_resumed(mode, llm, failing(llm, checkpointer=InMemorySaver()))
+    assert not (storage / "checkpoints.db").exists()
+
+
+def test_runs_are_kept_in_postgres(postgres: "Postgres"):
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    llm = script()
+    made = failing(llm)
+    with PostgresSaver.from_conn_string(postgres.dsn) as saver:
+        with pytest.raises(ConnectionError):
+            made.kickoff(thread_id="kept-sync", checkpointer=saver)
+        assert made.resume("kept-sync", checkpointer=saver).raw == "end"
+    assert len(llm.requests) == 3
+
+
+def test_runs_are_kept_in_postgres_by_its_saver_for_event_loops(postgres: "Postgres"):
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    llm = script()
+    made = failing(llm)
+
+    async def runs() -> str:
+        async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
+            with pytest.raises(ConnectionError):
+                await made.akickoff(thread_id="kept-async", checkpointer=saver)
+            return (await made.aresume("kept-async", checkpointer=saver)).raw
+
+    assert asyncio.run(runs()) == "end"
+    assert len(llm.requests) == 3
+
+
+def test_nothing_is_kept_where_that_was_asked_for(mode: "Mode", storage: Path):
+    result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
+    assert (result.raw, result.thread_id) == ("done", None)
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]))), checkpointer=False)).thread_id is None
+    assert list(storage.iterdir()) == []
+
+
+@pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
+def test_what_is_no_checkpointer_is_refused(mode: "Mode", wish: Any):
+    llm = ScriptedLLM([])
+    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to keep nothing, or None"):
+        mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
+    assert llm.requests == []
+
+
+def test_the_state_is_plain_data(mode: "Mode"):
+    from datetime import date
+
+    saver = InMemorySaver()
+    made = failing(ScriptedLLM(['{"name": "Ulm", "people": 7}', "end"]), checkpointer=saver)
+    mode.kickoff(made, {"day": date(2025, 1, 31), "town": Town(name="Ulm", people=7), "pair": (1, 2)}, thread_id="t")
+    values = mode.state(made.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}).values
+    assert json.loads(json.dumps(values)) == values
+    assert values["inputs"] == {"day": "2025-01-31", "town": {"name": "Ulm", "people": 7}, "pair": [1, 2]}
+    assert values["first"]["pydantic"] == {"name": "Ulm", "people": 7}
+    assert sorted(values) == ["first", "inputs", "second"]
+
+
+def test_runs_are_kept_and_resumed_where_langgraph_reads_known_types_only(storage: Path):
+    program = """
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.tools import tool
+
+@tool
+def look(thing: str) -> dict:
+    "Look at a thing."
+    return {"seen": thing, "at": (1, 2)}
+
+llm = ScriptedLLM([ToolUse("look", {"thing": "x"}), "one", ToolUse("look", {"thing": "y"}), RuntimeError("down"), "two"])
+worker = Agent(role="r", goal="g", backstory="b", llm=llm, tools=[look])
+tasks = [Task(name=n, description=n, expected_output="e", agent=worker) for n in ("first", "second")]
+crew = Crew(agents=[worker], tasks=tasks)
+try:
+    crew.kickoff({"a": 1}, thread_id="t")
+except RuntimeError:
+    pass
+result = crew.resume("t")
+print([one.raw for one in result.tasks_output], len(llm.requests))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("['one', 'two'] 5\n", "")
+
+
+TAMPERED: list[Any] = [{"raw": 5}, {}, "a text", ["x"], {"raw": "x"}, None]
+
+
+@pytest.mark.parametrize("value", TAMPERED, ids=repr)
+def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: "Mode", value: Any):
+    llm, saver = script(), InMemorySaver()
+    made = failing(llm, checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        mode.kickoff(made, thread_id="t")
+    made.compile(checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
+    with pytest.raises(StorageError, match="what thread `t` holds as `first` is not what a run of this crew writes"):
+        mode.resume(made, "t")
+    assert len(llm.requests) == 2
+
+
+def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode: "Mode"):
+    llm, saver = script(), InMemorySaver()
+    made = failing(llm, checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        mode.kickoff(made, thread_id="t")
+    forged = TaskOutput(description="d", agent="a", raw="x").to_plain()
+    forged["pydantic"] = {"name": "Ulm", "people": "many"}
+    graph = made.compile(checkpointer=saver)
+    graph.update_state({"configurable": {"thread_id": "t"}}, {"first": forged})
+    with pytest.raises(StorageError, match=r"people\s+Input should be a valid integer"):
+        mode.resume(made, "t")
+
+
+def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_reads_it(mode: "Mode"):
+    llm, saver = script(), InMemorySaver()
+    graph = failing(llm).compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {}}, config)
+    graph.update_state(config, {"first": {"raw": 5}})
+    with pytest.raises(StorageError, match="`first` in the state is no output of a task"):
+        mode.invoke(graph, None, config)
+    assert len(llm.requests) == 2
+
+
+def test_a_resume_without_a_name_is_refused(mode: "Mode"):
+    with pytest.raises(RuntimeError, match="`resume` needs the name"):
+        mode.resume(failing(script()), "")
+
+
+def test_threads_may_be_named_by_numbers(mode: "Mode"):
+    made = crew(task("a", agent(ScriptedLLM(["done"]))))
+    number: Any = 7
+    assert mode.kickoff(made, thread_id=number).thread_id == "7"
+    assert mode.resume(made, "7").raw == "done"
+
+
+def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: "Mode", tmp_path: Path):
+    def bytes_of(tasks: int) -> int:
+        path = tmp_path / f"{tasks}.db"
+        worker = agent(ScriptedLLM(["x" * 2000], repeat_last=True))
+        with SqliteCheckpointer(path) as saver:
+            mode.kickoff(crew(*(task(f"t{n}", worker, context=[]) for n in range(tasks))), checkpointer=saver)
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        return path.stat().st_size
+
+    assert bytes_of(40) < 4.6 * bytes_of(10)

@@ -1,0 +1,196 @@
+"""Crews at an OpenAI-compatible endpoint on loopback: what it answers, how it misbehaves, and what of it reaches the caller."""
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+from pydantic import BaseModel
+from servers.openai_api import (
+    Answer,
+    OpenAIServer,
+    Request,
+    call,
+    calls,
+    cut,
+    empty,
+    error,
+    garbage,
+    hang,
+    null,
+)
+
+from crewgraph import Crew
+from crewgraph.errors import OutputInvalid
+from crewgraph.llm.errors import UnreadableAnswer
+from crewgraph.tools import tool
+
+from .parts import agent, crew, served, task
+
+if TYPE_CHECKING:
+    from modes import Mode
+
+
+def solo(url: str, *, tools: Any = (), **more: Any) -> Crew:
+    return crew(task("a", agent(served(url, **more), tools=list(tools))))
+
+
+def two(url: str, **more: Any) -> Crew:
+    worker = agent(served(url, **more))
+    return crew(task("first", worker), task("second", worker))
+
+
+def test_a_text_comes_back_as_the_result(mode: "Mode"):
+    with OpenAIServer(["hello"]) as server:
+        assert mode.kickoff(solo(server.url)).raw == "hello"
+        assert [m["role"] for m in server.bodies[0]["messages"]] == ["system", "user"]
+        assert server.bodies[0]["model"] == "test"
+
+
+def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(mode: "Mode"):
+    meeting = threading.Barrier(3, timeout=10)
+
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        meeting.wait()
+        return f"<{i}>"
+
+    with OpenAIServer([calls(("look", {"i": 0}), ("look", {"i": 1}), ("look", {"i": 2})), "seen"]) as server:
+        assert mode.kickoff(solo(server.url, tools=[look])).raw == "seen"
+        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["look"]
+        sent = server.bodies[1]["messages"][-4:]
+        assert [one["id"] for one in sent[0]["tool_calls"]] == ["call_0_look", "call_1_look", "call_2_look"]
+        assert [(one["tool_call_id"], one["content"]) for one in sent[1:]] == [
+            ("call_0_look", "<0>"),
+            ("call_1_look", "<1>"),
+            ("call_2_look", "<2>"),
+        ]
+
+
+def test_arguments_that_are_no_json_are_told_to_the_model_which_mends_them(mode: "Mode"):
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        return f"<{i}>"
+
+    with OpenAIServer([call("look", '{"i": 1'), call("look", {"i": "one"}), call("look", {"i": 1}), "seen"]) as server:
+        made = solo(server.url, tools=[look])
+        assert mode.kickoff(made).raw == "seen"
+        assert [body["messages"][-1]["role"] for body in server.bodies] == ["user", "tool", "tool", "tool"]
+        assert server.bodies[3]["messages"][-1]["content"] == "<1>"
+        assert (made.tasks[0].used_tools, made.tasks[0].tools_errors) == (3, 2)
+
+
+class Weather(BaseModel):
+    town: str
+    degrees: int
+
+
+def test_a_structured_output_is_read_or_asked_for_again(mode: "Mode"):
+    with OpenAIServer(["It is 7 degrees in Ulm.", '{"town": "Ulm", "degrees": 7}']) as server:
+        made = crew(task("a", agent(served(server.url)), output_pydantic=Weather))
+        result = mode.kickoff(made)
+        assert result.pydantic == Weather(town="Ulm", degrees=7)
+        assert result.raw == "It is 7 degrees in Ulm."
+        assert result["degrees"] == 7
+        assert len(server.requests) == 2
+
+
+def test_a_full_quota_is_waited_for_as_long_as_the_server_says(mode: "Mode"):
+    with OpenAIServer([error(429, retry_after=0.3), "hello"]) as server:
+        began = time.monotonic()
+        assert mode.kickoff(solo(server.url, max_retries=2)).raw == "hello"
+        assert time.monotonic() - began >= 0.3
+        assert len(server.requests) == 2
+
+
+FAILURES: list[tuple[str, Answer, type[Exception]]] = [
+    ("500", error(500, "broken"), openai.InternalServerError),
+    ("401", error(401, "who are you", code="invalid_api_key"), openai.AuthenticationError),
+    ("429", error(429, "too many"), openai.RateLimitError),
+    ("404", error(404, "no such model", code="model_not_found"), openai.NotFoundError),
+    ("hang", hang(), openai.APITimeoutError),
+    ("cut", cut(), openai.APIConnectionError),
+    ("garbage", garbage(), UnreadableAnswer),
+    ("no choices", empty(), UnreadableAnswer),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind"), [one[1:] for one in FAILURES], ids=[one[0] for one in FAILURES])
+def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_and_agent(
+    mode: "Mode", answer: Answer, kind: type[Exception]
+):
+    with OpenAIServer(lambda _: answer) as server:
+        with pytest.raises(kind) as caught:
+            mode.kickoff(solo(server.url, timeout=0.5))
+        assert caught.value.__notes__[0] == "in task `a` of agent `worker`"
+        assert len(server.requests) == 1
+
+
+def test_a_server_that_nobody_runs_is_a_connection_error(mode: "Mode"):
+    with OpenAIServer() as server:
+        url = server.url
+    with pytest.raises(openai.APIConnectionError):
+        mode.kickoff(solo(url))
+
+
+def test_a_null_content_is_asked_again_and_then_told(mode: "Mode"):
+    with OpenAIServer([null(), "hello"]) as server:
+        assert mode.kickoff(solo(server.url)).raw == "hello"
+    with OpenAIServer(lambda _: null()) as server:
+        with pytest.raises(OutputInvalid, match=r"task `a` of agent `worker`: the model `.*test` replied with nothing"):
+            mode.kickoff(solo(server.url))
+        assert len(server.requests) == 3
+
+
+def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything_twice(mode: "Mode"):
+    ill = threading.Event()
+    ill.set()
+
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        return f"<{i}>"
+
+    def answer(request: Request) -> str | Answer:
+        if "do second" not in str(request.body["messages"]):
+            return "first done"
+        if request.body["messages"][-1]["role"] == "user":
+            return call("look", {"i": 7})
+        return error(503, "come back later") if ill.is_set() else f"second done with {request.last}"
+
+    with OpenAIServer(answer) as server:
+        worker = agent(served(server.url), tools=[look])
+        made = crew(task("first", worker), task("second", worker))
+        with pytest.raises(openai.InternalServerError) as caught:
+            mode.kickoff(made, thread_id="t")
+        assert caught.value.__notes__[0] == "in task `second` of agent `worker`"
+        assert len(server.requests) == 3
+        ill.clear()
+        result = mode.resume(made, "t")
+        assert [one.raw for one in result.tasks_output] == ["first done", "second done with <7>"]
+        assert len(server.requests) == 4
+        assert result.token_usage.successful_requests == 3
+
+
+def test_a_run_that_fails_again_when_resumed_can_be_resumed_again(mode: "Mode"):
+    with OpenAIServer(["first", error(500), error(500), error(500), "second"]) as server:
+        made = two(server.url)
+        with pytest.raises(openai.InternalServerError):
+            mode.kickoff(made, thread_id="t")
+        for _ in range(2):
+            with pytest.raises(openai.InternalServerError):
+                mode.resume(made, "t")
+        assert [one.raw for one in mode.resume(made, "t").tasks_output] == ["first", "second"]
+        assert len(server.requests) == 5
+
+
+def test_a_model_that_streams_gives_the_same_result_and_usage(mode: "Mode"):
+    with OpenAIServer(["one two three", "one two three"]) as server:
+        whole = mode.kickoff(solo(server.url))
+        streamed = mode.kickoff(solo(server.url, stream=True))
+        assert streamed.raw == whole.raw == "one two three"
+        assert streamed.token_usage == whole.token_usage
+        assert server.bodies[1]["stream"] is True
