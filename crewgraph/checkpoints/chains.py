@@ -82,9 +82,7 @@ class Chains:
         """Keep nothing."""
         self._latest.clear()
 
-    def versions(
-        self, connection: sqlite3.Connection, no: int, id: str, memo: dict[str, Versions]
-    ) -> Versions:
+    def versions(self, connection: sqlite3.Connection, no: int, id: str, memo: dict[str, Versions]) -> Versions:
         """The versions at a checkpoint that is there; the memo holds those found before in this lineage.
 
         Raises:

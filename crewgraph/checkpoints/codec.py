@@ -39,9 +39,7 @@ class Codec:
         self._serde = serde
         self._path = path
 
-    def row(
-        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
-    ) -> NewCheckpoint:
+    def row(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> NewCheckpoint:
         """A checkpoint without its values."""
         thread, ns, parent = place(config)
         told = get_checkpoint_metadata(config, metadata)

@@ -15,7 +15,7 @@ from crewgraph.checkpoints.faults import busy, fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
 
-__all__ = ["Database", "MEMORY", "WouldWait"]
+__all__ = ["MEMORY", "Database", "WouldWait"]
 
 MEMORY = ":memory:"
 """The path of a database that lives in this object alone."""
@@ -62,9 +62,7 @@ class Database:
         self._run("", _look)
         _databases.add(self)
 
-    def read(
-        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
+    def read(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do some reading that sees one state of the database.
 
         Raises:
@@ -72,9 +70,7 @@ class Database:
         """
         return self._run("BEGIN", work, *args, **kwargs)
 
-    def write(
-        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
+    def write(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do some writing, all of it or none.
 
         Raises:

@@ -10,9 +10,7 @@ from crewgraph.checkpoints.versions import Versions
 
 __all__ = ["Past", "pasts"]
 
-_PAGE = (
-    64  # ancestors whose versions are read together, oldest first, as each is a difference to an older one
-)
+_PAGE = 64  # ancestors whose versions are read together, oldest first, as each is a difference to an older one
 
 
 class Past(NamedTuple):
@@ -54,9 +52,7 @@ def pasts(
     return {channel: Past(past.writes[::-1], past.seed) for channel, past in found.items()}
 
 
-def _ancestors(
-    connection: sqlite3.Connection, threads: Threads, no: int, id: str
-) -> Iterator[tuple[str, Versions]]:
+def _ancestors(connection: sqlite3.Connection, threads: Threads, no: int, id: str) -> Iterator[tuple[str, Versions]]:
     select = "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?"
     row = connection.execute(select, (no, id)).fetchone()
     met = {id}

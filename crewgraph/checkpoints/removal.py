@@ -48,9 +48,7 @@ class Removal:
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _removing(
-        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]
-    ) -> None:
+    def _removing(self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]) -> None:
         if names:
             self._threads.database.write(work, names)
             self._threads.database.shrink()
@@ -82,9 +80,7 @@ class Removal:
     def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
         removed: dict[int, set[str]] = {}
         for run in runs:
-            for no, id in connection.execute(
-                "SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)
-            ).fetchall():
+            for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
             there = _ids(connection, no)
@@ -97,9 +93,7 @@ class Removal:
             self._keep(connection, no, there, there - ids)
         self._threads.forget()
 
-    def _keep(
-        self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]
-    ) -> set[str]:
+    def _keep(self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]) -> set[str]:
         removed = ids.difference(kept)
         if not kept:
             self._delete_lineage(connection, no)
@@ -107,14 +101,10 @@ class Removal:
         if not removed:
             return removed
         payloads = self._threads.payloads(connection, no)
-        for id, parent in connection.execute(
-            "SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)
-        ).fetchall():
+        for id, parent in connection.execute("SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)).fetchall():
             if parent in removed and id in kept:
                 self._threads.chains.make_whole(connection, no, id)
-                connection.execute(
-                    "UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id)
-                )
+                connection.execute("UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id))
         for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
             connection.executemany(
                 f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
@@ -164,9 +154,7 @@ class Removal:
             )
             new = self._threads.number(connection, target, ns)
             assert new is not None
-            copies = {
-                number: _copied(connection, number) for number in self._threads.payloads(connection, old)
-            }
+            copies = {number: _copied(connection, number) for number in self._threads.payloads(connection, old)}
             rows = connection.execute(_SELECT_ALL, (old,)).fetchall()
             for id, parent, drift, whole, run, kind, head, text in rows:
                 difference = self._threads.chains.read(id, text)
@@ -185,9 +173,7 @@ class Removal:
                 connection.execute(_INSERT_CHECKPOINT, row)
             writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
             connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies[row[-1]]) for row in writes])
-            self._threads.values.drop(
-                connection, set(copies.values()) - self._threads.payloads(connection, new)
-            )
+            self._threads.values.drop(connection, set(copies.values()) - self._threads.payloads(connection, new))
 
 
 def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:

@@ -113,9 +113,7 @@ class Threads:
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage."""
-        row = connection.execute(
-            "SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
-        ).fetchone()
+        row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
         return None if row is None else row[0]
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
@@ -131,9 +129,7 @@ class Threads:
         self.chains.forget()
         self.values.forget()
 
-    def _save(
-        self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]
-    ) -> bool:
+    def _save(self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
         id, parent = new.key.id, new.parent
         base = None if parent is None else self.chains.parent(connection, no, parent)
         versions = EMPTY if base is None else base.versions
@@ -165,9 +161,7 @@ class Threads:
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
         self.values.drop(connection, held - self.payloads(connection, no))
 
-    def _find(
-        self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None
-    ) -> StoredCheckpoint | None:
+    def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
         if no is None:
             return None
@@ -201,9 +195,7 @@ class Threads:
             return None
         versions = self.chains.versions(connection, no, key.id, memo)
         values = self.values.at(connection, versions.places)
-        return StoredCheckpoint(
-            key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id)
-        )
+        return StoredCheckpoint(key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id))
 
     def _write(
         self,

@@ -22,8 +22,7 @@ _SELECT_SLOTS = "SELECT idx, value FROM writes WHERE lineage = ? AND checkpoint 
 _SELECT_SLOT = "SELECT value FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
 _INSERT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _UPDATE_WRITE = (
-    "UPDATE writes SET path = ?, channel = ?, value = ? "
-    "WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
+    "UPDATE writes SET path = ?, channel = ?, value = ? WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
 )
 _Row = tuple[int, str, str, int, str, str, int]
 
@@ -47,9 +46,7 @@ class Values:
     """
 
     def __init__(self) -> None:
-        self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = (
-            OrderedDict()
-        )
+        self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = OrderedDict()
 
     def place(
         self, connection: sqlite3.Connection, no: int, parent: str | None, values: Iterable[tuple[str, Typed]]
@@ -59,9 +56,9 @@ class Values:
         places: dict[str, int] = {}
         for channel, typed in values:
             known = recent.get(_digest(typed)) if recent and typed is not None else None
-            if known is not None and connection.execute(
-                _SELECT_SLOT, (no, parent, known[0], known[1])
-            ).fetchone() == (known[2],):
+            if known is not None and connection.execute(_SELECT_SLOT, (no, parent, known[0], known[1])).fetchone() == (
+                known[2],
+            ):
                 places[channel] = known[2]
             else:
                 places[channel] = _added(connection, typed)
@@ -108,9 +105,7 @@ class Values:
             for channel, number in places.items()
         ]
 
-    def writes(
-        self, connection: sqlite3.Connection, no: int, checkpoint: str
-    ) -> list[tuple[str, str, Typed]]:
+    def writes(self, connection: sqlite3.Connection, no: int, checkpoint: str) -> list[tuple[str, str, Typed]]:
         """Task, channel and value of the writes at a checkpoint, in the order they are applied."""
         return [
             (task, channel, None if number == _NONE else (kind or "", data or b""))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Difference", "EMPTY", "Version", "Versions"]
+__all__ = ["EMPTY", "Difference", "Version", "Versions"]
 
 Version = str | int | float
 """A channel's version: of this saver text, of others also a number."""
@@ -78,9 +78,7 @@ class Versions(NamedTuple):
         """As JSON, the difference to no versions."""
         return Difference(*self).text()
 
-    def compared(
-        self, channels: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]
-    ) -> Difference:
+    def compared(self, channels: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]) -> Difference:
         """What is different at a child; the places of its values are still to be filled in."""
         new_channels, new_seen = _changed(channels, self.channels), _changed(seen, self.seen)
         return Difference(

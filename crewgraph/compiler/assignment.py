@@ -1,6 +1,6 @@
 """What compiling finds out about a task: its name in the graph, and whose outputs it is given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["Assignment", "assignments", "context_of"]
+__all__ = ["Assignment", "assignments", "context_of", "made_of"]
 
 _DIVIDER = "\n\n----------\n\n"
 
@@ -58,12 +58,34 @@ def assignments(crew: Crew) -> list[Assignment]:
     for n, task in enumerate(crew.tasks):
         if task.agent is None:
             raise CompileError(f"{title(task)} has no agent assigned; give it `agent=`.")
-        name = slug(task.name or task.description, taken=taken)
+        name = slug(_title(task), taken=taken)
         taken.add(name)
         sources = _sources(task, crew.tasks[:n], made)
         tools = _tools(task, task.agent, adapted)
         made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, sources=sources, tools=tools))
     return made
+
+
+def made_of(crew: Crew) -> Hashable:
+    """Everything of a crew that its graph is made of; while this stays the same, so does the graph.
+
+    Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
+    runs.
+    """
+    return (crew.name, crew.process, len(crew.agents) > 0, tuple(_made_of(task) for task in crew.tasks))
+
+
+def _made_of(task: Task) -> Hashable:
+    context = task.context
+    sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
+    agent = task.agent
+    tools = () if agent is None else tuple(map(id, _given(task, agent)))
+    return (id(task), id(agent), _title(task), bool(task.async_execution), sources, tools)
+
+
+def _title(task: Task) -> str:
+    """What a task's node is named after: the same whether or not a run has filled its placeholders."""
+    return task.name or task.template("description") or ""
 
 
 def _given(task: Task, agent: BaseAgent) -> list[Any]:

@@ -90,13 +90,18 @@ class ModelCall(Recorded):
     transcript: Transcript
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
+    length: int = field(init=False)
+    """How many messages the transcript had when the request was made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", len(self.transcript))
 
     @property
     def label(self) -> str:
         return f"a request to the model `{self.model.name}`"
 
     def key(self) -> str:
-        return digest(self.kind, self.model.identity, self.tools, self.stop, self.transcript.digest())
+        return digest(self.kind, self.model.identity, self.tools, self.stop, self.transcript.digest(self.length))
 
     def perform(self, config: RunnableConfig) -> Any:
         return self.model.complete(self.transcript.messages, self.tools, self.stop, config)

@@ -12,6 +12,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from crewgraph.core.effects import Recorded
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
 from crewgraph.errors import CompileError, StorageError
@@ -24,6 +25,7 @@ CHANNEL = "__effect__"
 Record = dict[str, Any]
 """`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters."""
 
+_STARTED = "?"
 _PATIENCE = 5.0
 _REMEMBERED = 256
 
@@ -57,7 +59,8 @@ class Journal:
         self.saver = self.place.saver if self.place.home is not None else None
         # With durability "exit" nothing is on disk before the end: so neither are we.
         self._late = self.place.durability == "exit"
-        self._buffer: list[tuple[str, Record]] = []
+        # What is not stored yet: without a checkpointer nothing ever is, and no digest is needed unless an attempt fails.
+        self._done: list[tuple[str, Recorded, Record]] = []
         self._known: dict[str, Record] = {}
         # With durability "async" the checkpoints we file under may not be stored yet; a record without them would be lost.
         sure = self.place.again or self.place.durability == "sync" or self._late
@@ -77,34 +80,47 @@ class Journal:
             if channel == CHANNEL and task.startswith(mine):
                 self._known[task[len(mine) :]] = value
 
-    def recorded(self, key: str) -> Record | None:
-        """The record at a key, if there is one."""
-        return self._known.get(key)
+    def answer(self, here: str, effect: Recorded) -> Record | None:
+        """The record of an effect at a path, if it is that of the same request."""
+        return self._known.get(_key(here, effect)) if self._known else None
 
-    def write(self, key: str, record: Record) -> Program[None]:
-        """Keep a record; it is safe when this returns.
+    def was_started(self, here: str, effect: Recorded) -> bool:
+        """Whether an earlier attempt started an effect that must not be repeated."""
+        return _key(here, effect) + _STARTED in self._known
+
+    def start(self, here: str, effect: Recorded) -> Program[None]:
+        """Note that an effect that must not be repeated is about to happen.
+
+        Raises:
+            JournalError: the note could not be kept.
+        """
+        if self.saver is not None and not self._late:
+            yield from self._until_stored()
+            yield from self._put(_key(here, effect) + _STARTED, {"value": True})
+
+    def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
+        """Keep a record; with a checkpointer it is safe when this returns.
 
         Raises:
             JournalError: it could not be kept.
         """
-        if self.saver is None:
-            self._known[key] = record
-        elif self._late:
-            self._buffer.append((key, record))
-        else:
-            yield from self._until_stored()
-            yield from self._put(key, record)
+        if self.saver is None or self._late:
+            self._done.append((here, effect, record))
+            return
+        yield from self._until_stored()
+        yield from self._put(_key(here, effect), record)
 
     def keep(self) -> Program[None]:
         """The body raised (an error or a question): what it has done must be found by the next attempt."""
+        done = {_key(here, effect): record for here, effect, record in self._done}
         if self.saver is None:
-            if self.place.task and self._known:
+            if self.place.task and (done or self._known):
                 with _lock:
-                    _failed[self.place.task] = self._known
+                    _failed[self.place.task] = {**self._known, **done}
                     if len(_failed) > _REMEMBERED:
                         _failed.popitem(last=False)
             return
-        for key, record in self._buffer:
+        for key, record in done.items():
             yield from self._put(key, record)
 
     def _put(self, key: str, record: Record) -> Program[None]:
@@ -129,3 +145,7 @@ class Journal:
             else:
                 yield Sleep(pause)
                 pause = min(pause * 2, 0.05)
+
+
+def _key(here: str, effect: Recorded) -> str:
+    return f"{here}@{effect.key()}"

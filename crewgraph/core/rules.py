@@ -42,7 +42,7 @@ def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) 
     send: Callable[[Any], Effect] = body.send
     value: Any = None
     position = 0
-    failed: tuple[str, Record] | None = None
+    failed: tuple[str, Recorded, Record] | None = None
     try:
         while True:
             effect = send(value)
@@ -62,7 +62,7 @@ def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) 
                 seen = _seen(error)
                 value, send = seen, body.throw
                 if isinstance(effect, Recorded):
-                    failed = (f"{here}@{effect.key()}", {"error": [seen.type_name, seen.text]})
+                    failed = (here, effect, {"error": [seen.type_name, seen.text]})
     except StopIteration as stop:
         return stop.value
     except EffectFailed as failure:
@@ -99,27 +99,25 @@ def performed(effect: Effect, journal: Journal, config: RunnableConfig, here: st
 
 
 def _recorded(effect: Recorded, journal: Journal, config: RunnableConfig, here: str) -> Program[Any]:
-    key = f"{here}@{effect.key()}"
-    record = journal.recorded(key)
+    record = journal.answer(here, effect)
     if record is not None:
         counted(config, record)
         if "error" in record:
             raise EffectFailed(*record["error"])
         return record["value"]
     if effect.once:
-        if journal.recorded(f"{key}?") is not None:
+        if journal.was_started(here, effect):
             raise OutcomeUnknown(
-                "OutcomeUnknown",
-                f"{effect.label} was started before a crash, and nobody knows whether it ended",
+                "OutcomeUnknown", f"{effect.label} was started before a crash, and nobody knows whether it ended"
             )
-        yield from journal.write(f"{key}?", {"value": True})
+        yield from journal.start(here, effect)
     if not effect.asks:
         value = yield Perform(effect, config)
-        yield from journal.write(key, {"value": value})
+        yield from journal.write(here, effect, {"value": value})
         return value
     own, used = inside_effect(config, here)
     value = yield Perform(effect, own)
-    yield from journal.write(key, {"value": value, **used()})
+    yield from journal.write(here, effect, {"value": value, **used()})
     return value
 
 

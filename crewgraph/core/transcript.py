@@ -8,18 +8,19 @@ from crewgraph.core.messages import Message
 
 __all__ = ["Transcript"]
 
+_SIZE = 12
+
 
 class Transcript:
     """The messages of a conversation, oldest first.
 
-    A message that was added is never changed; so each request hashes only what is new.
+    A message that was added is never changed; so each request hashes only what is new, and nothing where nobody asks.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages: list[Message] = []
-        self._hash = hashlib.blake2b(digest_size=12)
-        for message in messages:
-            self.add(message)
+        self._messages: list[Message] = list(messages)
+        self._hash = hashlib.blake2b(digest_size=_SIZE)
+        self._hashed = 0
 
     @property
     def messages(self) -> list[Message]:
@@ -32,8 +33,13 @@ class Transcript:
     def add(self, message: Message) -> None:
         """Append a message."""
         self._messages.append(message)
-        self._hash.update(encoded(message))
 
-    def digest(self) -> str:
-        """24 hexadecimal digits over all messages."""
+    def digest(self, length: int | None = None) -> str:
+        """24 hexadecimal digits over the first `length` messages, all where None."""
+        length = len(self._messages) if length is None else length
+        if length < self._hashed:
+            return Transcript(self._messages[:length]).digest()
+        for message in self._messages[self._hashed : length]:
+            self._hash.update(encoded(message))
+        self._hashed = length
         return self._hash.copy().hexdigest()

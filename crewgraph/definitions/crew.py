@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, LiteralString, Self, cast
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.definition import Definition, key_of
 from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import Task
@@ -198,6 +199,13 @@ class Crew(CrewVerbs, Definition):
                 ],
             )
         return self
+
+    _kept: Kept = PrivateAttr(default_factory=Kept)
+
+    @property
+    def kept(self) -> Kept:
+        """What others keep with this crew."""
+        return self._kept
 
     @property
     def key(self) -> str:

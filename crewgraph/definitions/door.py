@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["CrewVerbs"]
 
 
-def _runtime() -> ModuleType:
-    # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
+# Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
+def _kickoff() -> ModuleType:
     from crewgraph.runtime import kickoff  # noqa: PLC0415
 
     return kickoff
+
+
+def _graphs() -> ModuleType:
+    from crewgraph.runtime import graphs  # noqa: PLC0415
+
+    return graphs
 
 
 class CrewVerbs:
@@ -42,13 +48,13 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        return _runtime().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+        return _kickoff().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
 
     async def akickoff(
         self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
-        return await _runtime().akickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+        return await _kickoff().akickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
 
     async def kickoff_async(
         self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
@@ -66,11 +72,11 @@ class CrewVerbs:
         Raises:
             RunError: there is no such run.
         """
-        return _runtime().resume(self, thread_id, checkpointer=checkpointer)
+        return _kickoff().resume(self, thread_id, checkpointer=checkpointer)
 
     async def aresume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
         """Continue a run that ended early; see `resume`."""
-        return await _runtime().aresume(self, thread_id, checkpointer=checkpointer)
+        return await _kickoff().aresume(self, thread_id, checkpointer=checkpointer)
 
     def compile(
         self, *, checkpointer: Any = None, store: "BaseStore | None" = None, cache: "BaseCache[Any] | None" = None
@@ -85,4 +91,4 @@ class CrewVerbs:
         Raises:
             CompileError: the crew uses something that cannot be translated.
         """
-        return _runtime().compiled(cast("Crew", self), checkpointer=checkpointer, store=store, cache=cache)
+        return _graphs().compiled(cast("Crew", self), checkpointer=checkpointer, store=store, cache=cache)

@@ -159,7 +159,9 @@ class Task(Definition):
             template = self.template(field)
             if template is not None and template != text:
                 self._templates.setdefault(field, template)
-            super().__setattr__(field, text)
+                super().__setattr__(field, text)
+            elif field in self._templates:
+                super().__setattr__(field, text)
 
     @property
     def key(self) -> str:

@@ -2,14 +2,12 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.assignment import Assignment, assignments
-from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
@@ -20,21 +18,15 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
+from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output
 from crewgraph.text import placeholders
 
-__all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume"]
+__all__ = ["akickoff", "aresume", "kickoff", "resume"]
 
-_Graph = CompiledStateGraph[Any, Any, Any, Any]
 _LEAST_STEPS = 10_000
-
-
-def compiled(crew: Crew, *, checkpointer: Any = None, store: Any = None, cache: Any = None) -> _Graph:
-    """The crew as a compiled graph; see `Crew.compile`."""
-    graph = crew_graph(crew, stored=checkpointer is not False)
-    return graph.compile(checkpointer=checkpointer, store=store, cache=cache, name=f"Crew: {crew.name}")
 
 
 def kickoff(
@@ -117,11 +109,10 @@ class _Started:
 
     def __init__(self, crew: Crew, place: RunPlace) -> None:
         self.crew, self.place = crew, place
-        self.tasks = assignments(crew)
-        graph = crew_graph(crew, self.tasks, stored=place.checkpointer is not False)
-        self.graph: _Graph = graph.compile(checkpointer=place.checkpointer, name=f"Crew: {crew.name}")
-        for task in self.tasks:
-            as_model(task.agent.llm)  # a missing key is told before anything is done
+        made = graph_of(crew, place.checkpointer)
+        self.graph, self.tasks = made.graph, made.tasks
+        for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
+            as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
@@ -160,7 +151,7 @@ class _Started:
         return output
 
 
-def _config(crew: Crew, tasks: list[Assignment], place: RunPlace) -> RunnableConfig:
+def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
         "configurable": place.configurable,

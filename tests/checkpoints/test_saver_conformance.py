@@ -29,8 +29,6 @@ def test_the_checkpointer_passes_langgraphs_conformance_suite(tmp_path: Path):
 
     report = asyncio.run(validate(checkpointer))
 
-    assert {name: result.failures for name, result in report.results.items()} == {
-        name: [] for name in CAPABILITIES
-    }
+    assert {name: result.failures for name, result in report.results.items()} == {name: [] for name in CAPABILITIES}
     assert all(result.detected and result.passed for result in report.results.values())
     assert sum(result.tests_passed for result in report.results.values()) > 60

@@ -29,18 +29,14 @@ def test_a_file_and_its_folders_are_for_their_owner_alone(tmp_path: Path):
     file = tmp_path / "a" / "b" / "runs.sqlite"
     with SqliteCheckpointer(file) as saver:
         run(chain(2, saver), {"inputs": "i"}, on("t"))
-        modes = {
-            path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, *file.parent.iterdir())
-        }
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, *file.parent.iterdir())}
         assert modes == {"b": 0o700, "runs.sqlite": 0o600, "runs.sqlite-wal": 0o600, "runs.sqlite-shm": 0o600}
         assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    refused(
-        tmp_path / "file" / "runs.sqlite", "cannot be created", "CREWGRAPH_STORAGE_DIR", "checkpointer=False"
-    )
+    refused(tmp_path / "file" / "runs.sqlite", "cannot be created", "CREWGRAPH_STORAGE_DIR", "checkpointer=False")
     refused(tmp_path, "cannot be opened", "CREWGRAPH_STORAGE_DIR")
 
 

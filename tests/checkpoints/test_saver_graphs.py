@@ -42,10 +42,7 @@ def test_a_run_with_questions_forks_and_edits_reads_as_on_the_in_memory_saver(mo
 @pytest.mark.parametrize("mode", MODES)
 def test_a_question_is_answered_in_another_session(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        assert (
-            run(looped(saver), {"log": [], "count": 0}, on("t"), mode)["__interrupt__"][0].value
-            == "after 3 rounds?"
-        )
+        assert run(looped(saver), {"log": [], "count": 0}, on("t"), mode)["__interrupt__"][0].value == "after 3 rounds?"
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
         assert run(looped(saver), Command(resume="yes"), on("t"), mode)["answer"] == "yes"
 
@@ -120,9 +117,7 @@ def test_two_hundred_runs_at_once_in_threads_do_not_mix():
             return run(graph, {"inputs": str(i)}, on(f"t{i}"))["inputs"]
 
         assert list(pool.map(one, range(200))) == [str(i) for i in range(200)]
-        assert [graph.get_state(on(f"t{i}")).values["inputs"] for i in range(200)] == [
-            str(i) for i in range(200)
-        ]
+        assert [graph.get_state(on(f"t{i}")).values["inputs"] for i in range(200)] == [str(i) for i in range(200)]
 
 
 def test_two_hundred_runs_at_once_on_several_event_loops_do_not_mix(tmp_path: Path):
@@ -130,10 +125,7 @@ def test_two_hundred_runs_at_once_on_several_event_loops_do_not_mix(tmp_path: Pa
         graph = chain(3, saver)
 
         async def fifty(start: int) -> list[str]:
-            runs = [
-                graph.ainvoke({"inputs": str(i)}, on(f"t{i}"), durability="sync")
-                for i in range(start, start + 50)
-            ]
+            runs = [graph.ainvoke({"inputs": str(i)}, on(f"t{i}"), durability="sync") for i in range(start, start + 50)]
             return [end["inputs"] for end in await asyncio.gather(*runs)]
 
         def loop(start: int) -> list[str]:

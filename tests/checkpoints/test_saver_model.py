@@ -25,9 +25,7 @@ class Tree:
     def grow(self, saver: SqliteCheckpointer, thread: str) -> None:
         dice = self.dice
         parent = (
-            dice.choice(sorted(self.puts)[-3:] if dice.random() < 0.8 else sorted(self.puts))
-            if self.puts
-            else None
+            dice.choice(sorted(self.puts)[-3:] if dice.random() < 0.8 else sorted(self.puts)) if self.puts else None
         )
         old: Put = self.puts[parent] if parent else {"values": {}, "versions": {}, "seen": {}}
         values: dict[str, Any] = dict(old["values"])
@@ -37,9 +35,7 @@ class Tree:
         version = saver.get_next_version(max(versions.values(), default=None), None)
         for channel in dice.sample([f"c{i}" for i in range(12)], dice.randint(0, 4)):
             new[channel] = versions[channel] = version
-            values[channel] = dice.choice(
-                [None, channel * dice.randint(1, 400), {"n": [dice.random()]}, b"\0\xff"]
-            )
+            values[channel] = dice.choice([None, channel * dice.randint(1, 400), {"n": [dice.random()]}, b"\0\xff"])
             if dice.random() < 0.2:
                 del values[channel]
         if versions and dice.random() < 0.1:
@@ -65,9 +61,7 @@ class Tree:
         }
         config = on(thread, checkpoint_ns="", **({"checkpoint_id": parent} if parent else {}))
         saver.put(config, checkpoint, {"run_id": run, "step": self.made}, dict(new))
-        writes: list[tuple[str, Any]] = [("w", "x" * dice.choice([3, 3_000])), ("v", None)][
-            : dice.randint(0, 2)
-        ]
+        writes: list[tuple[str, Any]] = [("w", "x" * dice.choice([3, 3_000])), ("v", None)][: dice.randint(0, 2)]
         saver.put_writes(on(thread, checkpoint_ns="", checkpoint_id=id), writes, "task")
         self.puts[id] = {
             "values": values,

@@ -65,9 +65,7 @@ def test_the_history_of_delta_channels_is_what_langgraph_would_gather_itself(tmp
                 assert saver.get_delta_channel_history(config=state.config, channels=channels) == gathered
                 again = asyncio.run(saver.aget_delta_channel_history(config=state.config, channels=channels))
                 assert again == gathered
-        assert saver.get_delta_channel_history(config=on("nobody"), channels=["said"]) == {
-            "said": {"writes": []}
-        }
+        assert saver.get_delta_channel_history(config=on("nobody"), channels=["said"]) == {"said": {"writes": []}}
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
@@ -136,9 +134,7 @@ def test_writes_come_in_the_order_they_are_applied_and_the_first_one_stays():
         place = on("t", checkpoint_ns="", checkpoint_id="1")
         checkpoint: Any = {"v": 4, "ts": "", "id": "1", "channel_values": {}, "channel_versions": {}}
         saver.put_writes(place, [("b", "early"), ("a", None)], "task 2", "path 1")  # before its checkpoint
-        saver.put(
-            on("t", checkpoint_ns=""), checkpoint | {"versions_seen": {}, "updated_channels": None}, {}, {}
-        )
+        saver.put(on("t", checkpoint_ns=""), checkpoint | {"versions_seen": {}, "updated_channels": None}, {}, {})
         large = "x" * 5_000
         saver.put_writes(place, [("c", "1"), ("d", large)], "task 1", "path 2")
         saver.put_writes(place, [("c", "late"), ("d", "late"), ("e", "more")], "task 1", "path 2")
