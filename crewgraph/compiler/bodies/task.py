@@ -38,15 +38,18 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
-            output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
-        elif problem is not None:
+            judged = yield from guarded(assignment.task, output, problem, work, work.report)
+            output, problem, work.report.sent_back = judged
+        if problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
         output = output.model_copy(update={"usage": work.usage})
         yield Notify(partial(work.report.publish, output))
         yield from work.called_back(output)
         yield from work.saved(output)
     except Exception as failure:
-        yield Notify(partial(work.report.fail, failure))
+        # Told here and now: an effect that a body yields after a failure says that the body went on, and the failure would
+        # be remembered. A failing callback, guardrail or file is to be tried again by `resume`.
+        work.report.fail(failure)
         raise
     yield Notify(partial(work.report.complete, output))
     return {assignment.slug: output.to_plain()}
