@@ -57,7 +57,7 @@ class Play:
                 effect = send(value)
                 try:
                     send, value = body.send, self.perform(effect)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - thrown into the body, which may catch it
                     send, value = body.throw, _seen(error)
         except StopIteration as stop:
             return stop.value
@@ -83,7 +83,13 @@ def play(body: Body[Any]) -> Play:
 def agent(*script: Any, native: bool = False, **fields: Any) -> Agent:
     """An agent whose model says what the script says."""
     model = ScriptedLLM(script[0] if len(script) == 1 and callable(script[0]) else script, native_tools=native)
-    given: dict[str, Any] = {"role": "Clerk", "goal": "Be right", "backstory": "Knows the files.", "llm": model, **fields}
+    given: dict[str, Any] = {
+        "role": "Clerk",
+        "goal": "Be right",
+        "backstory": "Knows the files.",
+        "llm": model,
+        **fields,
+    }
     return Agent(**given)
 
 

@@ -247,7 +247,24 @@ def test_huge_replies_are_read_in_linear_time(text: str):
 
 
 PIECES = st.sampled_from(
-    ["Thought:", "Action:", "Action Input:", "Observation:", "Final Answer:", "\n", " ", "**", "`", "```json", '{"a": 1}', "x", "[", "2", "\r\n", "\0"]  # fmt: skip
+    [
+        "Thought:",
+        "Action:",
+        "Action Input:",
+        "Observation:",
+        "Final Answer:",
+        "\n",
+        " ",
+        "**",
+        "`",
+        "```json",
+        '{"a": 1}',
+        "x",
+        "[",
+        "2",
+        "\r\n",
+        "\0",
+    ]  # fmt: skip
 )
 
 

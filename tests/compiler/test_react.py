@@ -121,7 +121,10 @@ def test_several_calls_in_one_reply_run_together_and_come_back_in_order():
 def test_an_unknown_tool_is_answered_with_the_names_of_the_others():
     done = play_task(clerk_task(ToolUse("delete", {"folder": "/"}), "Final Answer: sorry"))
     assert done.done == ["scope", "model", "model"]
-    assert done.said()[-1] == ("user", "Observation: There is no tool `delete`. Use one of: `count`, `broken`, `final`.")
+    assert done.said()[-1] == (
+        "user",
+        "Observation: There is no tool `delete`. Use one of: `count`, `broken`, `final`.",
+    )
 
 
 def test_a_call_without_any_tools_is_answered_too():
@@ -210,7 +213,9 @@ def test_no_steps_at_all_means_an_answer_at_once():
 
 
 def test_a_model_that_says_nothing_even_then_is_an_error_that_says_so():
-    with pytest.raises(OutputInvalid, match=r"task `Count the files` of agent `Clerk`: after 1 steps the model `scripted`"):
+    with pytest.raises(
+        OutputInvalid, match=r"task `Count the files` of agent `Clerk`: after 1 steps the model `scripted`"
+    ):
         play_task(clerk_task(ToolUse("count", {"folder": "/a"}), "", max_iter=1))
 
 
