@@ -187,7 +187,8 @@ def _nothing(_: Any) -> None:
 
 def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inputs as parts of a path: none of them can name another folder."""
-    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in inputs.items()}
+    shown = {name: str(value) if isinstance(value, (list, dict)) else value for name, value in inputs.items()}
+    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
 def _file_content(output: TaskOutput) -> str:
@@ -205,7 +206,7 @@ def _save(path: str, content: str, create: bool, output: TaskOutput, where: str)
         if create:
             target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content, "utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name or a text that no file takes
         raise OutputNotSaved(
             f"{where}: its output is finished, but could not be written to `{path}` below `{root}`: {error}. The output is "
             "in `.output` of this error, and in the checkpoint: mend the path and resume, which repeats only the writing.",
