@@ -1,11 +1,14 @@
 """The texts of the prompts, by their public keys."""
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Any, cast
 
 __all__ = ["Book", "english"]
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Book:
@@ -32,15 +35,8 @@ class Book:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    # One pass from left to right, so that what a value holds is never filled again.
-    parts: list[str] = []
-    at = 0
-    while (opened := text.find("{", at)) >= 0 and (closed := text.find("}", opened)) >= 0:
-        name = text[opened + 1 : closed]
-        parts.append(text[at:opened])
-        parts.append(values.get(name, text[opened : closed + 1]))
-        at = closed + 1
-    return "".join(parts) + text[at:]
+    # In one pass, so that what a value holds is never filled again.
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 @cache

@@ -187,7 +187,9 @@ def _nothing(_: Any) -> None:
 
 def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inputs as parts of a path: none of them can name another folder."""
-    shown = {name: str(value) if isinstance(value, (list, dict)) else value for name, value in inputs.items()}
+    shown: dict[str, Any] = {
+        name: repr(value) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
+    }
     return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
