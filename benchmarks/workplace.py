@@ -47,7 +47,9 @@ class Workplace:
         )
         if done.returncode:
             raise RuntimeError(f"`{' '.join(words)}` failed:\n{done.stdout}\n{done.stderr}")
-        printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        # CrewAI has more to say on its first run, even after the end.
+        line = next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{"))
+        printed: dict[str, Any] = json.loads(line)
         return printed
 
     def _environment(self) -> dict[str, str]:
