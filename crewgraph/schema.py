@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import NoneType, SimpleNamespace
-from typing import Annotated, Any, ClassVar, Optional, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Optional, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
@@ -39,7 +39,7 @@ class _OpenArguments(_Arguments):
 class _Quiet(GenerateJsonSchema):
     """A default that is no JSON (a sentinel) is left out, without a warning to someone who cannot help it."""
 
-    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = {
         "skipped-choice",
         "non-serializable-default",
     }
@@ -95,7 +95,7 @@ def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], r
 
 # ---------------------------------------------------------------- a sketch for prompts
 def described(model: type[BaseModel]) -> str:
-    """A model as a sketch of the JSON it wants: a line for each field, its type and, behind `//`, its meaning."""
+    """A model as a sketch of the JSON it wants: a line for each field, with its type and meaning."""
     return outline(json_schema(model))
 
 
@@ -177,9 +177,10 @@ _BOUNDS = {
 def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel]:
     """A model of what a function takes, from its annotations, defaults and docstring.
 
-    A parameter without an annotation takes anything; one with the default None takes None too. `*args` is left
-    out, `**kwargs` lets any further argument in. A parameter of a type that no JSON expresses (a connection, a
-    callback) is left out if it has a default. What the docstring says of a parameter becomes its description.
+    A parameter without an annotation takes anything; one with the default None takes None too. `*args` is
+    left out, `**kwargs` lets any further argument in. A parameter of a type that no JSON expresses (a
+    connection, a callback) is left out if it has a default. What the docstring says of a parameter becomes
+    its description.
 
     Args:
         function: A function or a bound method; `self` and `cls` of an unbound one are left out.
@@ -330,8 +331,8 @@ def validated(model: type[_M], data: Any) -> _M:
 def call_arguments(instance: BaseModel) -> dict[str, Any]:
     """What a function is called with, from the validated arguments.
 
-    A model made by `from_signature` gives what the annotations promise. Any other gives nested models as dicts,
-    which is what tools written for CrewAI expect. Fields that nobody set have their defaults.
+    A model made by `from_signature` gives what the annotations promise. Any other gives nested models as
+    dicts, which is what tools written for CrewAI expect. Fields that nobody set have their defaults.
     """
     if not isinstance(instance, _Arguments):
         return instance.model_dump()

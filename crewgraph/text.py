@@ -20,12 +20,12 @@ _SLUG_LIMIT = 48
 def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     """Put inputs into the `{placeholders}` of a text.
 
-    Only names are placeholders: `{"a": 1}`, `{x.y}`, `{x[0]}` and `{ x }` stay text, nothing is ever evaluated,
-    and what was inserted is not looked at again.
+    Only names are placeholders: `{"a": 1}`, `{x.y}`, `{x[0]}` and `{ x }` stay text, nothing is ever
+    evaluated, and what was inserted is not looked at again.
 
     Args:
         template: The text.
-        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these, as Python shows them.
+        inputs: Values by name: str, int, float, bool, None, or dicts and lists of these (shown as by `str`).
         where: What the text is, for errors: "the description of task `report`".
 
     Raises:
@@ -134,9 +134,10 @@ def _mark(left_out: int) -> str:
 def extract_json(text: str) -> Any | None:
     """The JSON object or array in what a model wrote, or None.
 
-    Prose and code fences around it do no harm. Trailing commas, single quotes, `True`, `False`, `None` and raw
-    line breaks in strings are read too. Of several values one in a code fence wins, then one that is not empty,
-    then the longest, then the first. Never raises, and gives up rather than read a hostile text many times.
+    Prose and code fences around it do no harm. Trailing commas, single quotes, `True`, `False`, `None` and
+    raw line breaks in strings are read too. Of several values one in a code fence wins, then one that is not
+    empty, then the longest, then the first. Never raises, and gives up rather than read a hostile text many
+    times.
     """
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
@@ -160,7 +161,7 @@ _TOKEN = re.compile(
     | (?P<comma>,)(?P<last>\s*+(?=[}\]]))?
     | (?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
     | (?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
-    | (?P<word>(?:true|false|null|True|False|None)(?!\w))
+    | (?P<word>(?:true|false|null|True|False|None|NaN|-?Infinity)(?!\w))
     | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))""",
     re.VERBOSE | re.DOTALL,
 )

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from servers.postgres import Postgres, missing, running_postgres
+
 from crewgraph import Crew, CrewOutput
 
 
@@ -74,3 +76,17 @@ def quiet_unknown_keywords() -> Iterator[None]:
     told.clear()
     yield
     told.update(before)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server; skipped, loudly, where none is installed."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with running_postgres() as server:
+        from langgraph.checkpoint.postgres import PostgresSaver
+
+        with PostgresSaver.from_conn_string(server.dsn) as saver:
+            saver.setup()
+        yield server

@@ -17,8 +17,8 @@ def read_answer(returned: object, usage: Usage | None = None) -> Reply:
 
     Args:
         returned: a text, None (an empty answer), a pydantic model (its JSON), tool calls in OpenAI's or
-            LangChain's form, a message that holds text and tool calls, or anything else, taken by its `str()`;
-            a dict or a list that holds no tool calls becomes JSON.
+            LangChain's form, a message with text and tool calls, or anything else by its `str()`; a dict or a
+            list without tool calls becomes JSON.
         usage: what the call used, where that is known.
     """
     content, requests = _read(returned)
@@ -37,9 +37,18 @@ def _read(returned: object) -> tuple[Content, list[ToolRequest]]:
     if _is_call(returned):
         return "", _requests([returned])
     if _is_message(returned):
-        message = read_messages([returned])[0]
+        spoken = {name: _part(returned, name) for name in ("content", "tool_calls")}
+        message = read_messages([{"role": "assistant", **spoken}])[0]
         return message["content"], message.get("tool_calls", [])
     return _text(returned), []
+
+
+def _part(holder: object, name: str) -> object:
+    return (
+        cast("Mapping[str, object]", holder).get(name)
+        if isinstance(holder, Mapping)
+        else getattr(holder, name, None)
+    )
 
 
 def _requests(listed: list[object]) -> list[ToolRequest]:

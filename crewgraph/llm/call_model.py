@@ -1,4 +1,4 @@
-"""The adapter to BaseLLM subclasses and any object with `.call`: each becomes a `crewgraph.core.ports.Model`."""
+"""The adapter to BaseLLM subclasses and any object with `.call`: each as a `crewgraph.core.ports.Model`."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence

@@ -13,6 +13,7 @@ from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
+from crewgraph.llm.loops import across_event_loops
 from crewgraph.llm.plain import plain
 from crewgraph.llm.usage import read_usage
 
@@ -27,19 +28,10 @@ _PROBE: ToolSpec = {
     "parameters": {"type": "object", "properties": {}},
 }
 _CACHED_BINDINGS = 64
-_NO_ANSWER = {"model_name", "stream", "streaming"}  # parameters that change no answer
 _SENT_OTHERWISE = {"tool_calls", "function_call", "parsed", "refusal"}
-_NO_PARAMETER = (
-    "key",
-    "token",
-    "secret",
-    "password",
-    "url",
-    "base",
-    "endpoint",
-    "header",
-    "credential",
-    "client",
+_NO_PARAMETER = (  # words in the names of parameters that change no answer, or that nobody else is to read
+    *("key", "token", "secret", "password", "url", "base", "endpoint", "header", "credential", "client"),
+    *("model_name", "stream", "retries", "timeout", "callback"),
 )
 
 
@@ -57,6 +49,7 @@ class ChatModel:
         stop: Sequence[str] = (),
         response_format: type[BaseModel] | Mapping[str, Any] | None = None,
         on_usage: Callable[[Usage | None], None] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         """Wrap a model.
 
@@ -67,14 +60,16 @@ class ChatModel:
             stop: stop words of every request.
             response_format: the form of answers, where no tools are offered.
             on_usage: told of every answered request.
+            parameters: what it was made with, where the model's class does not tell all of it.
         """
         self.source = source
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_usage = on_usage
+        self._given = parameters or {}
         self._base, kwargs = _base_of(source)
-        self._stop = [*stop, *(kwargs.get("stop") or _own_stop(self._base))]
-        self._bindings: dict[str, Any] = {}
+        self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
+        self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
     @property
@@ -93,8 +88,9 @@ class ChatModel:
         return self._identity
 
     def _told_identity(self) -> Mapping[str, Any]:
-        parameters = {**_parameters(self._base), **_base_of(self.source)[1]}
+        parameters = {**self._given, **_parameters(self._base), **_base_of(self.source)[1]}
         told = {key: plain(value) for key, value in parameters.items() if not _hides(key)}
+        told = {key: value for key, value in told.items() if value not in (None, [], {})}
         if self._stop:
             told["stop"] = self._stop
         if self._response_format is not None:
@@ -116,6 +112,7 @@ class ChatModel:
             stop=self._stop,
             response_format=response_format,
             on_usage=self._on_usage,
+            parameters=self._given,
         )
 
     def complete(
@@ -139,28 +136,29 @@ class ChatModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation."""
-        asked = self._asked(tools)
+        asked = self._asked(tools, across_loops=True)
         with ProviderErrors(self.name):
             answer = await asked.ainvoke(_langchain_messages(messages), config, **self._keywords(stop))
         return self._reply(answer, stop)
 
-    def _asked(self, tools: Sequence[ToolSpec]) -> Any:
-        if not tools and self._response_format is None:
-            return self.source
-        key = json.dumps(tools, sort_keys=True, default=str) if tools else ""
+    def _asked(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+        key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
-            self._bindings[key] = self._bound(tools)
+            source = _mapped(self.source, across_event_loops) if across_loops else self.source
+            self._bindings[key] = self._bound(source, tools)
         return self._bindings[key]
 
-    def _bound(self, tools: Sequence[ToolSpec]) -> Any:
+    def _bound(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
-            return _with_tools(self.source, [openai_tool(tool) for tool in tools])
+            return _mapped(source, _offering(tools))
+        if self._response_format is None:
+            return source
         if isinstance(self._response_format, Mapping):
-            return self.source.bind(response_format=dict(self._response_format))
-        form = cast("type[BaseModel]", self._response_format).model_json_schema()
-        return self.source.with_structured_output(form, include_raw=True)
+            return source.bind(response_format=dict(self._response_format))
+        form = self._response_format.model_json_schema()
+        return source.with_structured_output(form, include_raw=True)
 
     def _keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         words = list(dict.fromkeys([*self._stop, *stop]))
@@ -209,10 +207,8 @@ def _parameters(base: Any) -> Mapping[str, Any]:
 
 
 def _hides(parameter: str) -> bool:
-    return (
-        parameter.startswith("_")
-        or parameter in _NO_ANSWER
-        or ("tokens" not in parameter and any(word in parameter.lower() for word in _NO_PARAMETER))
+    return parameter.startswith("_") or (
+        "tokens" not in parameter and any(word in parameter.lower() for word in _NO_PARAMETER)
     )
 
 
@@ -220,30 +216,39 @@ def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
     return plain(form) if isinstance(form, Mapping) else form.model_json_schema()
 
 
+def _bind_tools(owner: Any) -> Any:
+    return getattr(owner, "bind_tools", None)
+
+
 def _binds_tools(source: Any, base: Any) -> bool:
     chat = load("langchain_core.language_models").BaseChatModel
-    if isinstance(base, chat) and getattr(type(base), "bind_tools", None) is chat.bind_tools:
+    if isinstance(base, chat) and _bind_tools(type(base)) is chat.bind_tools:
         return False
     if not hasattr(base, "bind_tools"):
         return False
     try:
-        _with_tools(source, [openai_tool(_PROBE)])
+        _mapped(source, _offering([_PROBE]))
     except NotImplementedError:
         return False
     return True
 
 
-def _with_tools(source: Any, tools: list[dict[str, Any]]) -> Any:
-    """A Runnable whose model at the end, fallbacks included, is offered tools; bound keywords stay."""
+def _offering(tools: Sequence[ToolSpec]) -> Callable[[Any], Any]:
+    listed = [openai_tool(tool) for tool in tools]
+    return lambda model: model.bind_tools(listed)
+
+
+def _mapped(source: Any, change: Callable[[Any], Any]) -> Any:
+    """A Runnable whose model at the end, fallbacks included, is changed; what stands in front of it stays."""
     runnables = load("langchain_core.runnables")
     if isinstance(source, runnables.RunnableWithFallbacks):
-        others = [_with_tools(fallback, tools) for fallback in source.fallbacks]
-        return source.model_copy(update={"runnable": _with_tools(source.runnable, tools), "fallbacks": others})
+        others = [_mapped(fallback, change) for fallback in source.fallbacks]
+        return source.model_copy(update={"runnable": _mapped(source.runnable, change), "fallbacks": others})
     if isinstance(source, runnables.RunnableSequence):
-        return runnables.RunnableSequence(*source.steps[:-1], _with_tools(source.last, tools), name=source.name)
+        return runnables.RunnableSequence(*source.steps[:-1], _mapped(source.last, change), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-        return source.model_copy(update={"bound": _with_tools(source.bound, tools)})
-    return source.bind_tools(tools)
+        return source.model_copy(update={"bound": _mapped(source.bound, change)})
+    return change(source)
 
 
 def _langchain_messages(messages: Sequence[Message]) -> list[Any]:
@@ -262,7 +267,9 @@ def _langchain_message(kinds: Any, message: Message) -> Any:
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
             return kinds.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
         case "tool":
-            return kinds.ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
+            return kinds.ToolMessage(
+                content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")
+            )
         case role:
             raise ModelError(f"A message has the role `{role}`. Known are: system, user, assistant, tool.")
 
@@ -285,7 +292,9 @@ def _read(answer: Any) -> Reply:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE}
+    kept = {
+        name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
+    }
     return {
         "content": plain(answer.content),
         "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],
@@ -299,7 +308,7 @@ def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": cast("dict[str, Any]", plain(args)) if isinstance(args, dict) else str(args or ""),
+        "args": plain(cast("dict[str, Any]", args)) if isinstance(args, dict) else str(args or ""),
     }
 
 

@@ -16,9 +16,9 @@ _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client wants a key, the server does not look at it
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
-    "api_key": ("api_key", "google_api_key", "apikey"),
+    "api_key": ("api_key", "google_api_key", "apikey", "bedrock_api_key"),
     "aws_region_name": ("region_name",),
-    "base_url": ("base_url", "api_base", "url"),
+    "base_url": ("base_url", "api_base", "url", "endpoint_url"),
     "extra_headers": ("default_headers", "additional_headers", "extra_headers"),
     "max_completion_tokens": ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict"),
     "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
@@ -130,9 +130,13 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
 
 
 def _ollama(words: dict[str, Any]) -> dict[str, Any]:
-    words.pop("api_key")
+    client: dict[str, Any] = {}
+    if key := words.pop("api_key"):
+        client["headers"] = {"Authorization": f"Bearer {key}"}
     if timeout := words.pop("timeout", None):
-        words["client_kwargs"] = {"timeout": timeout, **words.get("client_kwargs", {})}
+        client["timeout"] = timeout
+    if client:
+        words["client_kwargs"] = {**client, **words.get("client_kwargs", {})}
     words.pop("stream", None)  # it streams whenever someone looks
     return words
 
@@ -150,8 +154,6 @@ def _vertex(words: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bedrock(words: dict[str, Any]) -> dict[str, Any]:
-    words.pop("api_key")
-    words.pop("base_url")
     region = next(
         (os.environ[v] for v in ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION") if v in os.environ),
         None,

@@ -3,25 +3,27 @@
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from threading import RLock
 from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.messages import Message, Reply, Usage
+from crewgraph.core.messages import Reply, Usage
 from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, takes_stop
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
-from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
+from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.threads import in_thread
+from crewgraph.llm.tool_call import tool_calls
 
-__all__ = ["LLM", "FunctionCall", "ToolCall"]
+__all__ = ["LLM"]
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
@@ -52,22 +54,6 @@ _SETTINGS = (
 _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
 
 
-class FunctionCall(NamedTuple):
-    """What a model wants to have called."""
-
-    name: str
-    arguments: str
-    """JSON, as the model wrote it."""
-
-
-class ToolCall(NamedTuple):
-    """One tool call of an answer, in OpenAI's form."""
-
-    id: str
-    function: FunctionCall
-    type: str = "function"
-
-
 class _Named(NamedTuple):
     """A model as it was named, and as `LLM.model` shows it."""
 
@@ -79,10 +65,62 @@ class _Named(NamedTuple):
 class LLM(BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
-    It is a definition: nothing is imported, looked up or connected before the first question. Attributes may
-        be changed
-    between questions.
+    It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
+    may be changed between questions. Its name is "provider/model", or the bare name of a known one.
     """
+
+    timeout: float | None
+    """Seconds to wait for an answer."""
+
+    top_p: float | None
+    """The share of likely words it chooses from."""
+
+    n: int | None
+    """Answers per request; the first is used."""
+
+    max_completion_tokens: int | None
+    """Tokens it may write, reasoning included."""
+
+    max_tokens: int | float | None
+    """Tokens it may write."""
+
+    presence_penalty: float | None
+    """How much it avoids words it used."""
+
+    frequency_penalty: float | None
+    """How much it avoids words it used often."""
+
+    logit_bias: dict[int, float] | None
+    """By token number, how likely it is made."""
+
+    response_format: type[BaseModel] | dict[str, Any] | None
+    """A pydantic model (the answer is one), or OpenAI's dict such as {"type": "json_object"}."""
+
+    seed: int | None
+    """For answers that repeat."""
+
+    logprobs: int | None
+    """Whether the likelihood of words is reported."""
+
+    top_logprobs: int | None
+    """Of how many other words it is reported, too."""
+
+    api_base: str | None
+    """Another name of `base_url`, the address of an API."""
+
+    api_version: str | None
+    """Azure's."""
+
+    callbacks: list[Any] | None
+    """LangChain callback handlers, told of every request."""
+
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
+    """How long it thinks."""
+
+    stream: bool
+    """Whether the answer is fetched piece by piece."""
+
+    _named: _Named | None = None  # None where a subclass keeps its constructor to itself
 
     def __init__(
         self,
@@ -110,38 +148,16 @@ class LLM(BaseLLM):
         stream: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Name a model.
+        """Name a model; the keywords are the attributes of the same names.
 
-        Args:
-            model: "provider/model", or the bare name of a well-known model.
-            timeout: seconds to wait for an answer.
-            temperature: how freely it words its answers.
-            top_p: the share of likely words it chooses from.
-            n: answers per request; the first is used.
-            stop: texts at which it stops.
-            max_completion_tokens: tokens it may write, reasoning included.
-            max_tokens: tokens it may write.
-            presence_penalty: how much it avoids words it used.
-            frequency_penalty: how much it avoids words it used often.
-            logit_bias: by token number, how likely it is made.
-            response_format: a pydantic model (the answer is one), or OpenAI's dict such as {"type":
-                "json_object"}.
-            seed: for answers that repeat.
-            logprobs: whether the likelihood of words is reported.
-            top_logprobs: of how many other words it is reported, too.
-            base_url: the address of an API.
-            api_base: the same.
-            api_version: Azure's.
-            api_key: the key; else the provider's environment variable is read.
-            callbacks: LangChain callback handlers, told of every request.
-            reasoning_effort: how long it thinks.
-            stream: whether the answer is fetched piece by piece.
-            kwargs: `provider`, `max_retries`, `extra_headers` ...; a word that is nobody's here goes to the
-                provider with each request.
+        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated.
+        A keyword that is nobody's here goes to the provider with each request.
         """
         provider = _provider_word(kwargs)
         api_base = api_base or base_url
-        super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
+        super().__init__(
+            model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs
+        )
         self.api_base = api_base
         self.top_p, self.n, self.seed = top_p, n, seed
         self.max_completion_tokens, self.max_tokens = max_completion_tokens, max_tokens
@@ -166,7 +182,7 @@ class LLM(BaseLLM):
         self._named = _Named(self.model, model, provider)
 
     def _target(self) -> Target:
-        if self.model == self._named.shown:
+        if self._named is not None and self.model == self._named.shown:
             return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
         return locate(self.model, base_url=self.base_url)
 
@@ -182,10 +198,11 @@ class LLM(BaseLLM):
 
     def adapter(self) -> ChatModel:
         """The model as the graph asks it; the same one as long as no attribute changes."""
-        settings = {name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)}
-        settings |= self.additional_params
+        given = {name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)}
+        settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
         target = self._target()
-        state = (target, self.response_format, dict(settings))
+        address = target.address(self.base_url)
+        state = (target, address, target.key(self.api_key, address), self.response_format, dict(settings))
         with _building:
             built: tuple[Any, ChatModel] | None = vars(self).get("_built")
             if built is None or built[0] != state:
@@ -196,6 +213,7 @@ class LLM(BaseLLM):
                     stop=self.stop,
                     response_format=self.response_format,
                     on_usage=self._note,
+                    parameters=settings,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
@@ -254,7 +272,9 @@ class LLM(BaseLLM):
         result = wanted()
         if inspect.iscoroutine(result):
             result.close()
-            raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
+            raise ModelError(
+                f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`."
+            )
         return _told(result)
 
     async def acall(
@@ -283,12 +303,15 @@ class LLM(BaseLLM):
 
     def supports_function_calling(self) -> bool:
         """Whether the model takes tools."""
-        target = self._target()
+        try:
+            target = self._target()
+        except UnknownModel:
+            return False
         return calls_functions(target.provider.name, target.model)
 
     def supports_stop_words(self) -> bool:
         """Whether the model stops at given texts; OpenAI's reasoning models refuse them."""
-        return takes_stop(self._target().model)
+        return takes_stop(self.model)
 
     def get_context_window_size(self) -> int:
         """How many tokens the model reads."""
@@ -299,7 +322,7 @@ class LLM(BaseLLM):
         return {name: value for name, value in self.__dict__.items() if name != "_built"}
 
     def __repr__(self) -> str:
-        return f"LLM(model={self._named.given!r})"
+        return f"{type(self).__name__}(model={self.model!r})"
 
     def _asked(self, form: Any) -> ChatModel:
         adapter = self.adapter()
@@ -316,12 +339,23 @@ class LLM(BaseLLM):
         name, args = request["name"], request["args"]
         if name not in functions:
             known = ", ".join(f"`{known}`" for known in functions)
-            raise ToolFailed(f"The model `{self.model}` called the function `{name}`. available_functions has {known}.")
+            raise ToolFailed(
+                f"The model `{self.model}` called the function `{name}`. available_functions has {known}."
+            )
         if isinstance(args, str):
-            raise ToolFailed(f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}")
+            raise ToolFailed(
+                f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}"
+            )
         if len(reply["tool_calls"]) > 1:
-            _log.warning("LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"]))
+            _log.warning(
+                "LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"])
+            )
         return partial(functions[name], **args)
+
+
+def _kept(value: Any) -> Any:
+    """A list or dict as it is now, so that a change of the user's own is noticed."""
+    return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
 
 
 def _provider_word(kwargs: dict[str, Any]) -> str | None:
@@ -345,8 +379,7 @@ def _config(callbacks: Sequence[Any] | None) -> Any:
 
 def _answer(reply: Reply, form: Any) -> Any:
     if reply["tool_calls"]:
-        message: Message = {"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}
-        return [_tool_call(call) for call in openai_messages([message])[0]["tool_calls"]]
+        return tool_calls(reply)
     text = text_of(reply["content"])
     if not (isinstance(form, type) and issubclass(form, BaseModel)):
         return text
@@ -354,11 +387,6 @@ def _answer(reply: Reply, form: Any) -> Any:
         return form.model_validate_json(text)
     except ValidationError as error:
         raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
-
-
-def _tool_call(call: dict[str, Any]) -> ToolCall:
-    function = cast("dict[str, str]", call["function"])
-    return ToolCall(call["id"], FunctionCall(function["name"], function["arguments"]))
 
 
 def _told(result: object) -> str:

@@ -245,9 +245,8 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     """Who serves a model, by its name.
 
     Args:
-        model: "provider/model", or the bare name of a well-known one. What stands behind the provider's name
-            is kept as it is: "openai/meta/llama" is the model "meta/llama" of a server that speaks OpenAI's
-                protocol.
+        model: "provider/model", or the bare name of a well-known one. What stands behind the provider is
+            kept: "openai/meta/llama" is the model "meta/llama" of a server that speaks OpenAI's protocol.
         provider: who serves it, where the name does not say so.
         base_url: an address; a name of no known provider is then taken to be served there.
 

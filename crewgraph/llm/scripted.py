@@ -1,10 +1,12 @@
 """ScriptedLLM: a model that says what it was told to say, for tests, examples and notebooks."""
 
+import asyncio
 import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from threading import Lock
 from typing import Any, cast
@@ -13,6 +15,7 @@ from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
+from crewgraph.llm.threads import in_thread
 
 __all__ = ["Entry", "Script", "ScriptedLLM", "ScriptedRequest", "ToolUse"]
 
@@ -54,9 +57,8 @@ class ScriptedLLM(BaseLLM):
     One script may be read by many threads; each request gets the next entry. Where requests run in parallel
     and the order matters, give one function of the messages instead of a list: it keeps no state.
 
-    Without a given usage every word counts as one token: those of the texts of all messages as the prompt,
-        those of the
-    answer (a tool call as it is written in the text protocol) as the completion.
+    Without a given usage every word counts as one token: the words of all messages as the prompt, those of
+    the answer (a tool call as it is written in the text protocol) as the completion.
     """
 
     requests: list[ScriptedRequest]
@@ -95,6 +97,7 @@ class ScriptedLLM(BaseLLM):
         self.requests = []
         self._usage = usage
         self._place = Lock()
+        self._has_functions = callable(script) or any(callable(e) and not isinstance(e, type) for e in script)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptedLLM":
         """The same model: copies of a definition read the same script."""
@@ -123,6 +126,27 @@ class ScriptedLLM(BaseLLM):
         entry = self._entry(asked, number)
         if self.delay:
             time.sleep(self.delay)
+        return self._said(asked, number, entry)
+
+    async def acall(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str | Any:
+        """Give the next answer; functions of the script are called in a thread, because they may block."""
+        asked, number = self._noted(messages, tools)
+        read = partial(self._entry, asked, number)
+        entry = await in_thread(read) if self._has_functions else read()
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        return self._said(asked, number, entry)
+
+    def _said(self, asked: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, Any]]:
         if isinstance(entry, (Exception, type)):
             raise entry
         uses = _uses(entry)
@@ -199,7 +223,8 @@ def _use(entry: ToolUse | Mapping[str, Any]) -> ToolUse:
 
 
 def _written(use: ToolUse) -> str:
-    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {json.dumps(use.args, ensure_ascii=False)}"
+    written = json.dumps(use.args, ensure_ascii=False)
+    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {written}"
 
 
 def _native(use: ToolUse, number: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ __all__ = ["Listened", "is_listened"]
 def is_listened(config: Mapping[str, Any]) -> bool:
     """Whether a config carries callback handlers."""
     callbacks = config.get("callbacks")
-    return bool(callbacks) if isinstance(callbacks, list) else bool(getattr(callbacks, "handlers", None))
+    return bool(getattr(callbacks, "handlers", callbacks))
 
 
 class Listened:

@@ -1,5 +1,7 @@
-"""Showing a run on the console while it lasts, for whoever asked for it."""
+"""Showing runs on the console while they last, for whoever asked for it."""
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,26 +13,48 @@ from crewgraph.extras import load
 __all__ = ["shown"]
 
 
+class _Screen:
+    """One listener for all runs: a crew that is kicked off twice at once is still shown once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shown: Counter[int] = Counter()
+        self._listener: Any = None
+
+    def show(self, ids: set[int]) -> None:
+        with self._lock:
+            self._shown.update(ids)
+            if self._listener is None:
+                # rich is loaded only for those who look.
+                self._listener = load("crewgraph.observe.console").ConsoleListener(shows=self._shows)
+                self._listener.attach(crewai_event_bus)
+
+    def hide(self, ids: set[int]) -> None:
+        with self._lock:
+            self._shown -= Counter(ids)
+            if not self._shown and self._listener is not None:
+                self._listener.detach()
+                self._listener = None
+
+    def _shows(self, event: Any) -> bool:
+        task = getattr(event, "task", None) or getattr(event, "from_task", None)
+        return id(task if task is not None else getattr(event, "crew", None)) in self._shown
+
+
+_screen = _Screen()
+
+
 @contextmanager
 def shown(crew: Crew) -> Iterator[None]:
-    """Show the crew's run if it, or the agents it shows, are verbose."""
-    talkative = {id(agent) for agent in crew.agents if agent.verbose}
-    if not crew.verbose and not talkative:
+    """Show the crew's run if it is verbose, or the tasks of those of its agents that are."""
+    ids = {id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)}
+    if crew.verbose:
+        ids.add(id(crew))
+    if not ids:
         yield
         return
-    tasks = {id(task) for task in crew.tasks if crew.verbose or id(task.agent) in talkative}
-
-    def shows(event: Any) -> bool:
-        task = getattr(event, "task", None) or getattr(event, "from_task", None)
-        if task is not None:
-            return id(task) in tasks
-        return crew.verbose and getattr(event, "crew", None) is crew
-
-    # rich is loaded only for those who look.
-    console: Any = load("crewgraph.observe.console")
-    listener = console.ConsoleListener(shows=shows)
-    listener.attach(crewai_event_bus)
+    _screen.show(ids)
     try:
         yield
     finally:
-        listener.detach()
+        _screen.hide(ids)

@@ -18,7 +18,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
-from crewgraph.runtime.operations import CallBack, ReadState, Run
+from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import crew_output
 from crewgraph.text import placeholders
@@ -68,7 +68,7 @@ def _kicked_off(
         given = given if changed is None else dict(changed)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
-    return (yield from run.told({INPUTS: given}, given, {}))
+    return (yield from run.told({INPUTS: given}, given))
 
 
 def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
@@ -81,7 +81,9 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    return (yield from run.told(None, state.values.get(INPUTS) or {}, state.values, finished=not state.next))
+    # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
+    # wrote is stored and not yet applied.
+    return (yield from run.told(None, state.values.get(INPUTS) or {}))
 
 
 class _Started:
@@ -96,34 +98,32 @@ class _Started:
             as_model(task.agent.llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
 
-    def told(
-        self, given: Any, inputs: Mapping[str, Any], written: Mapping[str, Any], *, finished: bool = False
-    ) -> Program[CrewOutput]:
-        """Run the graph, and tell the audience how that goes."""
+    def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+        """Run the graph on what is given (None continues), and tell the audience how that goes."""
         crew, name = self.crew, self.crew.name
         crew.inputs = dict(inputs)
         with shown(crew):
-            crewai_event_bus.emit(crew, CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs)))
+            crewai_event_bus.emit(crew, CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs), thread_id=self.place.thread_id))
             try:
-                output = yield from self._ran(given, written, finished=finished)
+                output = yield from self._ran(given)
             except BaseException as error:
                 crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
                 raise
             tokens = output.token_usage.total_tokens
             done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=tokens)
             crewai_event_bus.emit(crew, done)
+            yield Heard()
         return output
 
-    def _ran(self, given: Any, written: Mapping[str, Any], *, finished: bool) -> Program[CrewOutput]:
-        all_written = dict(written)
-        if not finished:
-            run = yield Run(
-                self.graph, given, self.config, durability=self.place.durability, detached=self.place.detached
-            )
-            if run.questions:
-                raise RunError(_waiting(run.questions, self.place))
-            all_written |= run.written
-        output = crew_output(self.tasks, all_written, self.place.thread_id)
+    def _ran(self, given: Any) -> Program[CrewOutput]:
+        place = self.place
+        run = yield Run(self.graph, given, self.config, durability=place.durability, detached=place.detached)
+        if run.questions:
+            raise RunError(_waiting(run.questions, place))
+        written = run.written
+        if given is None:
+            written = (yield ReadState(self.graph, self.config)).values
+        output = crew_output(self.tasks, written, self.place.thread_id)
         self.crew.publish(output)
         for callback in self.crew.after_kickoff_callbacks:
             changed = yield CallBack(callback, *_taken(callback, output))

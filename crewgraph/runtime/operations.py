@@ -1,5 +1,6 @@
 """The I/O of a run as operations, so that one program serves `kickoff` and `akickoff`."""
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from contextvars import copy_context
@@ -11,8 +12,9 @@ from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.core.bridge import in_thread, wait_for
 from crewgraph.core.operations import Operation
+from crewgraph.events.bus import crewai_event_bus
 
-__all__ = ["CallBack", "ReadState", "Run"]
+__all__ = ["CallBack", "Heard", "ReadState", "Run"]
 
 _Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -45,6 +47,20 @@ class ReadState(Operation):
 
     async def arun(self) -> Any:
         return await self.graph.aget_state(self.config)
+
+
+class Heard(Operation):
+    """Waits until the asynchronous listeners have heard everything."""
+
+    def run(self) -> None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            crewai_event_bus.flush()
+        # Inside a running loop (a notebook's cell) the listeners run on that loop, after this call.
+
+    async def arun(self) -> None:
+        await crewai_event_bus.aflush()
 
 
 class Run(Operation):
@@ -94,5 +110,5 @@ class Run(Operation):
         for source, values in update.items():
             if source == "__interrupt__":
                 self.questions.extend(values)
-            elif values:
+            elif values and source != "__metadata__":
                 self.written.update(values)

@@ -1,1 +1,5 @@
-"""Tools: declared, checked, used, and exchanged with LangChain."""
+"""Tools: what agents may have done."""
+
+from crewgraph.tools.base import BaseTool, EnvVar, tool
+
+__all__ = ["BaseTool", "EnvVar", "tool"]

@@ -1,0 +1,229 @@
+"""Everything that may stand in `tools=[...]` as one kind of tool: `as_tool`."""
+
+import asyncio
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextvars import Context
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel
+
+from crewgraph.core.messages import ToolSpec
+from crewgraph.errors import DefinitionError
+from crewgraph.schema import call_arguments, validated
+from crewgraph.tools.arguments import Refusal, read_arguments
+from crewgraph.tools.base import BaseTool, Tool, tool
+from crewgraph.tools.crossing import Crossing, closed
+from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
+from crewgraph.tools.limit import Counted, claim
+from crewgraph.tools.plain import plain
+from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
+from crewgraph.tools.trace import atraced, traced
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["AdaptedTool", "as_tool", "as_tools"]
+
+
+class AdaptedTool(ABC):
+    """A tool of any kind, as a `crewgraph.core.ports.Tool`."""
+
+    def __init__(
+        self,
+        source: Any,
+        schema: type[BaseModel] | dict[str, Any],
+        crossing: Crossing,
+        result_as_answer: bool,
+    ) -> None:
+        self.source = source
+        """What it was made from."""
+        self.schema = schema
+        """What it takes: a model, or a JSON schema where there is none."""
+        self.crossing = crossing
+        """How it crosses between sync and async."""
+        self.title = str(source.name)
+        """The name its author gave it."""
+        self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
+        """How a model sees it."""
+        self.result_as_answer = result_as_answer
+        """Whether its result is the agent's answer."""
+        self.once = bool(getattr(source, "once", False))
+        """Whether a call whose outcome is unknown after a crash must not be repeated."""
+        self.cache_function = cast("Callable[..., bool] | None", getattr(source, "cache_function", None))
+        """Given arguments and result, says whether the result may be given again."""
+
+    @property
+    def name(self) -> str:
+        """The name a model calls it by."""
+        return self.spec["name"]
+
+    @property
+    def prompt_text(self) -> str:
+        """How a prompt tells of it, where calls are written as text."""
+        return prompt_text(self.spec)
+
+    def prepare(self, written: Any) -> dict[str, Any] | Refusal:
+        """The arguments that a model wrote, as plain data that fits, or what is wrong with them."""
+        return read_arguments(self.spec, self.schema, written)
+
+    @abstractmethod
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        """Do it; the result is plain data.
+
+        Raises:
+            UsageLimitReached: It was used as often as it may be.
+            ToolFailed: What it returned is no data.
+            Exception: Whatever the tool raises.
+        """
+
+    @abstractmethod
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        """The same in an async run."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
+
+
+class _OwnTool(AdaptedTool):
+    """A `BaseTool` or a `CrewStructuredTool`: its function, in a run of its own in the trace."""
+
+    def __init__(self, source: BaseTool | CrewStructuredTool, crossing: Crossing) -> None:
+        super().__init__(source, source.args_schema, crossing, source.result_as_answer)
+        self._model = source.args_schema
+        self._counted: Counted = source
+        self._afunction: Callable[..., Any] | None = None
+        if isinstance(source, BaseTool):
+            self._function = source.func if isinstance(source, Tool) else source._run  # pyright: ignore[reportPrivateUsage]
+            if type(source)._arun is not BaseTool._arun:  # pyright: ignore[reportPrivateUsage]
+                self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
+        else:
+            self._function = source.func
+        self._taken = _parameters(self._function)
+
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        arguments = self._claimed(args)
+
+        def work(context: Context) -> Any:
+            return self._plain(context.run(self.crossing.call, self._function, arguments))
+
+        return traced(self.spec, args, config, work)
+
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        arguments = self._claimed(args)
+
+        async def work(context: Context) -> Any:
+            loop = asyncio.get_running_loop()
+            return self._plain(await loop.create_task(self._acall(arguments), context=context))
+
+        return await atraced(self.spec, args, config, work)
+
+    async def _acall(self, arguments: dict[str, Any]) -> Any:
+        if self._afunction is not None:
+            try:
+                return await self._afunction(**arguments)
+            except NotImplementedError:  # many write an `_arun` that only says so
+                pass
+        return await self.crossing.acall(self._function, arguments)
+
+    def _claimed(self, args: dict[str, Any]) -> dict[str, Any]:
+        arguments = call_arguments(validated(self._model, args))
+        if self._taken is not None:  # a default of the schema's is no reason to fail
+            arguments = {name: v for name, v in arguments.items() if name in self._taken or name in args}
+        claim(self._counted)
+        return arguments
+
+    def _plain(self, value: Any) -> Any:
+        return plain(value, tool=self.title)
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The names a function takes; None where it takes any."""
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    return frozenset(parameters)
+
+
+class _LangChainTool(AdaptedTool):
+    """A LangChain tool, called as LangChain calls it: it validates and traces for itself."""
+
+    def __init__(self, source: Any, crossing: Crossing) -> None:
+        super().__init__(
+            source, arguments_of(source), crossing, bool(getattr(source, "return_direct", False))
+        )
+        self._is_async_only = is_async_only(source)
+        self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
+
+    def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        if self._is_async_only:
+            return self.crossing.await_(self.arun(args, config))
+        return plain(self.source.invoke(args, config), tool=self.title)
+
+    async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
+        if self._is_async:
+            return plain(await self.source.ainvoke(args, config), tool=self.title)
+        call = partial(closed, partial(self.source.invoke, args, config))
+        return plain(await self.crossing.in_thread(call), tool=self.title)
+
+
+def _overrides_arun(source: Any) -> bool:
+    """Whether a LangChain tool has an async body of its own, not LangChain's step into a small pool."""
+    owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
+    return owner is not None and not owner.__module__.startswith("langchain_core.tools")
+
+
+def as_tool(value: Any, *, crossing: Crossing | None = None) -> AdaptedTool:
+    """A tool from whatever a user gave.
+
+    Args:
+        value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool, or a function with a docstring.
+        crossing: How to cross between sync and async.
+
+    Raises:
+        DefinitionError: It is none of these.
+    """
+    crossing = crossing or Crossing()
+    if isinstance(value, AdaptedTool):
+        return value
+    if isinstance(value, (BaseTool, CrewStructuredTool)):
+        return _OwnTool(value, crossing)
+    if is_langchain_tool(value):
+        return _LangChainTool(value, crossing)
+    if inspect.isroutine(value):
+        return _OwnTool(tool(cast(Callable[..., Any], value)), crossing)
+    hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
+    raise DefinitionError(
+        f"{value!r} is no tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
+        f"a function under `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
+    )
+
+
+def as_tools(values: Iterable[Any], *, crossing: Crossing | None = None) -> dict[str, AdaptedTool]:
+    """Tools by the names models call them by, in order; the same object given twice counts once.
+
+    Raises:
+        DefinitionError: One is no tool, or two have the same name.
+    """
+    tools: dict[str, AdaptedTool] = {}
+    for value in values:
+        adapted = as_tool(value, crossing=crossing)
+        other = tools.setdefault(adapted.name, adapted)
+        if other is not adapted and _origin(other) is not _origin(adapted):
+            raise DefinitionError(
+                f"two tools have the same name for a model, `{adapted.name}`: "
+                f"`{other.title}` ({_kind(other)}) and `{adapted.title}` ({_kind(adapted)}). Rename one."
+            )
+    return tools
+
+
+def _kind(adapted: AdaptedTool) -> str:
+    origin = _origin(adapted)
+    named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _origin(adapted: AdaptedTool) -> Any:
+    return adapted.source.func if isinstance(adapted.source, Tool) else adapted.source

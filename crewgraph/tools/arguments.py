@@ -1,0 +1,152 @@
+"""From what a model wrote to the arguments of a tool, or to a text that tells the model what is wrong."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from crewgraph.core.messages import ToolSpec
+from crewgraph.schema import outline, validated
+from crewgraph.text import extract_json, shorten
+
+__all__ = ["Refusal", "read_arguments"]
+
+_SHOWN = 200
+"""How many characters of a wrong value are quoted back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that was not made."""
+
+    text: str
+    """What is wrong with it and what the tool takes, for the model."""
+
+
+def read_arguments(
+    spec: ToolSpec, schema: type[BaseModel] | Mapping[str, Any], written: Any
+) -> dict[str, Any] | Refusal:
+    """The arguments that a model wrote for a tool.
+
+    Text is read as JSON, also in the manner of Python; where a tool takes a single thing, bare text is that.
+    Numbers for texts, JSON texts for lists and objects, and nulls for optional arguments are put right.
+
+    Args:
+        spec: The tool as the model sees it.
+        schema: What it takes: a model, or a JSON schema (of which names and required names are held).
+        written: A dict, a text, or None for nothing.
+
+    Returns:
+        The arguments as plain data, by the names the model knows them by; they fit the schema.
+    """
+    read = _read(spec["parameters"], written)
+    if isinstance(read, Refusal):
+        return _refusal(spec, [read.text])
+    if wrong := _names(spec["parameters"], read):
+        return _refusal(spec, wrong)
+    if not isinstance(schema, type):
+        return read
+    if faults := _faults(schema, read):
+        read = _mended(read, faults, spec["parameters"].get("required", []))
+        faults = _faults(schema, read)
+    return _refusal(spec, [_told(fault) for fault in faults]) if faults else read
+
+
+def _read(parameters: Mapping[str, Any], written: Any) -> dict[str, Any] | Refusal:
+    if written is None:
+        return {}
+    if isinstance(written, str):
+        return _read_text(parameters, written.strip())
+    if isinstance(written, dict):
+        return cast(dict[str, Any], written)
+    return _bare(parameters, written)
+
+
+def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Refusal:
+    if not text:
+        return {}
+    try:
+        value = json.loads(text, strict=False)
+    except (RecursionError, ValueError):
+        value = extract_json(text) if text[0] in "{`" else None
+        return cast(dict[str, Any], value) if isinstance(value, dict) else _bare(parameters, text)
+    if isinstance(value, dict):
+        return cast(dict[str, Any], value)
+    if isinstance(value, str):  # JSON within JSON
+        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _bare(parameters, value)
+    return _bare(parameters, value, text)
+
+
+def _bare(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> dict[str, Any] | Refusal:
+    """One value without a name: good where the tool takes, or requires, one argument."""
+    names = list(parameters.get("properties", {}))
+    required = list(parameters.get("required", []))
+    sole = names if len(names) == 1 else required
+    if len(sole) != 1:
+        return Refusal(f"the arguments must be a JSON object, not {_quoted(value)}")
+    wanted = parameters["properties"][sole[0]].get("type")
+    if wanted == "string" and text is not None:
+        return {sole[0]: text}
+    if wanted == "object":
+        return Refusal(f"the arguments must be a JSON object with `{sole[0]}`, not {_quoted(value)}")
+    return {sole[0]: value}
+
+
+def _names(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+    known = parameters.get("properties", {})
+    others = parameters.get("additionalProperties", False)
+    unknown = [] if others is True or isinstance(others, dict) else [n for n in arguments if n not in known]
+    missing = [name for name in parameters.get("required", []) if name not in arguments]
+    return [
+        *(f"the argument `{name}` is missing" for name in missing),
+        *(f"there is no argument `{name}`" for name in unknown),
+    ]
+
+
+def _faults(schema: type[BaseModel], arguments: dict[str, Any]) -> list[ErrorDetails]:
+    try:
+        validated(schema, arguments)
+    except ValidationError as error:
+        return error.errors(include_url=False)
+    return []
+
+
+_CONTAINERS = ("list_", "dict_", "model_", "tuple_", "set_", "frozen_set_", "dataclass_", "mapping_")
+
+
+def _mended(arguments: dict[str, Any], faults: list[ErrorDetails], required: list[str]) -> dict[str, Any]:
+    mended = dict(arguments)
+    for fault in faults:
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        value = arguments.get(name)
+        if fault["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            mended[name] = str(value)
+        elif name not in required and _is_nothing(value):
+            mended.pop(name, None)
+        elif not isinstance(value, str):
+            continue
+        elif fault["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
+            mended[name] = parsed
+    return mended
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
+
+
+def _told(fault: ErrorDetails) -> str:
+    where = ".".join(str(part) for part in fault["loc"])
+    given = _quoted(fault["input"])
+    return f"`{where}`: {fault['msg']} (given: {given})" if where else f"{fault['msg']} (given: {given})"
+
+
+def _quoted(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+
+
+def _refusal(spec: ToolSpec, wrong: list[str]) -> Refusal:
+    takes = outline(spec["parameters"]) if spec["parameters"].get("properties") else "no arguments"
+    return Refusal(f"`{spec['name']}` was not used: {'; '.join(wrong)}. It takes: {takes}")

@@ -1,0 +1,274 @@
+"""Tools as users write them: subclasses of `BaseTool`, and functions under `@tool`."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast, overload
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from crewgraph.core.messages import ToolSpec
+from crewgraph.errors import DefinitionError
+from crewgraph.schema import from_signature
+from crewgraph.tools.crossing import Crossing
+from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
+from crewgraph.tools.limit import claim
+from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
+
+if TYPE_CHECKING:
+    from langchain_core.tools import StructuredTool
+
+__all__ = ["BaseTool", "EnvVar", "Tool", "tool"]
+
+
+class EnvVar(BaseModel):
+    """An environment variable that a tool reads."""
+
+    name: str
+    description: str
+    required: bool = True
+    default: str | None = None
+
+
+class _FromSignature(BaseModel):
+    """Stands where `args_schema` was not given."""
+
+
+def _always(_arguments: Any = None, _result: Any = None) -> bool:
+    return True
+
+
+class BaseTool(BaseModel, ABC):
+    """Something that an agent may have done.
+
+    Subclass it, give `name` and `description`, and write `_run`; its parameters are what models may fill in.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str
+    """What it is called; models see it with other characters than letters, digits, `_` and `-` replaced."""
+
+    description: str
+    """What it does and when to use it, for the model; kept as written (`prompt_text` is the rendering)."""
+
+    env_vars: list[EnvVar] = Field(default_factory=list[EnvVar])
+    """The environment variables it reads."""
+
+    args_schema: type[BaseModel] = _FromSignature
+    """What it takes; made from the signature of `_run` where it is not given."""
+
+    description_updated: bool = False
+    """Kept for programs that set it; it changes nothing."""
+
+    cache_function: Callable[..., bool] = _always
+    """Given the arguments and the result, says whether the result may be kept and given again."""
+
+    result_as_answer: bool = False
+    """Whether its result is the agent's answer."""
+
+    max_usage_count: int | None = None
+    """How often it may be used; None sets no bound."""
+
+    current_usage_count: int = 0
+    """How often it was used, in this process."""
+
+    once: bool = False
+    """Whether a call must never be repeated: one whose outcome a crash left unknown is reported instead."""
+
+    @field_validator("max_usage_count")
+    @classmethod
+    def validate_max_usage_count(cls, value: int | None) -> int | None:
+        """Refuse a bound below 1."""
+        if value is not None and value < 1:
+            raise ValueError("`max_usage_count` must be 1 or more, or None for no bound")
+        return value
+
+    @field_validator("args_schema", mode="before")
+    @classmethod
+    def _none_is_not_given(cls, value: Any) -> Any:
+        return _FromSignature if value is None else value
+
+    @model_validator(mode="after")
+    def _read_signature(self) -> Self:
+        given = cast("type[BaseModel] | None", self.args_schema)
+        if given is None or given is _FromSignature:
+            # Past pydantic's assignment, which a subclass may have validated or frozen.
+            schema = from_signature(self._function, name=f"{type(self).__name__}Schema")
+            object.__setattr__(self, "args_schema", schema)
+        return self
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        return self._run
+
+    @property
+    def spec(self) -> ToolSpec:
+        """How a model sees it."""
+        return tool_spec(self.name, self.description, self.args_schema)
+
+    @property
+    def prompt_text(self) -> str:
+        """How a prompt tells of it."""
+        return prompt_text(self.spec)
+
+    @abstractmethod
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it; may be async."""
+
+    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+        """Do it in an async run; where it is not written, `_run` is called, in a thread if it blocks."""
+        return await Crossing().acall(self._run, kwargs, *args)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Use it, with arguments as for `_run`.
+
+        Raises:
+            UsageLimitReached: It was used as often as it may be.
+        """
+        claim(self)
+        return Crossing().call(self._run, kwargs, *args)
+
+    async def arun(self, *args: Any, **kwargs: Any) -> Any:
+        """The same in an async run.
+
+        Raises:
+            UsageLimitReached: It was used as often as it may be.
+        """
+        claim(self)
+        return await self._arun(*args, **kwargs)
+
+    def reset_usage_count(self) -> None:
+        """Start counting uses from 0."""
+        self.current_usage_count = 0
+
+    def to_structured_tool(self) -> CrewStructuredTool:
+        """The same as a `CrewStructuredTool`, which counts its uses for itself."""
+        return CrewStructuredTool(
+            self.name,
+            self.description,
+            self.args_schema,
+            self._run,
+            self.result_as_answer,
+            self.max_usage_count,
+            self.current_usage_count,
+            once=self.once,
+            cache_function=self.cache_function,
+        )
+
+    def to_langchain(self) -> "StructuredTool":
+        """The same as a LangChain tool, for any LangChain or LangGraph agent.
+
+        Raises:
+            DefinitionError: An argument has a name that LangChain keeps for itself.
+        """
+        return langchain_tool(
+            self.spec, self.args_schema, self.run, self.arun, return_direct=self.result_as_answer
+        )
+
+    @classmethod
+    def from_langchain(cls, tool: Any, *, once: bool = False) -> "Tool":
+        """A tool from a LangChain one (agents take LangChain tools as they are, too).
+
+        Args:
+            tool: The LangChain tool.
+            once: As the field.
+
+        Raises:
+            DefinitionError: It is no LangChain tool, or it has only a JSON schema.
+        """
+        if not is_langchain_tool(tool):
+            raise DefinitionError(
+                f"`from_langchain` takes a LangChain tool, not {type(tool).__name__} {tool!r}."
+            )
+        schema = arguments_of(tool)
+        if isinstance(schema, dict):
+            raise DefinitionError(
+                f"the LangChain tool `{tool.name}` has a JSON schema and no model. "
+                f"Give the agent the tool itself."
+            )
+
+        def func(**given: Any) -> Any:
+            return tool.ainvoke(given) if is_async_only(tool) else tool.invoke(given)
+
+        return Tool(
+            name=tool.name,
+            description=tool.description,
+            args_schema=schema,
+            func=func,
+            result_as_answer=bool(getattr(tool, "return_direct", False)),
+            once=once,
+        )
+
+    def _generate_description(self) -> None:
+        """Nothing: subclasses written for CrewAI call it after they change the description."""
+
+
+class Tool(BaseTool):
+    """A tool around a function."""
+
+    func: Callable[..., Any]
+    """What it does; sync or async."""
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        return self.func
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        return self.func(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as if there were no decorator."""
+        return self.func(*args, **kwargs)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    name: str | None = None,
+    /,
+    *,
+    result_as_answer: bool = False,
+    max_usage_count: int | None = None,
+    once: bool = False,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(*args: Any, **settings: Any) -> Any:
+    """Make a tool of a function: `@tool`, `@tool("Name")`, `@tool("Name", max_usage_count=3)`.
+
+    The docstring is the description, the annotations make the schema; an `Args:` section tells what each
+    argument means.
+
+    Args:
+        *args: The function, or the tool's name (else the function's).
+        **settings: `result_as_answer`, `max_usage_count` and `once`, as the fields of `BaseTool`.
+
+    Raises:
+        DefinitionError: It was given neither a function nor a name, or the function has no docstring.
+    """
+    match args:
+        case ():
+            return partial(_from_function, name=None, settings=settings)
+        case (str() as name,):
+            return partial(_from_function, name=name, settings=settings)
+        case (function,) if callable(function) and not isinstance(function, type):
+            return _from_function(function, None, settings)
+        case _:
+            raise DefinitionError(
+                f"`tool` takes a function or a name, not {args!r}. "
+                f'Write `@tool` or `@tool("Name")` above a function.'
+            )
+
+
+def _from_function(function: Callable[..., Any], name: str | None, settings: dict[str, Any]) -> Tool:
+    if not callable(function):
+        raise DefinitionError(f"`@tool` stands above a function, not {function!r}.")
+    title = name or getattr(function, "__name__", type(function).__name__)
+    description = inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
+    if not description:
+        raise DefinitionError(
+            f"the function `{title}` has no docstring, so no model knows when to use the tool. Write one."
+        )
+    schema = from_signature(function, name="".join(part.title() for part in title.split()))
+    return Tool(name=title, description=description, args_schema=schema, func=function, **settings)

@@ -1,0 +1,88 @@
+"""Tools to LangChain and from LangChain; its packages are loaded when a tool is made for it, never before."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel
+
+from crewgraph.core.messages import ToolSpec
+from crewgraph.errors import DefinitionError
+from crewgraph.extras import load
+from crewgraph.schema import call_arguments, json_schema, validated
+
+if TYPE_CHECKING:
+    from langchain_core.tools import StructuredTool
+
+__all__ = ["arguments_of", "is_async_only", "is_langchain_tool", "langchain_tool"]
+
+_TAKEN = {"config", "run_manager"}
+"""Argument names that LangChain keeps for itself."""
+
+
+def is_langchain_tool(value: Any) -> bool:
+    """Whether something is a LangChain tool, judged by what it can do."""
+    # Asked of the class: on the instance the schema would be made to find out.
+    kind = cast(Any, type(value))
+    offers = all(hasattr(kind, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
+    return offers and hasattr(value, "name") and hasattr(value, "description")
+
+
+def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
+    """What a model may give a LangChain tool: a model, or a JSON schema where the tool has only that.
+
+    Arguments that LangChain injects are not among them.
+    """
+    schema: object = tool.tool_call_schema
+    if isinstance(schema, dict):
+        return cast(dict[str, Any], schema)
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema
+    return cast(Any, schema).schema()  # a model of pydantic's first version
+
+
+def is_async_only(tool: Any) -> bool:
+    """Whether a LangChain tool has an async body and no other."""
+    return getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None
+
+
+def langchain_tool(
+    spec: ToolSpec,
+    schema: type[BaseModel],
+    call: Callable[..., Any],
+    acall: Callable[..., Awaitable[Any]],
+    *,
+    return_direct: bool,
+) -> "StructuredTool":
+    """A LangChain tool.
+
+    Args:
+        spec: Its name, description and parameters.
+        schema: What it takes.
+        call: Does it, with the arguments by name.
+        acall: The same.
+        return_direct: Whether its result ends an agent's work.
+
+    Raises:
+        DefinitionError: An argument has a name that LangChain keeps for itself.
+    """
+    if taken := sorted(_TAKEN & spec["parameters"].get("properties", {}).keys()):
+        raise DefinitionError(
+            f"the tool `{spec['name']}` has the argument `{taken[0]}`, "
+            f"a name that LangChain keeps for itself. Rename the argument."
+        )
+
+    def func(**given: Any) -> Any:
+        return call(**call_arguments(validated(schema, given)))
+
+    async def coroutine(**given: Any) -> Any:
+        return await acall(**call_arguments(validated(schema, given)))
+
+    has_alias = any(field.alias for field in schema.model_fields.values())
+    return load("langchain_core.tools").StructuredTool(
+        name=spec["name"],
+        description=spec["description"],
+        args_schema=json_schema(schema) if has_alias else schema,  # LangChain drops what goes by an alias
+        func=func,
+        coroutine=coroutine,
+        return_direct=return_direct,
+    )

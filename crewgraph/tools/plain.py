@@ -1,0 +1,107 @@
+"""What a tool returned as plain data: the same in a live run, in a record and in a replay."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
+from enum import Enum
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from crewgraph.errors import ToolFailed
+
+__all__ = ["plain"]
+
+_DEEPEST = 100
+_INT_LIMIT = 1 << 63
+
+
+def plain(value: Any, *, tool: str) -> Any:
+    """A value as str, int, float, bool, None, or lists and dicts of these.
+
+    Tuples and sets become lists (sets sorted), pydantic models and dataclasses dicts, enums their values,
+    dates ISO texts. Whole numbers of more than 64 bits become texts, since records cannot hold them. Anything
+    else becomes what its own `__str__` says.
+
+    Raises:
+        ToolFailed: It is bytes, or an object that has no text, or it contains itself; names the tool.
+    """
+    return _plain(value, tool, 0)
+
+
+def _plain(value: Any, tool: str, depth: int) -> Any:
+    if value is None or value is True or value is False:
+        return value
+    if depth > _DEEPEST:
+        raise ToolFailed(f"what `{tool}` returned is nested more than {_DEEPEST} deep, or contains itself.")
+    if isinstance(value, Enum):
+        return _plain(value.value, tool, depth + 1)
+    if isinstance(value, (str, int, float)):
+        return _scalar(value)
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump(mode="json"), tool, depth + 1)
+    if is_dataclass(value) and not isinstance(value, type):
+        _refuse_commands(value, tool)
+        return _mapping({f.name: getattr(value, f.name) for f in fields(value)}, tool, depth)
+    if isinstance(value, Mapping):
+        return _mapping(cast(Mapping[Any, Any], value), tool, depth)
+    return _items(value, tool, depth)
+
+
+def _refuse_commands(value: object, tool: str) -> None:
+    if type(value).__module__.startswith("langgraph."):
+        raise ToolFailed(
+            f"`{tool}` returned a LangGraph `{type(value).__name__}`, but an agent's tool cannot steer "
+            f"the graph it runs in. Return the data itself."
+        )
+
+
+def _scalar(value: str | int | float) -> Any:
+    if isinstance(value, str):
+        text = str.__str__(value)
+        # A lone half of a surrogate pair (an undecodable file name) cannot be stored or sent.
+        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, int):
+        number = int(value)
+        return number if -_INT_LIMIT <= number < _INT_LIMIT else _digits(number)
+    return float(value)
+
+
+def _digits(number: int) -> str:
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python likes to write
+        return hex(number)
+
+
+def _mapping(value: Mapping[Any, Any], tool: str, depth: int) -> dict[str, Any]:
+    result = {_key(key, tool, depth): _plain(item, tool, depth + 1) for key, item in value.items()}
+    if len(result) != len(value):
+        raise ToolFailed(f"`{tool}` returned a dict with keys that are the same once they are text.")
+    return result
+
+
+def _key(key: Any, tool: str, depth: int) -> str:
+    told = _plain(key, tool, depth + 1)
+    return told if isinstance(told, str) else str(told)
+
+
+def _items(value: Any, tool: str, depth: int) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise ToolFailed(
+            f"`{tool}` returned bytes, which no model can read and no record keeps as they are. "
+            f"Return text: decode them, or write a file and return its path."
+        )
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, Set):
+        items = [_plain(item, tool, depth + 1) for item in cast(Iterable[Any], value)]
+        return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+    if isinstance(value, Sequence):
+        return [_plain(item, tool, depth + 1) for item in cast(Sequence[Any], value)]
+    if type(value).__str__ is not object.__str__ and not isinstance(value, type):
+        return _scalar(str(value))
+    raise ToolFailed(
+        f"`{tool}` returned an object of type `{type(value).__qualname__}`, which is neither data "
+        f"nor has a text. Return a str, a number, a list, a dict or a pydantic model."
+    )

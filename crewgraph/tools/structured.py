@@ -1,0 +1,183 @@
+"""A tool around a function: `CrewStructuredTool`."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from crewgraph.core.messages import ToolSpec
+from crewgraph.errors import DefinitionError, ToolFailed
+from crewgraph.schema import call_arguments, from_signature, json_schema, outline, validated
+from crewgraph.tools.crossing import Crossing
+from crewgraph.tools.limit import claim
+from crewgraph.tools.name import model_name
+
+__all__ = ["CrewStructuredTool", "InvalidArguments", "prompt_text", "tool_spec"]
+
+
+class InvalidArguments(ToolFailed, ValueError):
+    """The arguments given to a tool do not fit what it takes."""
+
+
+class CrewStructuredTool:
+    """A function with a name, a description and a schema of its arguments.
+
+    Raises:
+        DefinitionError: The function requires a parameter that `args_schema` does not have.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        args_schema: type[BaseModel],
+        func: Callable[..., Any],
+        result_as_answer: bool = False,
+        max_usage_count: int | None = None,
+        current_usage_count: int = 0,
+        *,
+        once: bool = False,
+        cache_function: Callable[..., bool] | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.args_schema = args_schema
+        self.func = func
+        self.result_as_answer = result_as_answer
+        self.max_usage_count = max_usage_count
+        self.current_usage_count = current_usage_count
+        self.once = once
+        self.cache_function = cache_function
+        _check_parameters(name, func, args_schema)
+
+    @classmethod
+    def from_function(
+        cls,
+        func: Callable[..., Any],
+        name: str | None = None,
+        description: str | None = None,
+        return_direct: bool = False,
+        args_schema: type[BaseModel] | None = None,
+        infer_schema: bool = True,
+        **kwargs: Any,
+    ) -> "CrewStructuredTool":
+        """A tool from a function.
+
+        Args:
+            func: What it does; sync or async.
+            name: Else the function's.
+            description: Else the function's docstring.
+            return_direct: Whether its result is the agent's answer.
+            args_schema: Else made from the signature.
+            infer_schema: Whether it may be made from the signature.
+            **kwargs: Further settings of the tool.
+
+        Raises:
+            DefinitionError: It has no description or no schema.
+        """
+        title = name or getattr(func, "__name__", type(func).__name__)
+        told = description or inspect.getdoc(func)
+        if not told:
+            raise DefinitionError(
+                f"the tool `{title}` has no description, so no model knows when to use it. "
+                f"Write a docstring, or give `description`."
+            )
+        if args_schema is None and not infer_schema:
+            raise DefinitionError(
+                f"the tool `{title}` has no schema. Give `args_schema`, or let it be inferred."
+            )
+        schema = args_schema or from_signature(func, name=f"{title.title().replace(' ', '')}Schema")
+        return cls(title, told, schema, func, return_direct, **kwargs)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The JSON schema of each argument."""
+        return self.spec["parameters"].get("properties", {})
+
+    @property
+    def spec(self) -> ToolSpec:
+        """How a model sees it."""
+        return tool_spec(self.name, self.description, self.args_schema)
+
+    @property
+    def prompt_text(self) -> str:
+        """How a prompt tells of it."""
+        return prompt_text(self.spec)
+
+    def has_reached_max_usage_count(self) -> bool:
+        """Whether it was used as often as it may be."""
+        return self.max_usage_count is not None and self.current_usage_count >= self.max_usage_count
+
+    def invoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
+        """Use it.
+
+        Args:
+            input: The arguments, as a dict or as a JSON text.
+            config: Of no effect; there for the callers of LangChain tools.
+            **kwargs: Given to the function as they are.
+
+        Returns:
+            What the function returns; if that is async, what it gives in the end.
+
+        Raises:
+            InvalidArguments: The arguments do not fit.
+            UsageLimitReached: It was used as often as it may be.
+        """
+        arguments = self._arguments(input)
+        claim(self)
+        return Crossing().call(self.func, arguments | kwargs)
+
+    async def ainvoke(
+        self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any
+    ) -> Any:
+        """The same; a function that blocks does so in a thread."""
+        arguments = self._arguments(input)
+        claim(self)
+        return await Crossing().acall(self.func, arguments | kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            return self.invoke(args[0], **kwargs)
+        return self.invoke(kwargs)
+
+    def _arguments(self, given: str | dict[str, Any]) -> dict[str, Any]:
+        try:
+            read = json.loads(given) if isinstance(given, str) else given
+        except ValueError as error:
+            raise InvalidArguments(f"the arguments of `{self.name}` are no JSON: {error}") from error
+        try:
+            return call_arguments(validated(self.args_schema, cast(Any, read)))
+        except ValidationError as error:
+            raise InvalidArguments(f"the arguments of `{self.name}` do not fit: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"CrewStructuredTool(name={self.name!r}, description={self.description!r})"
+
+
+def _check_parameters(name: str, func: Callable[..., Any], schema: type[BaseModel]) -> None:
+    known = set(schema.model_fields) | {field.alias for field in schema.model_fields.values()}
+    for parameter in inspect.signature(func).parameters.values():
+        is_variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not is_variable and parameter.name not in known:
+            raise DefinitionError(
+                f"the tool `{name}` requires `{parameter.name}`, which its `args_schema` does not have. "
+                f"Add the field `{parameter.name}` to `{schema.__name__}`, or give the parameter a default."
+            )
+
+
+def tool_spec(title: str, description: str, schema: type[BaseModel] | dict[str, Any]) -> ToolSpec:
+    """A tool as a model sees it, with a name that every provider takes."""
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    parameters |= schema if isinstance(schema, dict) else json_schema(schema)
+    parameters.pop("description", None)  # the schema's docstring; the tool has a description of its own
+    return {"name": model_name(title), "description": description, "parameters": parameters}
+
+
+def prompt_text(spec: ToolSpec) -> str:
+    """A tool as a prompt tells of it, where calls are written as text."""
+    description = inspect.cleandoc(spec["description"])
+    if not spec["parameters"].get("properties"):
+        return f"{spec['name']}: {description}\nArguments: none, {{}}"
+    return f"{spec['name']}: {description}\nArguments: {outline(spec['parameters'])}"

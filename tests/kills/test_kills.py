@@ -1,0 +1,57 @@
+"""A run that is killed with SIGKILL and resumed in a new process: nothing recorded is repeated, nothing is lost.
+
+A sample over all ways and all points; `make kills` goes through every one.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kills.matrix import Kills, ways
+from kills.program import Case
+from servers.postgres import Postgres
+
+_SAMPLE = 5
+_SEED = 20
+
+
+@pytest.fixture(scope="module")
+def kills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kills]:
+    with Kills(tmp_path_factory.mktemp("kills")) as running:
+        yield running
+
+
+def named(way: Case) -> str:
+    return f"{way.saver}-{way.mode}-{way.shape}-{way.durability}"
+
+
+@pytest.mark.parametrize("way", list(ways(None)), ids=named)
+def test_a_killed_run_goes_on_where_it_was(kills: Kills, way: Case):
+    points = kills.points(way)
+    sample = random.Random(f"{_SEED}{named(way)}").sample(points, _SAMPLE)
+    verdicts = [kills.verdict(way, point) for point in ["after C 2", *sample]]
+    assert [verdict for verdict in verdicts if not verdict.sound] == []
+    assert all(verdict.killed for verdict in verdicts)
+
+
+def test_a_killed_run_goes_on_where_it_was_on_postgres(kills: Kills, postgres: Postgres):
+    for way in ways(postgres.dsn):
+        if way.saver == "postgres":
+            points = kills.points(way)
+            sample = random.Random(f"{_SEED}{named(way)}").sample(points, 2)
+            assert [v for v in (kills.verdict(way, point) for point in sample) if not v.sound] == []
+
+
+def test_a_run_killed_again_and_again_still_ends_with_every_recorded_effect_done_once(kills: Kills, tmp_path: Path):
+    way = Case("sync", "root", "sync", "sqlite", "", "", "")
+    case = kills.fresh(way)
+    from dataclasses import replace
+
+    for kill in ("after R 2", "before R 2", "after R 1", "after C 1", "before E guard-good"):
+        kills.play(replace(case, kill=kill))
+    status, output = kills.play(case)
+    assert (status, output) == (0, '["seen", "good", "end"]')
+    lines = Path(case.ledger).read_text().splitlines()
+    assert lines.count("E a-0") == 1
+    assert max(lines.count(line) for line in set(lines) if line.startswith("E ")) <= 2

@@ -1,0 +1,346 @@
+"""Any LangChain chat model, bare and wrapped, as a model of ours."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.graph import END, START, StateGraph
+from servers.openai_api import OpenAIServer, Script, calls, error, text
+from typing_extensions import TypedDict
+
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.errors import ModelError
+from crewgraph.llm.base import BaseLLM
+from crewgraph.llm.llm import LLM
+from crewgraph.llm.resolve import as_model
+from crewgraph.llm.scripted import ScriptedLLM, ToolUse
+
+Serve = Callable[[Script | None], OpenAIServer]
+MakeChat = Callable[[Script | None], tuple[ChatOpenAI, OpenAIServer]]
+
+ASK: list[Message] = [{"role": "user", "content": "two words"}]
+ADD: ToolSpec = {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def ask(mode: str, model: Model, tools: Sequence[ToolSpec] = (), config: Any = None) -> Reply:
+    if mode == "sync":
+        return model.complete(ASK, tools, (), config or {})
+    answer: Any = model.acomplete(ASK, tools, (), config or {})
+    return asyncio.run(answer)
+
+
+@pytest.fixture
+def chat(serve: Serve) -> Iterator[MakeChat]:
+    """Makes a plain ChatOpenAI at a server; its own connections are closed after the test."""
+    import openai
+
+    clients: list[Any] = []
+
+    def make(script: Script | None) -> tuple[ChatOpenAI, OpenAIServer]:
+        server = serve(script)
+        clients.append(openai.DefaultHttpxClient())
+        words: dict[str, Any] = {"base_url": server.url, "api_key": "k", "http_client": clients[-1]}
+        return ChatOpenAI(model="test", max_retries=0, **words), server
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def test_a_plain_chat_model_may_be_asked_in_several_event_loops(chat: MakeChat):
+    model, server = chat(lambda request: "x")
+    before = model.async_client
+    for ours in (as_model(model), as_model(model.bind(temperature=0.5)), as_model(model.with_retry())):
+
+        async def thrice(asked: Model = ours) -> list[Reply]:
+            return await asyncio.gather(*[asked.acomplete(ASK, (), (), {}) for _ in range(3)])
+
+        for _ in range(3):
+            assert [reply["content"] for reply in asyncio.run(thrice())] == ["x", "x", "x"]
+    assert len(server.requests) == 27
+    assert model.async_client is before
+
+
+def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mode: str):
+    model, _ = chat(["hi", calls(("add", {"a": 1}), ("add", {"a": 2}))])
+    ours = as_model(model)
+    assert ours.native_tools is True
+    assert ours.name == "test"
+    reply = ask(mode, ours)
+    assert (reply["content"], reply["usage"] and reply["usage"]["total_tokens"]) == ("hi", 3)
+    assert [request["args"] for request in ask(mode, ours, [ADD])["tool_calls"]] == [{"a": 1}, {"a": 2}]
+    assert as_model(model) is ours
+
+
+def test_what_is_bound_stays_when_tools_are_offered(chat: MakeChat, mode: str):
+    model, server = chat(lambda request: "x")
+    ours = as_model(model.bind(temperature=0.7, stop=["END"]))
+    ask(mode, ours, [ADD])
+    ask(mode, ours)
+    assert [body["temperature"] for body in server.bodies] == [0.7, 0.7]
+    assert [body["stop"] for body in server.bodies] == [["END"], ["END"]]
+    assert server.bodies[0]["tools"][0]["function"]["name"] == "add"
+    assert ours.identity["temperature"] == 0.7
+    assert ours.name == "test"
+
+
+def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
+    import openai
+
+    model, server = chat([error(500), calls(("add", {})), error(500), error(500)])
+    retried = as_model(
+        model.with_retry(
+            retry_if_exception_type=(openai.InternalServerError,),
+            stop_after_attempt=2,
+            wait_exponential_jitter=False,
+        )
+    )
+    assert ask(mode, retried, [ADD])["tool_calls"][0]["name"] == "add"
+    assert [("tools" in body) for body in server.bodies] == [True, True]
+    broken, _ = chat(lambda request: error(500))
+    working, other = chat([calls(("add", {"a": 9}))])
+    fallback = as_model(broken.with_fallbacks([working]))
+    assert fallback.native_tools is True
+    assert ask(mode, fallback, [ADD])["tool_calls"][0]["args"] == {"a": 9}
+    assert "tools" in other.bodies[0]
+
+
+def test_a_sequence_and_a_configurable_model_are_asked(chat: MakeChat, mode: str):
+    model, server = chat(lambda request: "x")
+    prompt: Any = ChatPromptTemplate.from_messages([("system", "s"), MessagesPlaceholder("history")])
+    sequence: Runnable[Any, Any] = prompt | model
+    assert ask(mode, as_model(sequence), [ADD])["content"] == "x"
+    assert [entry["role"] for entry in server.bodies[0]["messages"]] == ["system", "user"]
+    assert "tools" in server.bodies[0]
+    configurable = as_model(model.configurable_fields(temperature=ConfigurableField(id="t")))
+    ask(mode, configurable, config={"configurable": {"t": 0.25}})
+    assert server.bodies[1]["temperature"] == 0.25
+
+
+class Untooled(FakeListChatModel):
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_a_model_without_tools_says_so(mode: str):
+    for model in (FakeListChatModel(responses=["fake"]), Untooled(responses=["fake"])):
+        ours = as_model(model)
+        assert ours.native_tools is False
+        assert ask(mode, ours)["content"] == "fake"
+        assert ask(mode, ours)["usage"] is None
+
+
+def test_a_text_completion_model_is_asked_too(mode: str):
+    ours = as_model(FakeListLLM(responses=["completed"]))
+    assert ours.native_tools is False
+    assert ask(mode, ours)["content"] == "completed"
+
+
+class Rich(BaseChatModel):
+    """Answers with blocks, reasoning and usage as other providers report them."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "rich"
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        assert [m.additional_kwargs for m in messages if m.type == "ai"] in ([], [{"signature": "abc"}])
+        message = AIMessage(
+            [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}],
+            additional_kwargs={"signature": "abc", "tool_calls": [1], "handle": object()},
+            usage_metadata={
+                "input_tokens": 10,
+                "output_tokens": 5,
+                "total_tokens": 15,
+                "input_token_details": {"cache_read": 4, "cache_creation": 2},
+                "output_token_details": {"reasoning": 3},
+            },
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def test_blocks_and_what_a_provider_wants_back_are_kept_as_plain_data():
+    ours = as_model(Rich())
+    reply = ours.complete(ASK, (), (), {})
+    assert reply == {
+        "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}],
+        "tool_calls": [],
+        "usage": {
+            "prompt_tokens": 10,
+            "completion_tokens": 5,
+            "total_tokens": 15,
+            "cached_prompt_tokens": 4,
+            "reasoning_tokens": 3,
+            "cache_creation_tokens": 2,
+        },
+        "extra": {"signature": "abc"},
+    }
+    again: list[Message] = [
+        *ASK,
+        {"role": "assistant", "content": reply["content"], "extra": reply["extra"]},
+        *ASK,
+    ]
+    assert ours.complete(again, (), (), {})["extra"] == {"signature": "abc"}
+    assert ours.name == "rich"
+
+
+def test_a_role_that_nobody_knows_is_refused():
+    with pytest.raises(ModelError, match="role `moderator`"):
+        as_model(Rich()).complete([{"role": "moderator", "content": "x"}], (), (), {})
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.seen.append(("start", kwargs.get("name") or serialized.get("name"), kwargs.get("tags")))
+
+    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:  # type: ignore[override]
+        self.seen.append(("token", token))
+
+    def on_llm_end(self, response: Any, **kwargs: Any) -> None:
+        self.seen.append(("end", response.generations[0][0].message.content))
+
+    def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        self.seen.append(("error", type(error).__name__))
+
+
+def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
+    recorder = Recorder()
+    model, _ = chat(["hi"])
+    ask(mode, as_model(model), config={"callbacks": [recorder], "tags": ["team"]})
+    assert recorder.seen == [("start", "ChatOpenAI", ["team"]), ("end", "hi")]
+
+
+def test_a_model_that_is_none_of_langchains_is_one_run_of_its_own(mode: str):
+    recorder = Recorder()
+    model = as_model(ScriptedLLM(["one two", ValueError("no")], stream=True, model="mine"))
+    ask(mode, model, config={"callbacks": [recorder], "tags": ["team"]})
+    assert recorder.seen == [
+        ("start", "mine", ["team"]),
+        ("token", "one"),
+        ("token", " two"),
+        ("end", "one two"),
+    ]
+    with pytest.raises(ValueError, match="no"):
+        ask(mode, model, config={"callbacks": [recorder]})
+    assert recorder.seen[-1] == ("error", "ValueError")
+
+
+def test_an_overridden_call_of_llm_makes_no_second_run(serve: Serve, mode: str):
+    class Shouting(LLM):
+        def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            return str(super().call(messages, *args, **kwargs)).upper()
+
+    recorder = Recorder()
+    llm = Shouting("openai/test", base_url=serve(None).url)
+    assert ask(mode, as_model(llm), config={"callbacks": [recorder]})["content"] == "ECHO: TWO WORDS"
+    assert recorder.seen == [("start", "ChatOpenAI", []), ("end", "echo: two words")]
+
+
+def test_callbacks_of_a_call_are_told(serve: Serve):
+    recorder, own = Recorder(), Recorder()
+    llm = LLM("openai/test", base_url=serve(None).url, callbacks=[own])
+    llm.call("x", callbacks=[recorder])
+    asyncio.run(llm.acall("x", callbacks=[recorder]))
+    assert len(recorder.seen) == len(own.seen) == 4
+
+
+class State(TypedDict, total=False):
+    said: str
+
+
+def graph_of(model: Model, mode: str) -> Any:
+    def speak(state: State, config: RunnableConfig) -> State:
+        return {"said": str(model.complete(ASK, (), (), config)["content"])}
+
+    async def aspeak(state: State, config: RunnableConfig) -> State:
+        return {"said": str((await model.acomplete(ASK, (), (), config))["content"])}
+
+    graph: Any = StateGraph(State)
+    graph.add_node("speak", speak if mode == "sync" else aspeak)
+    graph.add_edge(START, "speak")
+    graph.add_edge("speak", END)
+    return graph.compile()
+
+
+def streamed(graph: Any, mode: str) -> list[str]:
+    async def collect() -> list[str]:
+        return [part[0].content async for part in graph.astream({}, stream_mode="messages")]
+
+    if mode == "sync":
+        return [part[0].content for part in graph.stream({}, stream_mode="messages")]
+    return asyncio.run(collect())
+
+
+def test_tokens_stream_out_of_a_graph(serve: Serve, mode: str):
+    llm = LLM("openai/test", base_url=serve(["one two three"]).url)
+    pieces = [piece for piece in streamed(graph_of(as_model(llm), mode), mode) if piece]
+    assert pieces == ["one", " two", " three"]
+    assert llm.get_token_usage_summary().completion_tokens == 3
+
+
+def test_a_scripted_model_streams_out_of_a_graph(mode: str):
+    assert streamed(graph_of(as_model(ScriptedLLM(["one two"], stream=True)), mode), mode) == ["one", " two"]
+    assert streamed(graph_of(as_model(ScriptedLLM(["one two"])), mode), mode) == ["one two"]
+
+
+def test_events_of_a_graph_show_the_models_run():
+    graph = graph_of(as_model(ScriptedLLM(["one two"], stream=True, model="mine")), "async")
+
+    async def collect() -> list[tuple[str, str]]:
+        return [(event["event"], event["name"]) async for event in graph.astream_events({}, version="v2")]
+
+    events = asyncio.run(collect())
+    assert [event for event in events if event[1] == "mine"] == [
+        ("on_chat_model_start", "mine"),
+        ("on_chat_model_stream", "mine"),
+        ("on_chat_model_stream", "mine"),
+        ("on_chat_model_end", "mine"),
+    ]
+
+
+def test_a_langchain_model_below_an_own_model_is_a_run_below_its_run(mode: str):
+    class Below(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.parents: dict[str, Any] = {}
+
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            self.parents[kwargs.get("name") or "inner"] = (kwargs["run_id"], kwargs["parent_run_id"])
+
+    class Wrapping(BaseLLM):
+        def call(self, messages: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+            return FakeListChatModel(responses=["inner"]).invoke(messages).content
+
+    below = Below()
+    ask(mode, as_model(Wrapping("outer")), config={"callbacks": [below]})
+    assert below.parents["inner"][1] == below.parents["outer"][0]
+
+
+def test_usage_of_tool_calls_in_the_text_protocol_is_counted(mode: str):
+    llm = ScriptedLLM([ToolUse("add", {"a": 1})])
+    reply = ask(mode, as_model(llm))
+    assert reply["content"] == 'Thought: I should use a tool.\nAction: add\nAction Input: {"a": 1}'
+    assert reply["usage"] is not None
+    assert (reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]) == (2, 12)
+
+
+def test_text_is_text():
+    assert text("a").message["content"] == "a"

@@ -1,0 +1,420 @@
+"""LLM and plain langchain-openai models against a real HTTP endpoint, sync and async."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
+
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.errors import ToolFailed
+from crewgraph.llm.errors import ContextLengthExceeded, UnreadableAnswer
+from crewgraph.llm.llm import LLM
+from crewgraph.llm.resolve import as_model
+
+ROOT = Path(__file__).parent.parent.parent
+
+Serve = Callable[[Script | None], OpenAIServer]
+
+ASK: list[Message] = [{"role": "user", "content": "two words"}]
+ADD: ToolSpec = {
+    "name": "add",
+    "description": "Add numbers.",
+    "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+}
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def ask(
+    mode: str,
+    model: Model,
+    messages: Sequence[Message] = ASK,
+    tools: Sequence[ToolSpec] = (),
+    stop: Sequence[str] = (),
+    config: Any = None,
+) -> Reply:
+    if mode == "sync":
+        return model.complete(messages, tools, stop, config or {})
+    return asyncio.run(model.acomplete(messages, tools, stop, config or {}))
+
+
+def model_at(server: OpenAIServer, **words: Any) -> Model:
+    settings: dict[str, Any] = {"max_retries": 0, **words}
+    return as_model(LLM("openai/test", base_url=server.url, api_key="secret", **settings))
+
+
+def test_text_and_usage_come_back_as_plain_data(serve: Serve, mode: str):
+    server = serve(["three words here"])
+    assert ask(mode, model_at(server)) == {
+        "content": "three words here",
+        "tool_calls": [],
+        "usage": {
+            "prompt_tokens": 2,
+            "completion_tokens": 3,
+            "total_tokens": 5,
+            "cached_prompt_tokens": 0,
+            "reasoning_tokens": 0,
+            "cache_creation_tokens": 0,
+        },
+        "extra": {},
+    }
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
+    assert server.bodies[0]["messages"] == [{"role": "user", "content": "two words"}]
+
+
+def test_cached_and_reasoning_tokens_are_read(serve: Serve, mode: str):
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "completion_tokens_details": {"reasoning_tokens": 8},
+    }
+    reply = ask(mode, model_at(serve([text("x", usage=usage)])))
+    assert reply["usage"] == {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "cached_prompt_tokens": 64,
+        "reasoning_tokens": 8,
+        "cache_creation_tokens": 0,
+    }
+
+
+def test_parallel_tool_calls_and_one_that_is_no_json(serve: Serve, mode: str):
+    server = serve([calls(("add", {"a": 1}), ("add", {"a": 2}), ("add", '{"a": '))])
+    reply = ask(mode, model_at(server), tools=[ADD])
+    assert reply["tool_calls"] == [
+        {"id": "call_0_add", "name": "add", "args": {"a": 1}},
+        {"id": "call_1_add", "name": "add", "args": {"a": 2}},
+        {"id": "call_2_add", "name": "add", "args": '{"a": '},
+    ]
+    assert server.bodies[0]["tools"] == [{"type": "function", "function": dict(ADD)}]
+
+
+def test_a_history_with_tool_calls_is_sent_as_the_protocol_wants_it(serve: Serve, mode: str):
+    server = serve(["done"])
+    history: list[Message] = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "add"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "add", "args": {"a": 1}}]},
+        {"role": "tool", "content": "2", "tool_call_id": "c1", "name": "add"},
+    ]
+    before = repr(history)
+    assert ask(mode, model_at(server), history, [ADD])["content"] == "done"
+    assert repr(history) == before
+    sent = server.bodies[0]["messages"]
+    assert [entry["role"] for entry in sent] == ["system", "user", "assistant", "tool"]
+    assert sent[2]["tool_calls"] == [
+        {"type": "function", "id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    ]
+    assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("c1", "2")
+
+
+def test_streaming_gives_the_same_reply_with_usage(serve: Serve, mode: str):
+    server = serve(["one two three", calls(("add", {"a": 1}), ("add", {"a": 2}))])
+    model = model_at(server, stream=True)
+    reply = ask(mode, model)
+    assert reply["content"] == "one two three"
+    assert reply["usage"] is not None
+    assert (reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]) == (2, 3)
+    asked = ask(mode, model, tools=[ADD])
+    assert [request["args"] for request in asked["tool_calls"]] == [{"a": 1}, {"a": 2}]
+    assert server.bodies[0]["stream"] is True
+
+
+def test_a_rate_limit_is_waited_for_and_the_answer_comes(serve: Serve, mode: str):
+    server = serve([error(429, retry_after=0.2), error(429, retry_after=0.2), "at last"])
+    began = time.monotonic()
+    assert ask(mode, model_at(server, max_retries=2))["content"] == "at last"
+    assert time.monotonic() - began >= 0.4
+    assert len(server.requests) == 3
+
+
+def test_retries_are_bounded_and_the_providers_error_comes_out(serve: Serve, mode: str):
+    import openai
+
+    server = serve(lambda request: error(500))
+    with pytest.raises(openai.InternalServerError):
+        ask(mode, model_at(server, max_retries=1))
+    assert len(server.requests) == 2
+
+
+def test_a_rate_limit_that_stays_is_the_providers_error(serve: Serve, mode: str):
+    import openai
+
+    told = "Request too large on tokens per min (TPM): Limit 1000, please reduce the length of the messages"
+    server = serve(lambda request: error(429, told, retry_after=0.01))
+    with pytest.raises(openai.RateLimitError):
+        ask(mode, model_at(server, max_retries=1))
+    assert len(server.requests) == 2
+
+
+def test_a_wrong_key_is_the_providers_error(serve: Serve, mode: str):
+    import openai
+
+    with OpenAIServer(key="right") as server, pytest.raises(openai.AuthenticationError):
+        ask(mode, as_model(LLM("openai/test", base_url=server.url, api_key="wrong", max_retries=0)))
+
+
+def test_a_server_that_never_answers_times_out(serve: Serve, mode: str):
+    import openai
+
+    began = time.monotonic()
+    with pytest.raises(openai.APITimeoutError):
+        ask(mode, model_at(serve([hang()]), timeout=0.3))
+    assert time.monotonic() - began < 5
+
+
+def test_a_connection_that_is_cut_is_the_providers_error(serve: Serve, mode: str):
+    import openai
+
+    with pytest.raises(openai.APIConnectionError):
+        ask(mode, model_at(serve([cut()])))
+
+
+def test_nobody_at_the_address_is_the_providers_error(mode: str):
+    import openai
+
+    with OpenAIServer() as server:
+        url = server.url
+    with pytest.raises(openai.APIConnectionError):
+        ask(mode, as_model(LLM("openai/test", base_url=url, max_retries=0)))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "answer",
+    [garbage(), garbage(b"<html>", "text/html"), garbage(b'{"a": 1}'), garbage(b"[1]")],
+    ids=["no json", "html", "other json", "a list"],
+)
+def test_an_answer_that_is_none_says_so_and_keeps_the_cause(
+    serve: Serve, mode: str, answer: Any, stream: bool
+):
+    with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be read") as caught:
+        ask(mode, model_at(serve([answer]), stream=stream))
+    assert caught.value.__cause__ is not None
+
+
+def test_no_choices_say_so_and_in_a_stream_are_an_empty_answer(serve: Serve, mode: str):
+    with pytest.raises(UnreadableAnswer, match="list index out of range"):
+        ask(mode, model_at(serve([empty()])))
+    assert ask(mode, model_at(serve([empty()]), stream=True))["content"] == ""
+
+
+def test_a_null_content_is_an_empty_answer(serve: Serve, mode: str):
+    assert ask(mode, model_at(serve([null()])))["content"] == ""
+
+
+def test_a_conversation_that_is_too_long_is_told_apart(serve: Serve, mode: str):
+    told = (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    )
+    server = serve(
+        [error(400, told, code="context_length_exceeded"), error(400, told), error(400, "bad request")]
+    )
+    model = model_at(server)
+    for _ in range(2):
+        with pytest.raises(ContextLengthExceeded, match="too long for the model `test`") as caught:
+            ask(mode, model)
+        assert caught.value.__cause__ is not None
+    import openai
+
+    with pytest.raises(openai.BadRequestError):
+        ask(mode, model)
+
+
+def test_stop_words_are_sent_and_added_to_the_models_own(serve: Serve, mode: str):
+    server = serve(lambda request: "x")
+    ask(mode, model_at(server, stop=["END"]), stop=["\nObservation:"])
+    ask(mode, model_at(server, stop="END"))
+    ask(mode, model_at(server))
+    assert [body.get("stop") for body in server.bodies] == [["END", "\nObservation:"], ["END"], None]
+
+
+def test_a_reasoning_model_gets_no_stop_words_and_its_answer_is_cut(serve: Serve, mode: str):
+    server = serve(["Action: x\nObservation: invented"])
+    model = as_model(LLM("openai/o3-mini", base_url=server.url, stop=["never"]))
+    assert ask(mode, model, stop=["\nObservation:"])["content"] == "Action: x"
+    assert "stop" not in server.bodies[0]
+
+
+def test_one_model_serves_several_event_loops(serve: Serve):
+    server = serve(None)
+    model = model_at(server)
+    for _ in range(3):
+        assert ask("async", model)["content"] == "echo: two words"
+
+
+def test_unknown_words_go_into_the_request(serve: Serve, mode: str):
+    server = serve(["x"])
+    ask(
+        mode,
+        model_at(
+            server, foo={"bar": 1}, temperature=0.5, max_tokens=7, seed=3, extra_headers={"X-Team": "a"}
+        ),
+    )
+    sent = server.bodies[0]
+    assert (sent["foo"], sent["temperature"], sent["max_tokens"], sent["seed"]) == ({"bar": 1}, 0.5, 7, 3)
+    assert server.requests[0].headers["x-team"] == "a"
+
+
+class Dog(BaseModel):
+    name: str
+    age: int = 0
+
+
+def test_call_gives_text_for_a_text_and_for_messages(serve: Serve):
+    llm = LLM("openai/test", base_url=serve(None).url)
+    assert llm.call("hi") == "echo: hi"
+    assert llm.call([{"role": "system", "content": "s"}, {"role": "user", "content": "ho"}]) == "echo: ho"
+    assert asyncio.run(llm.acall("hi")) == "echo: hi"
+    assert llm.get_token_usage_summary().successful_requests == 3
+
+
+def test_a_response_format_gives_an_instance(serve: Serve):
+    server = serve(
+        ['{"name": "Rex", "age": 3}', '{"name": "Rex"}', '{"name": "Rex"}', "no dog", '{"name": "Rex"}']
+    )
+    llm = LLM("openai/test", base_url=server.url, response_format=Dog)
+    assert llm.call("a dog") == Dog(name="Rex", age=3)
+    assert asyncio.run(llm.acall("a dog")) == Dog(name="Rex")
+    assert server.bodies[0]["response_format"]["json_schema"]["name"] == "Dog"
+    plain = LLM("openai/test", base_url=server.url)
+    assert plain.call("a dog", response_model=Dog) == Dog(name="Rex")
+    with pytest.raises(UnreadableAnswer, match="does not fit `Dog`"):
+        plain.call("a dog", response_model=Dog)
+    assert as_model(llm).complete(ASK, [], [], {})["content"] == '{"name": "Rex"}'
+    assert llm.get_token_usage_summary().successful_requests == 3
+
+
+def test_a_response_format_streams_too(serve: Serve, mode: str):
+    server = serve(['{"name": "Rex", "age": 3}'])
+    reply = ask(mode, model_at(server, response_format=Dog, stream=True))
+    assert reply["content"] == '{"name": "Rex", "age": 3}'
+    assert reply["usage"] is not None
+
+
+def test_json_mode_is_passed_on(serve: Serve):
+    server = serve(['{"a": 1}'])
+    assert (
+        LLM("openai/test", base_url=server.url, response_format={"type": "json_object"}).call("x")
+        == '{"a": 1}'
+    )
+    assert server.bodies[0]["response_format"] == {"type": "json_object"}
+
+
+def test_call_performs_the_function_that_was_called(serve: Serve):
+    llm = LLM("openai/test", base_url=serve(lambda request: call("add", {"a": 4})).url)
+    tools = [{"type": "function", "function": dict(ADD)}]
+
+    def add_one(a: int) -> int:
+        return a + 1
+
+    async def add(a: int) -> int:
+        await asyncio.sleep(0)
+        return a + 2
+
+    assert llm.call("x", tools=tools, available_functions={"add": add_one}) == "5"
+    assert asyncio.run(llm.acall("x", tools=tools, available_functions={"add": add})) == "6"
+    wanted: Any = llm.call("x", tools=tools)
+    assert (wanted[0].function.name, wanted[0].function.arguments, wanted[0].id) == (
+        "add",
+        '{"a": 4}',
+        "call_0_add",
+    )
+    with pytest.raises(ToolFailed, match="available_functions has `sub`"):
+        llm.call("x", tools=tools, available_functions={"sub": print})
+
+    def failing(a: int) -> int:
+        raise KeyError(a)
+
+    with pytest.raises(KeyError):
+        llm.call("x", tools=tools, available_functions={"add": failing})
+
+
+def test_fifty_threads_share_a_model_and_every_token_is_counted(serve: Serve):
+    llm = LLM("openai/test", base_url=serve(None).url)
+    model = as_model(llm)
+    with ThreadPoolExecutor(50) as pool:
+        replies = [pool.submit(model.complete, ASK, [], [], {}) for _ in range(200)]
+        assert {str(reply.result()["content"]) for reply in replies} == {"echo: two words"}
+    used = llm.get_token_usage_summary()
+    assert (used.successful_requests, used.prompt_tokens, used.completion_tokens) == (200, 400, 600)
+
+
+def test_fifty_tasks_share_a_model_and_every_token_is_counted(serve: Serve):
+    llm = LLM("openai/test", base_url=serve(None).url)
+
+    async def all_at_once() -> list[Reply]:
+        return await asyncio.gather(*[as_model(llm).acomplete(ASK, [], [], {}) for _ in range(50)])
+
+    assert len(asyncio.run(all_at_once())) == 50
+    assert llm.get_token_usage_summary().total_tokens == 250
+
+
+def test_attributes_may_be_changed_between_questions(serve: Serve):
+    server = serve(None)
+    llm = LLM("openai/test", base_url=server.url, temperature=0.1)
+    first = llm.chat_model()
+    assert llm.chat_model() is first
+    llm.call("x")
+    llm.temperature = 0.9
+    llm.stop.append("END")
+    llm.model = "other"
+    llm.call("x")
+    assert llm.chat_model() is not first
+    assert [(b["model"], b["temperature"], b.get("stop")) for b in server.bodies] == [
+        ("test", 0.1, None),
+        ("other", 0.9, ["END"]),
+    ]
+
+
+def test_the_server_runs_as_a_process_and_writes_down_what_it_was_asked(tmp_path: Path):
+    script = ["one", {"calls": [["add", {"a": 1}]]}, {"status": 429, "retry_after": 0.01}, "two"]
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    log = tmp_path / "log.jsonl"
+    words = ["--port", "0", "--script", str(tmp_path / "script.json"), "--log", str(log)]
+    served = subprocess.Popen(
+        [sys.executable, "-m", "tests.servers.openai_api", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert served.stdout is not None
+        llm = LLM("openai/test", base_url=served.stdout.readline().strip())
+        wanted: Any = (llm.call("a"), llm.call("b"), llm.call("c"))
+        assert (wanted[0], wanted[1][0].function.name, wanted[2]) == ("one", "add", "two")
+        assert [
+            json.loads(line)["body"]["messages"][0]["content"] for line in log.read_text().splitlines()
+        ] == [
+            *("a", "b", "c", "c"),
+        ]
+    finally:
+        served.terminate()
+        served.communicate()
+
+
+def test_the_server_lists_models_and_embeds(serve: Serve):
+    import openai
+
+    server = serve(None)
+    with openai.OpenAI(api_key="k", base_url=server.url) as client:
+        assert [model.id for model in client.models.list()] == ["test"]
+        pair = client.embeddings.create(model="e", input=["red fox", "red fox"], dimensions=8).data
+    assert pair[0].embedding == pair[1].embedding
+    assert len(pair[0].embedding) == 8

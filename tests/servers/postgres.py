@@ -1,0 +1,77 @@
+"""A PostgreSQL server of the tests' own: a fresh cluster in a temporary folder, reached through a socket."""
+
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Postgres", "missing", "running_postgres"]
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server."""
+
+    dsn: str
+    """Its connection string."""
+
+
+def _programs() -> str | None:
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    if found:
+        return os.path.dirname(found[-1])
+    initdb = shutil.which("initdb")
+    return os.path.dirname(initdb) if initdb else None
+
+
+def missing() -> str | None:
+    """Why no server can be run here, if so."""
+    if _programs() is None:
+        return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+    try:
+        _user()
+    except KeyError:
+        return "PostgreSQL refuses to run as root, and there is no user `postgres`"
+    return None
+
+
+def _user() -> str | None:
+    """The user to run the server as; None for ourselves. PostgreSQL refuses to be run by root."""
+    if os.geteuid() != 0:
+        return None
+    return pwd.getpwnam("postgres").pw_name
+
+
+def _run(command: list[str]) -> None:
+    user = _user()
+    full = command if user is None else ["su", user, "-s", "/bin/sh", "-c", " ".join(command)]
+    subprocess.run(full, check=True, capture_output=True, timeout=60, cwd="/")
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """A server with an empty database, stopped and removed at the end."""
+    programs = _programs()
+    assert programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="crewgraph-pg-"))
+    try:
+        user = _user()
+        if user is not None:
+            shutil.chown(folder, user)
+        data = folder / "data"
+        _run([f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"])
+        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        log = folder / "log"
+        _run([f"{programs}/pg_ctl", "-D", str(data), "-l", str(log), "-w", "-o", f"'{options}'" if user else options, "start"])
+        try:
+            yield Postgres(dsn=f"host={folder} user=postgres dbname=postgres")
+        finally:
+            _run([f"{programs}/pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,135 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from crewgraph.tools import tool
+from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.arguments import Refusal
+
+
+class Item(BaseModel):
+    name: str
+    count: int = 1
+
+
+@tool
+def search(query: str, limit: int = 3, tags: list[str] | None = None) -> str:
+    """Search."""
+    return query
+
+
+@tool
+def store(item: Item) -> str:
+    """Store."""
+    return item.name
+
+
+@tool
+def double(number: int) -> int:
+    """Double."""
+    return 2 * number
+
+
+@tool
+def ping() -> str:
+    """Ping."""
+    return "pong"
+
+
+@tool
+def anything(**options: Any) -> Any:
+    """Take anything."""
+    return options
+
+
+@pytest.mark.parametrize(
+    ("made", "written", "arguments"),
+    [
+        (search, {"query": "x"}, {"query": "x"}),
+        (search, '{"query": "x", "limit": "4"}', {"query": "x", "limit": "4"}),
+        (search, "{'query': 'x', 'tags': ['a',]}", {"query": "x", "tags": ["a"]}),
+        (search, '```json\n{"query": "x"}\n```', {"query": "x"}),
+        (search, '"{\\"query\\": \\"x\\"}"', {"query": "x"}),
+        (search, "bare words", {"query": "bare words"}),
+        (search, '"quoted words"', {"query": "quoted words"}),
+        (search, "[1]", {"query": "[1]"}),
+        (search, "42", {"query": "42"}),
+        (search, {"query": 42}, {"query": 42}),
+        (search, {"query": "x", "limit": None}, {"query": "x"}),
+        (search, {"query": "x", "limit": ""}, {"query": "x"}),
+        (search, {"query": "x", "tags": '["a", "b"]'}, {"query": "x", "tags": ["a", "b"]}),
+        (store, {"item": '{"name": "n"}'}, {"item": {"name": "n"}}),
+        (double, "21", {"number": 21}),
+        (ping, "", {}),
+        (ping, None, {}),
+        (ping, "{}", {}),
+        (anything, {"a": 1}, {"a": 1}),
+    ],
+)
+def test_arguments_are_understood_as_models_write_them(made: Any, written: Any, arguments: dict[str, Any]):
+    assert as_tool(made).prepare(written) == arguments
+
+
+SEARCH = (
+    "It takes: {\n"
+    '  "query": string\n'
+    '  "limit": integer  // default 3\n'
+    '  "tags": [string, ...] or null  // optional\n'
+    "}"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "written", "told"),
+    [
+        (search, {}, f"`search` was not used: the argument `query` is missing. {SEARCH}"),
+        (search, None, f"`search` was not used: the argument `query` is missing. {SEARCH}"),
+        (
+            search,
+            {"q": "x"},
+            f"`search` was not used: the argument `query` is missing; there is no argument `q`. {SEARCH}",
+        ),
+        (
+            search,
+            {"query": "x", "limit": "many"},
+            "`search` was not used: `limit`: Input should be a valid integer, "
+            "unable to parse string as an integer "
+            f'(given: "many"). {SEARCH}',
+        ),
+        (
+            store,
+            {"item": {"count": "x"}},
+            '`store` was not used: `item.name`: Field required (given: {"count": "x"}); '
+            "`item.count`: Input should "
+            'be a valid integer, unable to parse string as an integer (given: "x"). It takes: {\n'
+            '  "item": {\n    "name": string\n    "count": integer  // default 1\n  }\n}',
+        ),
+        (
+            store,
+            "a thing",
+            '`store` was not used: the arguments must be a JSON object with `item`, not "a thing". '
+            "It takes: {\n"
+            '  "item": {\n    "name": string\n    "count": integer  // default 1\n  }\n}',
+        ),
+        (
+            ping,
+            "now",
+            '`ping` was not used: the arguments must be a JSON object, not "now". It takes: no arguments',
+        ),
+        (ping, {"a": 1}, "`ping` was not used: there is no argument `a`. It takes: no arguments"),
+    ],
+)
+def test_a_model_is_told_exactly_what_is_wrong(made: Any, written: Any, told: str):
+    assert as_tool(made).prepare(written) == Refusal(told)
+
+
+@given(
+    st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none()
+)
+def test_whatever_a_model_writes_is_arguments_or_a_refusal(written: Any):
+    for made in (search, store, double, ping, anything):
+        prepared = as_tool(made).prepare(written)
+        assert isinstance(prepared, (dict, Refusal))

@@ -1,0 +1,528 @@
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.tools import BaseTool as LangChainBaseTool
+from langchain_core.tools import InjectedToolArg, StructuredTool
+from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel, field_validator
+
+from crewgraph.core import ports
+from crewgraph.errors import DefinitionError
+from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
+from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.crossing import Crossing
+from crewgraph.tools.structured import CrewStructuredTool
+from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool, observation
+
+Mode = Callable[[ports.Tool, dict[str, Any], RunnableConfig], Any]
+
+
+def sync(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+    return used.run(args, config)
+
+
+def later(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+    async def whole() -> Any:
+        return await used.arun(args, config)
+
+    return asyncio.run(whole())
+
+
+def inside_a_loop(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+    async def cell() -> Any:
+        return used.run(args, config)
+
+    return asyncio.run(cell())
+
+
+@pytest.fixture(params=[sync, later, inside_a_loop], ids=lambda mode: mode.__name__)
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return request.param
+
+
+class Repeat(BaseTool):
+    name: str = "Repeat it"
+    description: str = "Repeats."
+
+    def _run(self, text: str, times: int = 2) -> str:
+        return text * times
+
+
+class Unfinished(Repeat):
+    async def _arun(self, text: str, times: int = 2) -> str:
+        raise NotImplementedError("no async here")
+
+
+@tool
+async def slow_echo(text: str) -> str:
+    """Echo."""
+    await asyncio.sleep(0)
+    return text
+
+
+def plain_function(text: str) -> str:
+    """Say it again."""
+    return text + text
+
+
+@langchain_tool
+def shout(text: str, secret: Annotated[str, InjectedToolArg] = "s") -> str:
+    """Shout."""
+    return text.upper()
+
+
+@langchain_tool
+async def whisper(text: str) -> str:
+    """Whisper."""
+    await asyncio.sleep(0)
+    return text.lower()
+
+
+class Dictated(LangChainBaseTool):
+    name: str = "dictated"
+    description: str = "Has a JSON schema."
+    args_schema: Any = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+    def _run(self, text: str) -> str:
+        return f"dictated {text}"
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        (Repeat(), "abab"),
+        (Unfinished(), "abab"),
+        (slow_echo, "ab"),
+        (plain_function, "abab"),
+        (CrewStructuredTool.from_function(plain_function), "abab"),
+        (shout, "AB"),
+        (whisper, "ab"),
+        (Dictated(), "dictated ab"),
+        (Repeat().to_langchain(), "abab"),
+        (slow_echo.to_langchain(), "ab"),
+        (BaseTool.from_langchain(shout), "AB"),
+        (BaseTool.from_langchain(whisper), "ab"),
+    ],
+    ids=str,
+)
+def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode: Mode):
+    adapted = as_tool(source)
+    assert adapted.prepare("ab") == {"text": "ab"}
+    assert mode(adapted, {"text": "ab"}, {}) == result
+    assert mode(GuardedTool(adapted), {"text": "ab"}, {}) == {"ok": True, "result": result}
+
+
+def test_an_adapted_tool_is_a_tool_of_the_core():
+    adapted: ports.Tool = as_tool(Repeat(once=True))
+    guarded: ports.Tool = GuardedTool(as_tool(Repeat()))
+    assert (adapted.name, adapted.once) == ("Repeat_it", True)
+    assert guarded.spec["parameters"]["required"] == ["text"]
+    assert as_tool(as_tool(shout)).spec == {
+        "name": "shout",
+        "description": "Shout.",
+        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (3, "3 is no tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
+        (Repeat, r"It is a class: write `Repeat\(...\)`"),
+        (RunnableLambda(str), "is no tool"),
+        (lambda: 1, "the function `<lambda>` has no docstring"),
+    ],
+)
+def test_what_is_no_tool_is_refused(value: Any, told: str):
+    with pytest.raises(DefinitionError, match=told):
+        as_tool(value)
+
+
+def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
+    repeat = Repeat()
+    assert list(as_tools([repeat, shout, repeat, plain_function, plain_function])) == [
+        "Repeat_it",
+        "shout",
+        "plain_function",
+    ]
+    with pytest.raises(
+        DefinitionError, match=r"`Repeat_it`: `Repeat it` \(.*\.Repeat\) and `Repeat.it` \(.*\.Repeat\)"
+    ):
+        as_tools([repeat, Repeat(name="Repeat.it")])
+
+
+def test_a_default_that_only_the_schema_has_is_not_given_to_the_function(mode: Mode):
+    class Wide(BaseModel):
+        text: str
+        units: str = "metric"
+
+    adapted = as_tool(Repeat(args_schema=Wide))
+    assert mode(adapted, {"text": "x"}, {}) == "xx"
+    with pytest.raises(TypeError, match="units"):
+        mode(adapted, {"text": "x", "units": "imperial"}, {})
+
+
+# ---------------------------------------------------------------- failures
+class Broken(Repeat):
+    error: Any = None
+
+    def _run(self, text: str, times: int = 2) -> Any:
+        raise self.error
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("bad {x.__class__}"), "`Repeat_it` failed: ValueError: bad {x.__class__}"),
+        (KeyError(), "`Repeat_it` failed: KeyError"),
+        (StopIteration("end"), "`Repeat_it` failed: RuntimeError: StopIteration was raised: end"),
+        (Unspeakable(), "`Repeat_it` failed: Unspeakable: (its text cannot be had: RuntimeError)"),
+        (NotImplementedError("later"), "`Repeat_it` failed: NotImplementedError: later"),
+    ],
+)
+def test_a_failing_tool_is_told_to_the_model_and_logged(
+    error: Exception, told: str, mode: Mode, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.WARNING, "crewgraph.tools"):
+        assert mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {}) == {
+            "ok": False,
+            "result": told,
+        }
+    (record,) = caplog.records
+    assert record.getMessage() == "the tool `Repeat it` failed"
+    assert record.exc_info
+
+
+def test_a_long_message_is_cut():
+    outcome = GuardedTool(as_tool(Broken(error=ValueError("x" * 10_000)))).run({"text": "x"}, {})
+    assert len(outcome["result"]) < 2100
+    assert outcome["result"].endswith("characters more]")
+
+
+class Fatal(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), Fatal("own")])
+def test_what_is_not_the_tools_fault_passes_through(error: BaseException):
+    guarded = GuardedTool(as_tool(Broken(error=error)), passing=[Fatal])
+    with pytest.raises(type(error)):
+        guarded.run({"text": "x"}, {})
+
+
+def test_cancellation_passes_through():
+    @tool
+    async def forever() -> None:
+        """Wait."""
+        await asyncio.sleep(60)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(GuardedTool(as_tool(forever)).arun({}, {}))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_a_result_that_is_no_data_is_told_without_ceremony(mode: Mode):
+    @tool
+    def picture() -> bytes:
+        """Take a picture."""
+        return b"x"
+
+    outcome = mode(GuardedTool(as_tool(picture)), {}, {})
+    assert outcome["ok"] is False
+    assert outcome["result"].startswith("`picture` returned bytes, which no model can read")
+
+
+def test_a_validator_that_fails_in_its_own_way_is_a_refusal():
+    class Picky(BaseModel):
+        text: str
+
+        @field_validator("text")
+        @classmethod
+        def fail(cls, value: str) -> str:
+            raise KeyError(value)
+
+    guarded = GuardedTool(as_tool(Repeat(args_schema=Picky)))
+    assert guarded.prepare({"text": "x"}) == Refusal("`Repeat_it` failed: KeyError: 'x'")
+
+
+def test_a_reached_usage_limit_is_an_observation(mode: Mode):
+    guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
+    assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
+    assert mode(guarded, {"text": "x"}, {}) == {
+        "ok": False,
+        "result": "`Repeat it` may be used once and has been. Go on without it.",
+    }
+
+
+def test_arguments_that_do_not_fit_use_nothing_up():
+    repeat = Repeat(max_usage_count=1)
+    guarded = GuardedTool(as_tool(repeat))
+    assert isinstance(guarded.prepare({}), Refusal)
+    assert guarded.run({}, {})["ok"] is False
+    assert repeat.current_usage_count == 0
+
+
+# ---------------------------------------------------------------- crossing, context, tracing
+def test_the_ways_across_can_be_given():
+    used: list[str] = []
+
+    def waits(awaitable: Awaitable[Any]) -> Any:
+        used.append("await_")
+
+        async def whole() -> Any:
+            return await awaitable
+
+        return asyncio.run(whole())
+
+    async def threads(function: Callable[[], Any]) -> Any:
+        used.append("in_thread")
+        return function()
+
+    crossing = Crossing(await_=waits, in_thread=threads)
+    assert as_tool(slow_echo, crossing=crossing).run({"text": "a"}, {}) == "a"
+    assert asyncio.run(as_tool(Repeat(), crossing=crossing).arun({"text": "a"}, {})) == "aa"
+    assert asyncio.run(as_tool(shout, crossing=crossing).arun({"text": "a"}, {})) == "A"
+    assert as_tool(whisper, crossing=crossing).run({"text": "A"}, {}) == "a"
+    assert used == ["await_", "in_thread", "in_thread", "await_"]
+
+
+@pytest.mark.parametrize("kind", ["own", "langchain"])
+def test_blocking_tools_run_side_by_side_however_many_they_are(kind: str):
+    met = threading.Barrier(40, timeout=10)
+
+    def meet(text: str) -> str:
+        """Wait for all the others."""
+        met.wait()
+        return text
+
+    adapted = as_tool(meet if kind == "own" else StructuredTool.from_function(meet))
+
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(adapted.arun({"text": str(n)}, {}) for n in range(40)))
+
+    assert asyncio.run(all_at_once()) == [str(n) for n in range(40)]
+
+
+def test_an_abandoned_tool_does_not_hold_the_run():
+    released = threading.Event()
+
+    def stuck() -> None:
+        """Hang."""
+        released.wait(10)
+
+    async def give_up() -> None:
+        await asyncio.wait_for(as_tool(stuck).arun({}, {}), 0.1)
+
+    start = time.perf_counter()
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())
+    assert time.perf_counter() - start < 5
+    released.set()
+
+
+person: ContextVar[str] = ContextVar("person", default="nobody")
+
+
+@tool
+def who() -> str:
+    """Tell who."""
+    return person.get()
+
+
+@tool
+async def who_async() -> str:
+    """Tell who."""
+    return person.get()
+
+
+def test_the_context_travels_with_the_call(mode: Mode):
+    token = person.set("Ada")
+    try:
+        for source in (who, who_async, who.to_langchain()):
+            assert mode(as_tool(source), {}, {}) == "Ada"
+    finally:
+        person.reset(token)
+
+
+class Listener(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.heard: list[tuple[Any, ...]] = []
+        self.parents: dict[str, Any] = {}
+
+    def on_tool_start(self, serialized: dict[str, Any], input_str: str, **rest: Any) -> None:
+        self.heard.append(("tool", rest.get("name") or serialized["name"], rest["inputs"]))
+        self.parents["tool"] = rest["run_id"]
+
+    def on_tool_end(self, output: Any, **rest: Any) -> None:
+        self.heard.append(("end", output))
+
+    def on_tool_error(self, error: BaseException, **rest: Any) -> None:
+        self.heard.append(("error", str(error)))
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **rest: Any) -> None:
+        self.heard.append(("chain", inputs))
+        self.parents["chain"] = rest["parent_run_id"]
+
+
+@tool
+def nests(text: str) -> list[str]:
+    """Call a runnable."""
+    return RunnableLambda(list[str]).invoke(text)
+
+
+@tool
+async def nests_async(text: str) -> list[str]:
+    """Call a runnable."""
+    return await RunnableLambda(list[str]).ainvoke(text)
+
+
+@pytest.mark.parametrize(
+    "source", [nests, nests_async, nests.to_langchain()], ids=["sync", "async", "langchain"]
+)
+def test_a_tool_is_a_run_of_its_own_and_what_it_calls_are_its_children(source: Any, mode: Mode):
+    listener = Listener()
+    assert mode(as_tool(source), {"text": "x"}, {"callbacks": [listener]}) == ["x"]
+    name = as_tool(source).name
+    assert listener.heard == [("tool", name, {"text": "x"}), ("chain", "x"), ("end", ["x"])]
+    assert listener.parents["chain"] == listener.parents["tool"]
+
+
+def test_a_failure_is_traced(mode: Mode):
+    listener = Listener()
+    with pytest.raises(ValueError, match="bad"):
+        mode(as_tool(Broken(error=ValueError("bad"))), {"text": "x"}, {"callbacks": [listener]})
+    assert listener.heard[-1] == ("error", "bad")
+
+
+class State(TypedDict, total=False):
+    answer: Any
+
+
+@pytest.mark.parametrize("source", ["own", "langchain"])
+def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
+    def ask(question: str) -> str:
+        """Ask a human."""
+        return f"human says {interrupt(question)}"
+
+    guarded = GuardedTool(as_tool(ask if source == "own" else StructuredTool.from_function(ask)))
+
+    def node(state: State, config: RunnableConfig) -> State:
+        return {"answer": guarded.run({"question": "ok?"}, config)}
+
+    async def anode(state: State, config: RunnableConfig) -> State:
+        return {"answer": await guarded.arun({"question": "ok?"}, config)}
+
+    config: RunnableConfig = {"configurable": {"thread_id": "1"}}
+    sync_app, async_app = _graph(node), _graph(anode)
+
+    async def acall(given: Any) -> Any:
+        return await async_app.ainvoke(given, config)
+
+    assert sync_app.invoke({}, config)["__interrupt__"][0].value == "ok?"
+    assert sync_app.invoke(Command(resume="yes"), config)["answer"]["result"] == "human says yes"
+    assert asyncio.run(acall({}))["__interrupt__"][0].value == "ok?"
+    assert asyncio.run(acall(Command(resume="yes")))["answer"] == {"ok": True, "result": "human says yes"}
+
+
+def _graph(body: Any) -> Any:
+    graph: Any = StateGraph(State)
+    graph.add_node("ask", body)
+    graph.add_edge(START, "ask")
+    graph.add_edge("ask", END)
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+# ---------------------------------------------------------------- to and from LangChain
+def test_a_tool_for_langchain_keeps_its_name_schema_and_nested_arguments():
+    class Where(BaseModel):
+        city: str
+
+    class Trip(BaseModel):
+        stops: list[Where]
+
+    class Plan(BaseTool):
+        name: str = "Plan a trip"
+        description: str = "Plans."
+        args_schema: type[BaseModel] = Trip
+
+        def _run(self, stops: list[dict[str, str]]) -> str:
+            return " ".join(stop["city"] for stop in stops)
+
+    made = Plan(result_as_answer=True).to_langchain()
+    assert (made.name, made.description, made.return_direct) == ("Plan_a_trip", "Plans.", True)
+    assert made.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
+    assert as_tool(Plan()).run({"stops": [{"city": "Oslo"}]}, {}) == "Oslo"
+
+
+def test_an_argument_named_like_a_part_of_a_model_works_everywhere():
+    @tool
+    def validate(schema: str, copy: int = 1) -> str:
+        """Validate."""
+        return schema * copy
+
+    assert as_tool(validate).prepare({"schema": "x", "copy": "2"}) == {"schema": "x", "copy": "2"}
+    assert as_tool(validate).run({"schema": "x", "copy": "2"}, {}) == "xx"
+    assert validate.to_langchain().invoke({"schema": "x", "copy": 2}) == "xx"
+
+
+def test_an_argument_that_langchain_keeps_for_itself_works_here_and_is_refused_there():
+    @tool
+    def setup(config: str) -> str:
+        """Set up."""
+        return config
+
+    assert as_tool(setup).run({"config": "x"}, {}) == "x"
+    with pytest.raises(
+        DefinitionError, match="`setup` has the argument `config`, a name that LangChain keeps"
+    ):
+        setup.to_langchain()
+
+
+def test_only_langchain_tools_come_from_langchain():
+    assert BaseTool.from_langchain(shout, once=True).once is True
+    with pytest.raises(DefinitionError, match="takes a LangChain tool, not int 3"):
+        BaseTool.from_langchain(3)
+    with pytest.raises(DefinitionError, match="the LangChain tool `dictated` has a JSON schema and no model"):
+        BaseTool.from_langchain(Dictated())
+
+
+def test_a_json_schema_is_held_for_names():
+    adapted: AdaptedTool = as_tool(Dictated())
+    assert adapted.prepare({"text": "x"}) == {"text": "x"}
+    assert adapted.prepare({"words": "x"}) == Refusal(
+        "`dictated` was not used: the argument `text` is missing; there is no argument `words`. "
+        'It takes: {\n  "text": string\n}'
+    )
+
+
+def test_observations_are_text_or_json():
+    outcome: Outcome = {"ok": True, "result": {"é": [1, None]}}
+    assert observation("as it is") == "as it is"
+    assert observation(outcome["result"]) == '{"é": [1, null]}'
+    assert observation(None) == "null"
+    assert (
+        no_such_tool("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
+    )
+    assert no_such_tool("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."
