@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from servers.postgres import Postgres, missing, running_postgres
 
 from crewgraph import Crew, CrewOutput

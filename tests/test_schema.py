@@ -172,9 +172,7 @@ def test_partials_methods_and_callable_objects_have_signatures_too():
 
     assert json_schema(from_signature(Finder(), name="A"))["properties"] == {"query": {"type": "string"}}
     assert list(json_schema(from_signature(Finder().find, name="A"))["properties"]) == ["query", "deep"]
-    assert json_schema(from_signature(functools.partial(add, 1), name="A"))["properties"] == {
-        "b": {"type": "integer"}
-    }
+    assert json_schema(from_signature(functools.partial(add, 1), name="A"))["properties"] == {"b": {"type": "integer"}}
 
 
 def test_restructured_text_docstrings_describe_parameters_too():

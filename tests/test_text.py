@@ -78,9 +78,7 @@ def test_a_value_of_another_type_is_refused(value: object, told: str):
 
 
 def test_a_value_deep_inside_is_named_by_its_path():
-    with pytest.raises(
-        DefinitionError, match=r"the input `v` cannot be shown: `v\['a'\]\[1\]` is of type set"
-    ):
+    with pytest.raises(DefinitionError, match=r"the input `v` cannot be shown: `v\['a'\]\[1\]` is of type set"):
         fill("{v}", {"v": {"a": [1, {2}]}}, where=WHERE)
 
 
@@ -205,9 +203,7 @@ def test_every_json_value_is_found_again(value: object, before: str):
     assert extract_json(f"{before}{json.dumps(value, ensure_ascii=False, indent=1)} .") == value
 
 
-@given(
-    st.dictionaries(st.text("abc'\" \\"), st.booleans() | st.none() | st.integers() | st.text("abc'\" \\"))
-)
+@given(st.dictionaries(st.text("abc'\" \\"), st.booleans() | st.none() | st.integers() | st.text("abc'\" \\")))
 def test_python_literals_are_read_as_python_reads_them(value: dict[str, object]):
     assert extract_json(f"answer: {value!r}") == value
 

@@ -45,9 +45,7 @@ def _read(returned: object) -> tuple[Content, list[ToolRequest]]:
 
 def _part(holder: object, name: str) -> object:
     return (
-        cast("Mapping[str, object]", holder).get(name)
-        if isinstance(holder, Mapping)
-        else getattr(holder, name, None)
+        cast("Mapping[str, object]", holder).get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
     )
 
 

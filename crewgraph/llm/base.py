@@ -12,7 +12,7 @@ from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.threads import in_thread
 from crewgraph.llm.usage import UsageMetrics, read_usage
 
-__all__ = ["BaseLLM", "CONTEXT_WINDOW"]
+__all__ = ["CONTEXT_WINDOW", "BaseLLM"]
 
 CONTEXT_WINDOW = 4096
 """Tokens a model is taken to read where nobody says more."""

@@ -267,9 +267,7 @@ def _langchain_message(kinds: Any, message: Message) -> Any:
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
             return kinds.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
         case "tool":
-            return kinds.ToolMessage(
-                content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")
-            )
+            return kinds.ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
         case role:
             raise ModelError(f"A message has the role `{role}`. Known are: system, user, assistant, tool.")
 
@@ -292,9 +290,7 @@ def _read(answer: Any) -> Reply:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {
-        name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
-    }
+    kept = {name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE}
     return {
         "content": plain(answer.content),
         "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],

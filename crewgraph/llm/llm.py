@@ -155,9 +155,7 @@ class LLM(BaseLLM):
         """
         provider = _provider_word(kwargs)
         api_base = api_base or base_url
-        super().__init__(
-            model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs
-        )
+        super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
         self.api_base = api_base
         self.top_p, self.n, self.seed = top_p, n, seed
         self.max_completion_tokens, self.max_tokens = max_completion_tokens, max_tokens
@@ -272,9 +270,7 @@ class LLM(BaseLLM):
         result = wanted()
         if inspect.iscoroutine(result):
             result.close()
-            raise ModelError(
-                f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`."
-            )
+            raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
         return _told(result)
 
     async def acall(
@@ -339,17 +335,11 @@ class LLM(BaseLLM):
         name, args = request["name"], request["args"]
         if name not in functions:
             known = ", ".join(f"`{known}`" for known in functions)
-            raise ToolFailed(
-                f"The model `{self.model}` called the function `{name}`. available_functions has {known}."
-            )
+            raise ToolFailed(f"The model `{self.model}` called the function `{name}`. available_functions has {known}.")
         if isinstance(args, str):
-            raise ToolFailed(
-                f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}"
-            )
+            raise ToolFailed(f"The model `{self.model}` called `{name}` with arguments that are no JSON object: {args}")
         if len(reply["tool_calls"]) > 1:
-            _log.warning(
-                "LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"])
-            )
+            _log.warning("LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"]))
         return partial(functions[name], **args)
 
 

@@ -29,9 +29,7 @@ def across_event_loops(model: Any) -> Any:
     if ours.http_async_client is not None or ours.root_async_client is None:
         return ours
     make_client = load("openai").DefaultAsyncHttpxClient
-    client = ours.root_async_client.with_options(
-        http_client=make_client(transport=LoopTransport(make_client))
-    )
+    client = ours.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
     return ours.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 

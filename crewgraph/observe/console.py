@@ -31,9 +31,7 @@ class ConsoleListener:
         stream: where to print; standard output, as it is when a line is printed, where it is not given.
     """
 
-    def __init__(
-        self, *, shows: Callable[[BaseEvent], bool] | None = None, stream: TextIO | None = None
-    ) -> None:
+    def __init__(self, *, shows: Callable[[BaseEvent], bool] | None = None, stream: TextIO | None = None) -> None:
         self._shows = shows
         self._stream = stream
         self._lock = threading.RLock()

@@ -42,6 +42,4 @@ def _cut(text: str, limit: int) -> str:
     return text if rest <= 0 else f"{text[:limit].rstrip()} ... [+{rest:,} characters]"
 
 
-_TURNS = frozenset(
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # they change the direction of writing
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they change the direction of writing

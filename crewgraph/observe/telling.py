@@ -95,9 +95,7 @@ def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
 
 @tell.register
 def _(event: events.CrewKickoffFailedEvent) -> Line:
-    return Line(
-        where=_crew(event), what="crew failed", text=event.error, mood=Mood.BAD, ends=_crew_key(event)
-    )
+    return Line(where=_crew(event), what="crew failed", text=event.error, mood=Mood.BAD, ends=_crew_key(event))
 
 
 @tell.register
@@ -174,9 +172,7 @@ def _(event: events.TaskCompletedEvent) -> Line:
 
 @tell.register
 def _(event: events.TaskFailedEvent) -> Line:
-    return Line(
-        where=_where(event), what="task failed", text=event.error, mood=Mood.BAD, ends=_task_key(event)
-    )
+    return Line(where=_where(event), what="task failed", text=event.error, mood=Mood.BAD, ends=_task_key(event))
 
 
 @tell.register

@@ -103,7 +103,10 @@ class _Started:
         crew, name = self.crew, self.crew.name
         crew.inputs = dict(inputs)
         with shown(crew):
-            crewai_event_bus.emit(crew, CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs), thread_id=self.place.thread_id))
+            crewai_event_bus.emit(
+                crew,
+                CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs), thread_id=self.place.thread_id),
+            )
             try:
                 output = yield from self._ran(given)
             except BaseException as error:

@@ -151,9 +151,7 @@ class _LangChainTool(AdaptedTool):
     """A LangChain tool, called as LangChain calls it: it validates and traces for itself."""
 
     def __init__(self, source: Any, crossing: Crossing) -> None:
-        super().__init__(
-            source, arguments_of(source), crossing, bool(getattr(source, "return_direct", False))
-        )
+        super().__init__(source, arguments_of(source), crossing, bool(getattr(source, "return_direct", False)))
         self._is_async_only = is_async_only(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 

@@ -163,9 +163,7 @@ class BaseTool(BaseModel, ABC):
         Raises:
             DefinitionError: An argument has a name that LangChain keeps for itself.
         """
-        return langchain_tool(
-            self.spec, self.args_schema, self.run, self.arun, return_direct=self.result_as_answer
-        )
+        return langchain_tool(self.spec, self.args_schema, self.run, self.arun, return_direct=self.result_as_answer)
 
     @classmethod
     def from_langchain(cls, tool: Any, *, once: bool = False) -> "Tool":
@@ -179,14 +177,11 @@ class BaseTool(BaseModel, ABC):
             DefinitionError: It is no LangChain tool, or it has only a JSON schema.
         """
         if not is_langchain_tool(tool):
-            raise DefinitionError(
-                f"`from_langchain` takes a LangChain tool, not {type(tool).__name__} {tool!r}."
-            )
+            raise DefinitionError(f"`from_langchain` takes a LangChain tool, not {type(tool).__name__} {tool!r}.")
         schema = arguments_of(tool)
         if isinstance(schema, dict):
             raise DefinitionError(
-                f"the LangChain tool `{tool.name}` has a JSON schema and no model. "
-                f"Give the agent the tool itself."
+                f"the LangChain tool `{tool.name}` has a JSON schema and no model. Give the agent the tool itself."
             )
 
         def func(**given: Any) -> Any:
@@ -256,8 +251,7 @@ def tool(*args: Any, **settings: Any) -> Any:
             return _from_function(function, None, settings)
         case _:
             raise DefinitionError(
-                f"`tool` takes a function or a name, not {args!r}. "
-                f'Write `@tool` or `@tool("Name")` above a function.'
+                f'`tool` takes a function or a name, not {args!r}. Write `@tool` or `@tool("Name")` above a function.'
             )
 
 

@@ -85,9 +85,7 @@ class CrewStructuredTool:
                 f"Write a docstring, or give `description`."
             )
         if args_schema is None and not infer_schema:
-            raise DefinitionError(
-                f"the tool `{title}` has no schema. Give `args_schema`, or let it be inferred."
-            )
+            raise DefinitionError(f"the tool `{title}` has no schema. Give `args_schema`, or let it be inferred.")
         schema = args_schema or from_signature(func, name=f"{title.title().replace(' ', '')}Schema")
         return cls(title, told, schema, func, return_direct, **kwargs)
 
@@ -129,9 +127,7 @@ class CrewStructuredTool:
         claim(self)
         return Crossing().call(self.func, arguments | kwargs)
 
-    async def ainvoke(
-        self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any
-    ) -> Any:
+    async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
         """The same; a function that blocks does so in a thread."""
         arguments = self._arguments(input)
         claim(self)

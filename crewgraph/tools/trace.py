@@ -15,9 +15,7 @@ __all__ = ["atraced", "traced"]
 _Steps = Generator[Any, Any, Any]
 
 
-def traced(
-    spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]
-) -> Any:
+def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
     """Do the work of a tool inside a run of its own.
 
     Args:
@@ -66,9 +64,7 @@ def _steps(
 ) -> _Steps:
     config_module = load("langchain_core.runnables.config")
     told = {"name": spec["name"], "description": spec["description"]}
-    run = yield manager.on_tool_start(
-        told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id")
-    )
+    run = yield manager.on_tool_start(told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"))
     child = config_module.patch_config(config, callbacks=run.get_child())
     try:
         with config_module.set_config_context(child) as context:

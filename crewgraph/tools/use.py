@@ -100,9 +100,7 @@ class GuardedTool:
 
 def _is_bubble(error: Exception) -> bool:
     """Whether it is one of LangGraph's, which steer the graph (that package is not imported here)."""
-    return any(
-        c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__
-    )
+    return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)
 
 
 def _failure(name: str, error: Exception) -> str:
@@ -111,11 +109,7 @@ def _failure(name: str, error: Exception) -> str:
     except Exception as own:  # noqa: BLE001  (an exception whose own text fails)
         message = f"(its text cannot be had: {type(own).__name__})"
     kind = type(error).__name__
-    return (
-        f"`{name}` failed: {kind}: {shorten(message, _MESSAGE_LIMIT)}"
-        if message
-        else f"`{name}` failed: {kind}"
-    )
+    return f"`{name}` failed: {kind}: {shorten(message, _MESSAGE_LIMIT)}" if message else f"`{name}` failed: {kind}"
 
 
 def observation(result: Any) -> str:

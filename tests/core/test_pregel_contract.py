@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any, TypedDict
 
 from conftest import Mode
+from core.parts import at
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal import _constants, _scratchpad
 from langgraph.checkpoint.memory import InMemorySaver
@@ -11,7 +12,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 from langgraph.utils.runnable import RunnableCallable
 
-from core.parts import at
 from crewgraph.core import pregel
 from crewgraph.core.pregel import Place, place_of
 

@@ -359,9 +359,8 @@ def test_a_graph_that_keeps_nothing_is_refused_inside_one_that_does(mode: Mode):
 
     inner = chain(("task", body), stored=False, checkpointer=False)
     assert mode.invoke(inner, {"outputs": {}}) == {"outputs": {}}
-    from langgraph.graph import START, StateGraph
-
     from core.parts import State
+    from langgraph.graph import START, StateGraph
 
     outer: Any = StateGraph(State)
     outer.add_node("inner", inner)

@@ -459,9 +459,7 @@ def test_a_loop_closed_over_its_handlers_blocks_nobody(bus: EventBus, caplog: py
     done = loop.run_until_complete(main())
     assert not bus.flush(), "the loop does not run, so the handler cannot come to its end"
     task = asyncio.all_tasks(loop).pop()
-    object.__setattr__(
-        task, "_log_destroy_pending", False
-    )  # it is destroyed, as asyncio would say at the end
+    object.__setattr__(task, "_log_destroy_pending", False)  # it is destroyed, as asyncio would say at the end
     loop.close()
     assert bus.flush()
     assert done.done()

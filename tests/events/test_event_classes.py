@@ -104,6 +104,7 @@ KINDS = {
     "TaskCompletedEvent": "task_completed",
     "TaskEvaluationEvent": "task_evaluation",
     "TaskFailedEvent": "task_failed",
+    "TaskOutputUnstructuredEvent": "task_output_unstructured",
     "TaskStartedEvent": "task_started",
     "ToolExecutionErrorEvent": "tool_execution_error",
     "ToolSelectionErrorEvent": "tool_selection_error",

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from servers.postgres import Postgres
+
 from kills.matrix import Kills, ways
 from kills.program import Case
-from servers.postgres import Postgres
 
 _SAMPLE = 5
 _SEED = 20

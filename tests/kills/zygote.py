@@ -15,7 +15,7 @@ def _child(case: Case, write: int) -> None:
     try:
         os.write(write, play(case).encode())
         code = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - told to the test
         os.write(write, traceback.format_exc().encode())
         code = 1
     os._exit(code)

@@ -22,7 +22,5 @@ _ENDINGS = (
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, address or model name of the machine reaches a test."""
     for name in list(os.environ):
-        if name.upper().endswith(_ENDINGS) or name.startswith(
-            ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE")
-        ):
+        if name.upper().endswith(_ENDINGS) or name.startswith(("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE")):
             monkeypatch.delenv(name)

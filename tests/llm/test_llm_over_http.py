@@ -201,9 +201,7 @@ def test_nobody_at_the_address_is_the_providers_error(mode: str):
     [garbage(), garbage(b"<html>", "text/html"), garbage(b'{"a": 1}'), garbage(b"[1]")],
     ids=["no json", "html", "other json", "a list"],
 )
-def test_an_answer_that_is_none_says_so_and_keeps_the_cause(
-    serve: Serve, mode: str, answer: Any, stream: bool
-):
+def test_an_answer_that_is_none_says_so_and_keeps_the_cause(serve: Serve, mode: str, answer: Any, stream: bool):
     with pytest.raises(UnreadableAnswer, match="`test` sent an answer that cannot be read") as caught:
         ask(mode, model_at(serve([answer]), stream=stream))
     assert caught.value.__cause__ is not None
@@ -220,12 +218,8 @@ def test_a_null_content_is_an_empty_answer(serve: Serve, mode: str):
 
 
 def test_a_conversation_that_is_too_long_is_told_apart(serve: Serve, mode: str):
-    told = (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-    )
-    server = serve(
-        [error(400, told, code="context_length_exceeded"), error(400, told), error(400, "bad request")]
-    )
+    told = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    server = serve([error(400, told, code="context_length_exceeded"), error(400, told), error(400, "bad request")])
     model = model_at(server)
     for _ in range(2):
         with pytest.raises(ContextLengthExceeded, match="too long for the model `test`") as caught:
@@ -263,9 +257,7 @@ def test_unknown_words_go_into_the_request(serve: Serve, mode: str):
     server = serve(["x"])
     ask(
         mode,
-        model_at(
-            server, foo={"bar": 1}, temperature=0.5, max_tokens=7, seed=3, extra_headers={"X-Team": "a"}
-        ),
+        model_at(server, foo={"bar": 1}, temperature=0.5, max_tokens=7, seed=3, extra_headers={"X-Team": "a"}),
     )
     sent = server.bodies[0]
     assert (sent["foo"], sent["temperature"], sent["max_tokens"], sent["seed"]) == ({"bar": 1}, 0.5, 7, 3)
@@ -286,9 +278,7 @@ def test_call_gives_text_for_a_text_and_for_messages(serve: Serve):
 
 
 def test_a_response_format_gives_an_instance(serve: Serve):
-    server = serve(
-        ['{"name": "Rex", "age": 3}', '{"name": "Rex"}', '{"name": "Rex"}', "no dog", '{"name": "Rex"}']
-    )
+    server = serve(['{"name": "Rex", "age": 3}', '{"name": "Rex"}', '{"name": "Rex"}', "no dog", '{"name": "Rex"}'])
     llm = LLM("openai/test", base_url=server.url, response_format=Dog)
     assert llm.call("a dog") == Dog(name="Rex", age=3)
     assert asyncio.run(llm.acall("a dog")) == Dog(name="Rex")
@@ -310,10 +300,7 @@ def test_a_response_format_streams_too(serve: Serve, mode: str):
 
 def test_json_mode_is_passed_on(serve: Serve):
     server = serve(['{"a": 1}'])
-    assert (
-        LLM("openai/test", base_url=server.url, response_format={"type": "json_object"}).call("x")
-        == '{"a": 1}'
-    )
+    assert LLM("openai/test", base_url=server.url, response_format={"type": "json_object"}).call("x") == '{"a": 1}'
     assert server.bodies[0]["response_format"] == {"type": "json_object"}
 
 
@@ -399,9 +386,7 @@ def test_the_server_runs_as_a_process_and_writes_down_what_it_was_asked(tmp_path
         llm = LLM("openai/test", base_url=served.stdout.readline().strip())
         wanted: Any = (llm.call("a"), llm.call("b"), llm.call("c"))
         assert (wanted[0], wanted[1][0].function.name, wanted[2]) == ("one", "add", "two")
-        assert [
-            json.loads(line)["body"]["messages"][0]["content"] for line in log.read_text().splitlines()
-        ] == [
+        assert [json.loads(line)["body"]["messages"][0]["content"] for line in log.read_text().splitlines()] == [
             *("a", "b", "c", "c"),
         ]
     finally:

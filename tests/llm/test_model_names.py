@@ -187,9 +187,7 @@ def test_no_key_and_no_model_lists_the_choices_in_order():
     with pytest.raises(NoModelError) as caught:
         as_model(None)
     told = str(caught.value)
-    places = [
-        told.index(word) for word in ("OPENAI_API_KEY", "ollama/", "base_url", "LangChain", "ScriptedLLM")
-    ]
+    places = [told.index(word) for word in ("OPENAI_API_KEY", "ollama/", "base_url", "LangChain", "ScriptedLLM")]
     assert places == sorted(places)
     assert isinstance(caught.value, ValueError)
 

@@ -290,9 +290,7 @@ def test_async_calls_of_a_blocking_model_run_all_at_once():
 def test_an_exception_passes_unchanged_and_a_full_context_is_told_apart(mode: str):
     class Failing(BaseLLM):
         def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
-            raise {"a": ZeroDivisionError("a"), "b": ValueError("prompt is too long: 9 > 8")}[
-                messages[-1]["content"]
-            ]
+            raise {"a": ZeroDivisionError("a"), "b": ValueError("prompt is too long: 9 > 8")}[messages[-1]["content"]]
 
     model = as_model(Failing("f"))
     with pytest.raises(ZeroDivisionError):

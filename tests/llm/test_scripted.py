@@ -89,9 +89,7 @@ def test_words_are_counted_as_tokens_unless_a_usage_is_given():
         "reasoning_tokens": 0,
         "cache_creation_tokens": 0,
     }
-    llm = ScriptedLLM(
-        ["x"], usage={"prompt_tokens": 70, "completion_tokens": 7, "cached_tokens": 60}, repeat_last=True
-    )
+    llm = ScriptedLLM(["x"], usage={"prompt_tokens": 70, "completion_tokens": 7, "cached_tokens": 60}, repeat_last=True)
     asyncio.run(as_model(llm).acomplete(ASK, [], [], {}))
     llm.call("x")
     used = llm.get_token_usage_summary()

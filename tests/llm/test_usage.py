@@ -57,9 +57,7 @@ def test_tokens_are_read_in_every_dialect(reported: Any, expected: tuple[int, ..
     assert (*(usage[name] for name in NUMBERS), usage["cache_creation_tokens"]) == expected
 
 
-@pytest.mark.parametrize(
-    "reported", [None, {}, {"foo": 1}, {"prompt_tokens": None}, {"prompt_tokens": True}, "x", 3]
-)
+@pytest.mark.parametrize("reported", [None, {}, {"foo": 1}, {"prompt_tokens": None}, {"prompt_tokens": True}, "x", 3])
 def test_what_reports_nothing_is_none(reported: Any):
     assert read_usage(reported) is None
 

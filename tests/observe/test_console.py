@@ -54,12 +54,8 @@ def a_run() -> Iterator[BaseEvent]:
     yield events.AgentExecutionStartedEvent(
         timestamp=at(0.1), agent=RESEARCHER, task=RESEARCH, tools=None, task_prompt="secret prompt"
     )
-    yield events.AgentStepEvent(
-        agent=RESEARCHER, task=RESEARCH, step={"thought": "I should\nsearch."}, iteration=1
-    )
-    yield events.ToolUsageStartedEvent(
-        tool_name="search", tool_args={"query": "AI", "limit": 3}, from_task=RESEARCH
-    )
+    yield events.AgentStepEvent(agent=RESEARCHER, task=RESEARCH, step={"thought": "I should\nsearch."}, iteration=1)
+    yield events.ToolUsageStartedEvent(tool_name="search", tool_args={"query": "AI", "limit": 3}, from_task=RESEARCH)
     yield events.ToolUsageFinishedEvent(
         tool_name="search",
         tool_args={},
@@ -72,9 +68,7 @@ def a_run() -> Iterator[BaseEvent]:
         success=False, result=None, error="Only 8 findings.", retry_count=0, from_task=RESEARCH
     )
     yield events.LLMGuardrailCompletedEvent(success=True, result="x", retry_count=1, from_task=RESEARCH)
-    yield events.TaskCompletedEvent(
-        timestamp=at(4.3), task=RESEARCH, output=SimpleNamespace(raw="Ten findings.")
-    )
+    yield events.TaskCompletedEvent(timestamp=at(4.3), task=RESEARCH, output=SimpleNamespace(raw="Ten findings."))
     output = SimpleNamespace(raw="# Report\n\nTen findings.", token_usage=USAGE)
     yield events.CrewKickoffCompletedEvent(timestamp=at(125), crew=CREW, output=output, total_tokens=1234)
 
@@ -216,9 +210,7 @@ def test_what_is_not_worth_a_line_is_not_printed():
             events.LLMCallStartedEvent(),
             events.MemorySaveCompletedEvent(value="v", save_time_ms=1.0),
             events.LLMGuardrailCompletedEvent(success=True, result="x", retry_count=0),
-            events.AgentStepEvent(
-                agent=RESEARCHER, task=PRICES, step=SimpleNamespace(thought=""), iteration=1
-            ),
+            events.AgentStepEvent(agent=RESEARCHER, task=PRICES, step=SimpleNamespace(thought=""), iteration=1),
         )
         == []
     )

@@ -68,7 +68,19 @@ def running_postgres() -> Iterator[Postgres]:
         _run([f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"])
         options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
         log = folder / "log"
-        _run([f"{programs}/pg_ctl", "-D", str(data), "-l", str(log), "-w", "-o", f"'{options}'" if user else options, "start"])
+        _run(
+            [
+                f"{programs}/pg_ctl",
+                "-D",
+                str(data),
+                "-l",
+                str(log),
+                "-w",
+                "-o",
+                f"'{options}'" if user else options,
+                "start",
+            ]
+        )
         try:
             yield Postgres(dsn=f"host={folder} user=postgres dbname=postgres")
         finally:

@@ -91,9 +91,7 @@ def test_a_tool_keeps_its_description_and_tells_models_its_own_way():
     assert search.prompt_text == (
         'Search_the_web: Finds pages.\nArguments: {\n  "query": string\n  "limit": integer  // default 3\n}'
     )
-    assert (
-        Weather().prompt_text == 'weather: Tells the weather.\nArguments: {\n  "city": string  // the city\n}'
-    )
+    assert Weather().prompt_text == 'weather: Tells the weather.\nArguments: {\n  "city": string  // the city\n}'
 
 
 def test_the_fields_and_defaults_are_those_of_the_vocabulary():
@@ -317,9 +315,7 @@ def test_a_structured_tool_that_cannot_work_is_refused():
         CrewStructuredTool.from_function(silent)
     with pytest.raises(DefinitionError, match="the tool `add` has no schema"):
         CrewStructuredTool.from_function(add, infer_schema=False)
-    with pytest.raises(
-        DefinitionError, match="the tool `n` requires `q`, which its `args_schema` does not have"
-    ):
+    with pytest.raises(DefinitionError, match="the tool `n` requires `q`, which its `args_schema` does not have"):
         CrewStructuredTool("n", "d", Where, ask)
 
 

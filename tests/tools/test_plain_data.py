@@ -121,20 +121,10 @@ def test_what_contains_itself_is_refused():
         plain(ring, tool="t")
 
 
-leaves = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text()
-    | st.dates()
-    | st.decimals()
-)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.dates() | st.decimals()
 
 
-@given(
-    st.recursive(leaves, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text(), inner))
-)
+@given(st.recursive(leaves, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text(), inner)))
 def test_plain_data_stays_as_it_is(value: Any):
     once = plain(value, tool="t")
     assert plain(once, tool="t") == once

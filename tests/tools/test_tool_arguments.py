@@ -74,11 +74,7 @@ def test_arguments_are_understood_as_models_write_them(made: Any, written: Any, 
 
 
 SEARCH = (
-    "It takes: {\n"
-    '  "query": string\n'
-    '  "limit": integer  // default 3\n'
-    '  "tags": [string, ...] or null  // optional\n'
-    "}"
+    'It takes: {\n  "query": string\n  "limit": integer  // default 3\n  "tags": [string, ...] or null  // optional\n}'
 )
 
 
@@ -126,9 +122,7 @@ def test_a_model_is_told_exactly_what_is_wrong(made: Any, written: Any, told: st
     assert as_tool(made).prepare(written) == Refusal(told)
 
 
-@given(
-    st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none()
-)
+@given(st.text() | st.dictionaries(st.text(), st.text() | st.integers() | st.none()) | st.integers() | st.none())
 def test_whatever_a_model_writes_is_arguments_or_a_refusal(written: Any):
     for made in (search, store, double, ping, anything):
         prepared = as_tool(made).prepare(written)

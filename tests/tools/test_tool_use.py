@@ -398,9 +398,7 @@ async def nests_async(text: str) -> list[str]:
     return await RunnableLambda(list[str]).ainvoke(text)
 
 
-@pytest.mark.parametrize(
-    "source", [nests, nests_async, nests.to_langchain()], ids=["sync", "async", "langchain"]
-)
+@pytest.mark.parametrize("source", [nests, nests_async, nests.to_langchain()], ids=["sync", "async", "langchain"])
 def test_a_tool_is_a_run_of_its_own_and_what_it_calls_are_its_children(source: Any, mode: Mode):
     listener = Listener()
     assert mode(as_tool(source), {"text": "x"}, {"callbacks": [listener]}) == ["x"]
@@ -494,9 +492,7 @@ def test_an_argument_that_langchain_keeps_for_itself_works_here_and_is_refused_t
         return config
 
     assert as_tool(setup).run({"config": "x"}, {}) == "x"
-    with pytest.raises(
-        DefinitionError, match="`setup` has the argument `config`, a name that LangChain keeps"
-    ):
+    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain keeps"):
         setup.to_langchain()
 
 
@@ -522,7 +518,5 @@ def test_observations_are_text_or_json():
     assert observation("as it is") == "as it is"
     assert observation(outcome["result"]) == '{"é": [1, null]}'
     assert observation(None) == "null"
-    assert (
-        no_such_tool("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
-    )
+    assert no_such_tool("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
     assert no_such_tool("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."

@@ -1,0 +1,34 @@
+"""Names of crewai that are deliberately not offered, each with the reason and what to do instead."""
+
+__all__ = ["ABSENT", "reason"]
+
+_TELEMETRY = "crewgraph sends no telemetry; take the import out."
+_PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothing to do."
+_COMMANDS = "It holds CrewAI's own commands; crewgraph's are listed by `crewgraph --help`."
+_PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
+_TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
+_STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
+
+ABSENT: dict[str, str] = {
+    "crewai.Telemetry": _TELEMETRY,
+    "crewai.auth": _PLATFORM,
+    "crewai.cli": _COMMANDS,
+    "crewai.events.listeners.tracing": _TRACING,
+    "crewai.llms.providers": _PROVIDERS,
+    "crewai.llms.third_party": _PROVIDERS,
+    "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
+    "crewai.plus_api": _PLATFORM,
+    "crewai.rag.chromadb": _STORES,
+    "crewai.rag.qdrant": _STORES,
+    "crewai.telemetry": _TELEMETRY,
+}
+"""A dotted path to why neither it nor anything below it is there: whole sentences."""
+
+
+def reason(path: str) -> str | None:
+    """Why a dotted path is deliberately absent; None where it is not."""
+    while path:
+        if path in ABSENT:
+            return ABSENT[path]
+        path = path.rpartition(".")[0]
+    return None

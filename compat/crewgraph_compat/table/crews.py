@@ -1,0 +1,106 @@
+"""Agents, tasks, crews and their outputs."""
+
+from crewgraph_compat.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_AGENT = rows("crewgraph.definitions.agent", "Agent")
+_BASE_AGENT = rows("crewgraph.definitions.agent", "BaseAgent")
+_TASK = rows("crewgraph.definitions.task", "Task")
+_CONDITIONAL_TASK = rows("crewgraph.definitions.task", "ConditionalTask")
+_CREW = rows("crewgraph.definitions.crew", "Crew")
+_PROCESS = rows("crewgraph.definitions.process", "Process")
+_TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
+_CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
+_OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
+_STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
+_GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
+_FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
+_SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
+_LLM = rows("crewgraph.llm.llm", "LLM")
+_BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
+_USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
+_TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
+_BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai": {
+        **_AGENT,
+        **_BASE_LLM,
+        **_CONDITIONAL_TASK,
+        **_CREW,
+        **_CREW_OUTPUT,
+        **_LLM,
+        **_PROCESS,
+        **_TASK,
+        **_TASK_OUTPUT,
+        **rows("crewgraph_compat.version", __version__="CREWAI_VERSION"),
+    },
+    "crewai.agent": {
+        **_AGENT,
+        **_BASE_AGENT,
+        **_BASE_LLM,
+        **_FINGERPRINT,
+        **_GUARDRAIL_TYPE,
+        **_BUS,
+    },
+    "crewai.agent.core": {
+        **_AGENT,
+        **_BASE_AGENT,
+        **_BASE_LLM,
+        **_CREW,
+        **_FINGERPRINT,
+        **_GUARDRAIL_TYPE,
+        **_SECURITY,
+        **_TASK,
+        **_TOOL,
+        **_USAGE,
+        **_BUS,
+    },
+    "crewai.agents": _STEPS,
+    "crewai.agents.agent_builder": {},
+    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_SECURITY, **_TOOL},
+    "crewai.agents.parser": _STEPS,
+    "crewai.crew": {
+        **_AGENT,
+        **_BASE_AGENT,
+        **_BASE_LLM,
+        **_CONDITIONAL_TASK,
+        **_CREW,
+        **_CREW_OUTPUT,
+        **_FINGERPRINT,
+        **_LLM,
+        **_PROCESS,
+        **_SECURITY,
+        **_TASK,
+        **_TASK_OUTPUT,
+        **_TOOL,
+        **_USAGE,
+        **_BUS,
+    },
+    "crewai.crews": _CREW_OUTPUT,
+    "crewai.crews.crew_output": {**_CREW_OUTPUT, **_OUTPUT_FORMAT, **_TASK_OUTPUT, **_USAGE},
+    "crewai.process": _PROCESS,
+    "crewai.security": {**_FINGERPRINT, **_SECURITY},
+    "crewai.security.fingerprint": _FINGERPRINT,
+    "crewai.security.security_config": {**_FINGERPRINT, **_SECURITY},
+    "crewai.task": {
+        **_BASE_AGENT,
+        **_FINGERPRINT,
+        **_GUARDRAIL_TYPE,
+        **_OUTPUT_FORMAT,
+        **_SECURITY,
+        **_TASK,
+        **_TASK_OUTPUT,
+        **_TOOL,
+        **_BUS,
+    },
+    "crewai.tasks": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
+    "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
+    "crewai.tasks.output_format": _OUTPUT_FORMAT,
+    "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
+    "crewai.utilities": {},
+    "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
+    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
+}
+"""The modules of this area."""

@@ -1,0 +1,17 @@
+"""Tools."""
+
+from crewgraph_compat.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_STRUCTURED = rows("crewgraph.tools.structured", "CrewStructuredTool")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.tools": rows("crewgraph.tools.base", "BaseTool", "EnvVar", "tool"),
+    "crewai.tools.base_tool": {**rows("crewgraph.tools.base", "BaseTool", "EnvVar", "Tool", "tool"), **_STRUCTURED},
+    "crewai.tools.structured_tool": {
+        **_STRUCTURED,
+        **rows("crewgraph.tools.limit", ToolUsageLimitExceededError="UsageLimitReached"),
+    },
+}
+"""The modules of this area."""

@@ -1,0 +1,63 @@
+"""The command `crewgraph`, also as `python -m crewgraph`."""
+
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from crewgraph import __version__
+from crewgraph.cli.run import RunProgram, run
+from crewgraph.cli.where import where
+from crewgraph.errors import CrewgraphError
+from crewgraph.extras import load
+
+__all__ = ["app"]
+
+
+class _App(typer.Typer):
+    """The commands; a program is run when they are left."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        hook = sys.excepthook
+        try:
+            return super().__call__(*args, **kwargs)
+        except RunProgram as asked:
+            program = asked.program
+        except CrewgraphError as error:
+            _refuse(error, status=1)
+        sys.excepthook = hook  # typer has set its own, which the program is not to find
+        try:
+            load("crewgraph_compat").install()
+        except CrewgraphError as error:
+            _refuse(error, status=2)
+        return program.run()
+
+
+app = _App(
+    name="crewgraph",
+    help="Teams of agents in CrewAI's vocabulary, run as LangGraph graphs.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+"""The command."""
+
+app.command(context_settings={"allow_interspersed_args": False})(run)
+app.command()(where)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show crewgraph's version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"crewgraph {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _refuse(error: CrewgraphError, *, status: int) -> NoReturn:
+    typer.echo(f"Error: {error}", err=True)
+    sys.exit(status)

@@ -1,0 +1,35 @@
+"""`crewgraph run`: an unmodified CrewAI program, run on crewgraph."""
+
+from typing import Annotated
+
+import typer
+
+from crewgraph.cli.program import Program
+
+__all__ = ["RunProgram", "run"]
+
+
+class RunProgram(BaseException):
+    """The command line asks for a program; raised so that it is run when the command line's own code is left.
+
+    Inside, its KeyboardInterrupt, EOFError and OSError would be taken for those of the command.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.target)
+        self.program = program
+
+
+def run(
+    program: Annotated[str, typer.Argument(help="A script; with -m, a module.")],
+    args: Annotated[list[str] | None, typer.Argument(help="What the program gets in sys.argv.")] = None,
+    module: Annotated[bool, typer.Option("-m", help="PROGRAM is a module, as in `python -m`.")] = False,
+) -> None:
+    """Run an unmodified CrewAI program: in it, `import crewai` means crewgraph.
+
+    The program sees what it would under `python`: sys.argv, sys.path, __main__, exit codes, tracebacks.
+
+    This holds in its process and in those forked from it. Where it starts Python anew (multiprocessing's "spawn" and
+    "forkserver"), let it begin with `import crewgraph_compat; crewgraph_compat.install()`, and run it with `python`.
+    """
+    raise RunProgram(Program(program, args or [], is_module=module))

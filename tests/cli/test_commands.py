@@ -1,0 +1,76 @@
+import os
+import re
+import sqlite3
+from pathlib import Path
+
+from cli.conftest import Python
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
+
+import crewgraph
+from crewgraph.checkpoints.sqlite import SqliteCheckpointer
+
+CREWGRAPH = ("-m", "crewgraph")
+
+
+def test_the_version_is_told(python: Python):
+    assert python(*CREWGRAPH, "--version").stdout == f"crewgraph {crewgraph.__version__}\n"
+
+
+def test_without_arguments_the_help_is_shown(python: Python):
+    done = python(*CREWGRAPH)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == python(*CREWGRAPH, "--help").stdout
+    for word in ("run", "where", "--version", "Usage: python -m crewgraph"):
+        assert word in done.stdout
+
+
+def test_the_help_of_run_shows_how_it_is_used(python: Python):
+    done = python(*CREWGRAPH, "run", "--help")
+    assert done.returncode == 0
+    assert re.search(r"run \[OPTIONS\] \{?PROGRAM\}? \[ARGS\]\.\.\.", done.stdout, re.IGNORECASE)
+    assert "in it, `import crewai` means crewgraph" in done.stdout and "-m" in done.stdout
+
+
+def test_the_compat_module_shows_its_usage(python: Python):
+    done = python("-m", "crewgraph_compat")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: python -m crewgraph_compat script.py [args...]\n")
+
+
+def test_an_unknown_command_or_option_is_refused(python: Python):
+    for arguments in (["walk"], ["--nothing"], ["run"], ["where", "--nothing"], ["where", "there"]):
+        done = python(*CREWGRAPH, *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "Usage:" in done.stderr and "Traceback" not in done.stderr
+    assert "walk" in python(*CREWGRAPH, "walk").stderr
+
+
+def test_where_tells_of_a_database_that_is_not_there_and_does_not_create_it(python: Python, storage: Path):
+    done = python(*CREWGRAPH, "where")
+    assert done.stdout.splitlines() == [
+        f"database  {storage / 'checkpoints.db'}",
+        "          not there yet: the first run that is kept creates it",
+    ]
+    assert list(storage.iterdir()) == []
+
+
+def test_where_tells_of_the_threads_that_are_kept(python: Python, storage: Path):
+    with SqliteCheckpointer(storage / "checkpoints.db") as saver:
+        for thread, ns in (("a", ""), ("a", "inner"), ("b", "")):
+            config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ns}}
+            saver.put(config, empty_checkpoint(), {}, {})
+        # While it is open, most of it is in the file beside the database.
+        told = dict(line.split(maxsplit=1) for line in python(*CREWGRAPH, "where").stdout.splitlines())
+    assert told["threads"] == "2"
+    number, unit = told["size"].split()
+    assert unit == "KiB" and float(number) > os.path.getsize(storage / "checkpoints.db") / 1024
+
+
+def test_where_refuses_a_database_of_another_program(python: Python, storage: Path):
+    with sqlite3.connect(storage / "checkpoints.db") as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    done = python(*CREWGRAPH, "where")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: The file `") and "another program" in done.stderr

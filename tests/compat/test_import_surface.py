@@ -1,0 +1,297 @@
+import importlib
+import importlib.util
+import inspect
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import crewgraph_compat
+import pytest
+from crewgraph_compat.facade import Facade
+
+import crewgraph
+from crewgraph.errors import CrewgraphError
+
+
+def run(program: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(program, names)
+    return names
+
+
+def traces() -> list[str]:
+    finders = [repr(f) for f in sys.meta_path if type(f).__module__.startswith("crewgraph_compat")]
+    return finders + [name for name in sys.modules if name.partition(".")[0] == "crewai"]
+
+
+@pytest.fixture
+def surface() -> Iterator[None]:
+    with crewgraph_compat.installed():
+        yield
+    assert traces() == []
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A stand-in for an installed crewai."""
+    package = tmp_path / "crewai"
+    (package / "theirs").mkdir(parents=True)
+    (package / "__init__.py").write_text("REAL = True\nclass Agent: pass\n")
+    (package / "theirs" / "__init__.py").write_text("REAL = True\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    importlib.invalidate_caches()
+    yield package
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crewai"]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_name_of_crewai_is_the_name_of_crewgraph():
+    names = run("from crewai import Agent, Crew, Task, Process, LLM, BaseLLM, CrewOutput, TaskOutput")
+    assert all(names[name] is getattr(crewgraph, name) for name in names if name != "__builtins__")
+
+
+@pytest.mark.usefixtures("surface")
+def test_every_spelling_of_an_import_works():
+    run(
+        """
+import crewai
+import crewai.tools
+import crewai.tasks.task_output as output
+from crewai import tools, task
+from crewai.tools import BaseTool, tool
+from crewai.agents.agent_builder.base_agent import BaseAgent
+assert crewai.tools.BaseTool is BaseTool is tools.BaseTool
+assert crewai.events.event_bus.crewai_event_bus is crewai.events.crewai_event_bus
+assert output.TaskOutput is crewai.TaskOutput is task.TaskOutput
+assert issubclass(crewai.Agent, BaseAgent)
+"""
+    )
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_submodule_is_an_attribute_without_being_imported():
+    crewai = importlib.import_module("crewai")
+    assert "crewai.tools.base_tool" not in sys.modules
+    assert crewai.tools.base_tool.BaseTool is crewai.tools.BaseTool
+    assert crewai.tools.base_tool is sys.modules["crewai.tools.base_tool"]
+
+
+@pytest.mark.usefixtures("surface")
+def test_star_imports_what_all_lists():
+    names = set(run("from crewai import *")) - {"__builtins__"}
+    assert names == {
+        "Agent",
+        "BaseLLM",
+        "ConditionalTask",
+        "Crew",
+        "CrewOutput",
+        "LLM",
+        "Process",
+        "Task",
+        "TaskOutput",
+        "__version__",
+    }
+    assert set(run("from crewai.tools import *")) - {"__builtins__"} == {"BaseTool", "EnvVar", "tool"}
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_name_is_not_hidden_by_the_submodule_of_that_name():
+    run(
+        """
+from crewai.events import crewai_event_bus as bus
+from crewai.utilities.events.crewai_event_bus import crewai_event_bus as one
+from crewai.utilities.events import crewai_event_bus as two
+assert bus is one is two
+"""
+    )
+
+
+@pytest.mark.usefixtures("surface")
+def test_the_version_is_three_numbers():
+    version = importlib.import_module("crewai").__version__
+    assert version == "1.15.30"
+    assert tuple(int(part) for part in version.split(".")) >= (1, 2, 1)
+
+
+@pytest.mark.usefixtures("surface")
+@pytest.mark.parametrize(
+    ("program", "kind", "told"),
+    [
+        ("from crewai import Nope", ImportError, "`crewai.Nope` is not provided by crewgraph"),
+        ("from crewai import Agemt", ImportError, "Is `Agent` meant?"),
+        ("from crewai import BaseTool", ImportError, "There is `crewai.tools.BaseTool`."),
+        ("from crewai import Agent, Nope", ImportError, "`crewai.Nope` is not provided"),
+        ("from crewai.task import Nope", ImportError, "`crewai.task.Nope` is not provided"),
+        ("from crewai import Telemetry", ImportError, "sends no telemetry"),
+        ("import crewai; crewai.Nope", AttributeError, "`crewai.Nope` is not provided by crewgraph"),
+        ("import crewai; getattr(crewai, 'Telemetry')", AttributeError, "sends no telemetry"),
+        ("import crewai.nope", ModuleNotFoundError, "`crewai.nope` is not provided by crewgraph"),
+        ("import crewai.task.nope", ModuleNotFoundError, "`crewai.task.nope` is not provided by crewgraph"),
+        ("import crewai.tolls", ModuleNotFoundError, "Is `crewai.tools` meant?"),
+        ("from crewai.cli.cli import crewai", ModuleNotFoundError, "`crewgraph --help`"),
+        ("import crewai.telemetry", ModuleNotFoundError, "sends no telemetry"),
+    ],
+)
+def test_what_is_missing_is_told(program: str, kind: type[Exception], told: str):
+    with pytest.raises(ImportError if issubclass(kind, ImportError) else kind) as caught:
+        run(program)
+    assert type(caught.value) is kind
+    assert told in str(caught.value)
+    assert "which stands in for crewai here" in str(caught.value)
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_missing_name_is_told_wherever_it_stands_in_an_import():
+    # Above 255 names the argument of Python's instruction does not fit in one of them.
+    many = "\n".join(f"name{n} = {n}" for n in range(300))
+    with pytest.raises(ImportError, match=r"`crewai\.Nope` is not provided"):
+        run(f"{many}\nfrom crewai import Agent, Crew, Nope")
+    with pytest.raises(ImportError, match=r"`crewai\.Nope` is not provided"):
+        run("def inside():\n    from crewai import Nope\ninside()")
+
+
+@pytest.mark.usefixtures("surface")
+def test_asking_whether_a_name_is_there_is_answered_without_an_error():
+    crewai = importlib.import_module("crewai")
+    assert hasattr(crewai, "Agent")
+    assert not hasattr(crewai, "Nope")
+    assert getattr(crewai, "Nope", None) is None
+    assert not hasattr(crewai, "__wrapped__")
+    assert run("try:\n    from crewai import Nope\nexcept ImportError:\n    Nope = None")["Nope"] is None
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_facade_tells_tools_where_it_is_from():
+    crewai = importlib.import_module("crewai")
+    tools = importlib.import_module("crewai.tools")
+    assert Path(str(crewai.__file__)).is_file()
+    assert Path(str(crewai.__file__)).parts[-3:] == ("crewgraph_compat", "table", "crews.py")
+    assert crewai.__path__ == []
+    assert crewai.__name__ == "crewai" and tools.__package__ == "crewai.tools"
+    spec = importlib.util.find_spec("crewai.tools")
+    assert spec is not None and spec.name == "crewai.tools" and tools.__spec__ is not None
+    assert "crewgraph" in (crewai.__doc__ or "")
+    assert "BaseTool" in inspect.getsource(tools)
+    assert {"Agent", "Crew", "tools", "events", "__version__"} <= set(dir(crewai))
+    assert "base_tool" not in dir(crewai)
+    assert dict(inspect.getmembers(crewai))["Agent"] is crewgraph.Agent
+    assert inspect.getmodule(crewai.Agent) is sys.modules["crewgraph.definitions.agent"]
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_name_can_be_patched_and_comes_back(monkeypatch: pytest.MonkeyPatch):
+    crewai = importlib.import_module("crewai")
+    with monkeypatch.context() as patch:
+        patch.setattr("crewai.Agent", str)
+        assert crewai.Agent is str
+    assert crewai.Agent is crewgraph.Agent
+
+
+@pytest.mark.usefixtures("surface")
+def test_a_facade_can_be_reloaded():
+    crewai = importlib.import_module("crewai")
+    assert importlib.reload(crewai) is crewai
+    assert crewai.Agent is crewgraph.Agent
+
+
+@pytest.mark.usefixtures("surface")
+def test_no_warning_is_given_on_the_way():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run("import crewai.utilities.events.crewai_event_bus, crewai.tools.base_tool; from crewai import *")
+
+
+@pytest.mark.usefixtures("surface")
+def test_other_packages_are_left_to_python():
+    assert importlib.util.find_spec("crewai_tools_that_are_not_there") is None
+    assert importlib.util.find_spec("crewaix") is None
+    assert importlib.util.find_spec("json") is not None
+
+
+def test_nothing_is_there_before_install_and_after_uninstall():
+    assert traces() == [] and not crewgraph_compat.is_installed()
+    crewgraph_compat.install()
+    crewgraph_compat.install()
+    assert crewgraph_compat.is_installed()
+    run("from crewai.tools import BaseTool; import crewai.events.types.crew_events")
+    assert len([f for f in sys.meta_path if type(f).__module__.startswith("crewgraph_compat")]) == 1
+    crewgraph_compat.uninstall()
+    crewgraph_compat.uninstall()
+    assert traces() == [] and not crewgraph_compat.is_installed()
+    assert importlib.util.find_spec("crewai") is None
+
+
+def test_what_is_bound_outlives_uninstall_but_loads_nothing_new():
+    with crewgraph_compat.installed():
+        crewai = importlib.import_module("crewai")
+    assert crewai.Agent is crewgraph.Agent
+    with pytest.raises(AttributeError, match="no longer does"):
+        _ = crewai.tools
+    assert traces() == []
+
+
+def test_a_block_uninstalls_unless_it_was_installed_for_good():
+    with crewgraph_compat.installed():
+        with crewgraph_compat.installed():
+            pass
+        assert crewgraph_compat.is_installed()
+    assert not crewgraph_compat.is_installed()
+    crewgraph_compat.install()
+    try:
+        with crewgraph_compat.installed():
+            pass
+        assert crewgraph_compat.is_installed()
+    finally:
+        crewgraph_compat.uninstall()
+
+
+def test_a_block_that_fails_uninstalls():
+    with pytest.raises(KeyError), crewgraph_compat.installed():
+        raise KeyError
+    assert traces() == []
+
+
+def test_overlapping_blocks_end_with_the_last():
+    entered, leave = threading.Event(), threading.Event()
+
+    def first():
+        with crewgraph_compat.installed():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert entered.wait(10)
+    with crewgraph_compat.installed():
+        leave.set()
+        thread.join(10)
+        assert crewgraph_compat.is_installed()
+    assert not crewgraph_compat.is_installed()
+
+
+def test_it_wins_over_an_installed_crewai_and_gives_it_back(theirs: Path):
+    with crewgraph_compat.installed():
+        crewai = importlib.import_module("crewai")
+        assert isinstance(crewai, Facade) and not hasattr(crewai, "REAL")
+        assert crewai.Agent is crewgraph.Agent
+        with pytest.raises(ModuleNotFoundError, match=r"`crewai\.theirs` is not provided"):
+            importlib.import_module("crewai.theirs")
+    crewai = importlib.import_module("crewai")
+    assert crewai.REAL is True and Path(str(crewai.__file__)).parent == theirs
+    assert importlib.import_module("crewai.theirs").REAL is True
+
+
+def test_it_refuses_when_crewai_itself_is_imported(theirs: Path):
+    importlib.import_module("crewai")
+    with pytest.raises(crewgraph_compat.CrewaiImported, match="already imported") as caught:
+        crewgraph_compat.install()
+    assert str(theirs / "__init__.py") in str(caught.value) and "crewgraph run" in str(caught.value)
+    assert isinstance(caught.value, CrewgraphError) and isinstance(caught.value, ImportError)
+    with pytest.raises(crewgraph_compat.CrewaiImported), crewgraph_compat.installed():
+        pass
+    assert not crewgraph_compat.is_installed()
+    assert importlib.import_module("crewai").REAL is True
