@@ -54,7 +54,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         name="kept",
         title="A task of a sequential crew, kept in SQLite",
-        figures=_PER_TASK,
+        figures={**_PER_TASK, "wall": "ms of wall time per task, the disk's included"},
         cases=_counts(10, 100),
         contenders=(
             _hand("a channel per task", "kept", "{case}", "channels", "same"),

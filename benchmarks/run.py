@@ -64,14 +64,12 @@ def _there(contender: Contender, environments: Path, missing: set[Environment]) 
     return True
 
 
-def _versions(contenders: list[Contender], place: Workplace, environments: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in dict.fromkeys(contender.environment for contender in contenders):
-        if one is not OWN:
-            program = _VERSION.format(package=one.package)
-            version = place.run(one.python(environments), ["-c", program])["version"]
-            found[f"{one.package} ({one.name})"] = version
-    return found
+def _versions(contenders: list[Contender], place: Workplace, environments: Path) -> list[str]:
+    others = dict.fromkeys(one.environment for one in contenders if one.environment is not OWN)
+    return [
+        f"{one.package} {place.run(one.python(environments), ['-c', _VERSION.format(package=one.package)])['version']}"
+        for one in others
+    ]
 
 
 if __name__ == "__main__":

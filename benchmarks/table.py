@@ -3,9 +3,10 @@
 import importlib.metadata
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+import crewgraph
 from benchmarks.measure import Contender, Measure
 from benchmarks.rounds import Results, cell
 
@@ -13,7 +14,7 @@ __all__ = ["README", "machine", "put", "tabled"]
 
 README = Path(__file__).with_name("README.md")
 
-_PACKAGES = ("crewgraph", "langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "langchain-openai")
+_PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "langchain-openai")
 
 
 def tabled(measure: Measure, contenders: Sequence[Contender], results: Results, about: str) -> str:
@@ -31,13 +32,17 @@ def tabled(measure: Measure, contenders: Sequence[Contender], results: Results, 
     return "\n\n".join([*parts, about])
 
 
-def machine(rounds: int, peers: Mapping[str, str]) -> str:
-    """What was measured, on what, how often."""
-    ours = {name: importlib.metadata.version(name) for name in _PACKAGES if _installed(name)}
-    versions = ", ".join(f"{name} {version}" for name, version in [*ours.items(), *peers.items()])
+def machine(rounds: int, peers: Sequence[str]) -> str:
+    """What was measured, on what, how often.
+
+    Args:
+        rounds: how often.
+        peers: names and versions of packages in other environments.
+    """
+    ours = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
     return (
         f"*{rounds} rounds; {os.cpu_count()} cores of {platform.machine()}, {platform.system()}, "
-        f"Python {platform.python_version()}; {versions}.*"
+        f"Python {platform.python_version()}; {', '.join([f'crewgraph {crewgraph.__version__}', *ours, *peers])}.*"
     )
 
 
@@ -54,11 +59,3 @@ def put(name: str, section: str) -> None:
     if not (found and also):
         raise ValueError(f"{README.name} has no place for `{name}`: {opening.strip()} ... {closing.strip()}")
     README.write_text(f"{before}{opening}{section}{closing}{after}", "utf-8")
-
-
-def _installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
