@@ -15,6 +15,7 @@ __all__ = ["Key", "NewCheckpoint", "StoredCheckpoint", "Threads"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_KNOWN = 4_096  # lineages whose numbers are remembered
 _MINUTE = 60  # seconds: how exactly it is known when a thread was last written
 
 
@@ -239,6 +240,8 @@ class Threads:
                 (thread, ns, now),
             )
             no = self.number(connection, thread, ns) or 0
+            if len(self._numbers) > _KNOWN:
+                self._numbers.clear()
             self._numbers[thread, ns] = no, now
         return work(connection, no, *args, **kwargs)
 
