@@ -58,6 +58,8 @@ class Database:
         self._hurry = threading.local()
         self._pool: ThreadPoolExecutor | None = None
         self._inherited: list[sqlite3.Connection] = []
+        self.opened = 0
+        """How often a connection was opened: again in a forked child, where nothing remembered holds."""
         self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None
@@ -215,6 +217,7 @@ class Database:
         if self.path != MEMORY:
             _create(self.path)
         self._connection = connection = self._connect()
+        self.opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         return connection
 
