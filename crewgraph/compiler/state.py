@@ -1,7 +1,9 @@
 """The state of a crew's graph: its inputs, and a channel per task."""
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict  # typing's own cannot be made a JSON schema of before Python 3.12
 
 __all__ = ["INPUTS", "schema"]
 
