@@ -95,7 +95,7 @@ class _Schemas:
         sources = assignment.sources
         if len(sources) <= _FEW:
             return schema(assignment.slug, [INPUTS, *sources])
-        length = 1 << self._position[sources[-1]].bit_length()
+        length = 1 << max(self._position[source] for source in sources).bit_length()
         if length not in self._prefixes:
             self._prefixes[length] = schema(f"first_{length}", [INPUTS, *self._slugs[:length]])
         return self._prefixes[length]
