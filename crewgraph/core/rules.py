@@ -46,12 +46,12 @@ def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) 
     try:
         while True:
             effect = send(value)
-            if failed:  # the body went on: the failure is a part of its story
-                yield from journal.write(*failed)
-                failed = None
             if isinstance(effect, Notify):
                 value, send = effect.tell(), body.send
                 continue
+            if failed:  # the body went on, with more than telling: the failure is a part of its story
+                yield from journal.write(*failed)
+                failed = None
             here = f"{path}{position}"
             position += 1
             try:

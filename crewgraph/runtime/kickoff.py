@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.state import INPUTS
@@ -126,6 +127,8 @@ class _Started:
             )
             try:
                 output = yield from self._ran(given)
+            except GraphBubbleUp:
+                raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
                 crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
                 raise
@@ -137,7 +140,9 @@ class _Started:
 
     def _ran(self, given: Any) -> Program[CrewOutput]:
         place = self.place
-        run = yield Run(self.graph, given, self.config, durability=place.durability, detached=place.detached)
+        run = yield Run(
+            self.graph, given, self.config, durability=place.durability, detached=place.detached, again=place.again
+        )
         if run.questions:
             raise RunError(_waiting(run.questions, place))
         written = run.written

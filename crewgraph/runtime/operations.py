@@ -67,14 +67,22 @@ class Run(Operation):
     """A run of a graph: what its nodes wrote, by channel, and the questions it stopped at.
 
     The updates are gathered as they come, for reading the whole state after each step would make steps slower the more
-    tasks there are.
+    tasks there are. A run inside a node that runs again (`again`) may have done a part before: that part comes with the
+    values it begins with.
     """
 
     def __init__(
-        self, graph: _Graph, given: Any, config: RunnableConfig, *, durability: str | None, detached: bool
+        self,
+        graph: _Graph,
+        given: Any,
+        config: RunnableConfig,
+        *,
+        durability: str | None,
+        detached: bool,
+        again: bool = False,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
-        self.options: dict[str, Any] = {"stream_mode": "updates"}
+        self.options: dict[str, Any] = {"stream_mode": ["updates", "values"] if again else ["updates"]}
         if durability is not None:
             self.options["durability"] = durability
         self.written: dict[str, Any] = {}
@@ -83,8 +91,8 @@ class Run(Operation):
     def run(self) -> "Run":
         def play() -> None:
             self._apart()
-            for update in self.graph.stream(self.given, self.config, **self.options):
-                self._gather(update)
+            for streamed in self.graph.stream(self.given, self.config, **self.options):
+                self._gather(streamed)
 
         copy_context().run(play)
         return self
@@ -93,8 +101,8 @@ class Run(Operation):
         before = var_child_runnable_config.get()
         self._apart()
         try:
-            async for update in self.graph.astream(self.given, self.config, **self.options):
-                self._gather(update)
+            async for streamed in self.graph.astream(self.given, self.config, **self.options):
+                self._gather(streamed)
         finally:
             var_child_runnable_config.set(before)
         return self
@@ -106,7 +114,11 @@ class Run(Operation):
             kept: Any = {key: value for key, value in config.items() if key != "configurable"}
             var_child_runnable_config.set(kept)
 
-    def _gather(self, update: Any) -> None:
+    def _gather(self, streamed: Any) -> None:
+        mode, update = streamed
+        if mode == "values":
+            self.written.update({name: value for name, value in update.items() if not name.startswith("__")})
+            return
         for source, values in update.items():
             if source == "__interrupt__":
                 self.questions.extend(values)

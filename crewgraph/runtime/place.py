@@ -27,6 +27,9 @@ class RunPlace:
     detached: bool
     """Whether the run is none of the surrounding graph's."""
 
+    again: bool = False
+    """Whether it is a part of a node that runs again, and may have been done before, or a part of it."""
+
     @property
     def durability(self) -> str | None:
         """How LangGraph is to store checkpoints: each before the next step, where the run has a database of its own."""
@@ -51,7 +54,7 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     if thread_id is None and checkpointer is None and crew.checkpointer is None and around is not None:
         place = place_of(around)
         if place.task and place.saver is not None:
-            return RunPlace(checkpointer=None, thread_id=place.thread, detached=False)
+            return RunPlace(checkpointer=None, thread_id=place.thread, detached=False, again=place.again)
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput
@@ -21,7 +22,6 @@ from crewgraph.errors import StorageError
 from .parts import agent, crew, task
 
 if TYPE_CHECKING:
-    from modes import Mode
     from servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def script() -> ScriptedLLM:
     return ScriptedLLM(['{"name": "Ulm", "people": 7}', ConnectionError("model down"), "end"])
 
 
-def check_resumed(mode: "Mode", llm: ScriptedLLM, made: Crew, **options: Any) -> None:
+def check_resumed(mode: Mode, llm: ScriptedLLM, made: Crew, **options: Any) -> None:
     with pytest.raises(ConnectionError, match="model down"):
         mode.kickoff(made, {"topic": "rain"}, thread_id="t", **options)
     result = mode.resume(made, "t", **options)
@@ -50,13 +50,13 @@ def check_resumed(mode: "Mode", llm: ScriptedLLM, made: Crew, **options: Any) ->
     assert (len(llm.requests), result.thread_id) == (3, "t")
 
 
-def test_runs_are_kept_in_the_storage_folder_in_a_file_for_its_owner_alone(mode: "Mode", storage: Path):
+def test_runs_are_kept_in_the_storage_folder_in_a_file_for_its_owner_alone(mode: Mode, storage: Path):
     llm = script()
     check_resumed(mode, llm, failing(llm))
     assert stat.S_IMODE((storage / "checkpoints.db").stat().st_mode) == 0o600
 
 
-def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: "Mode", storage: Path, tmp_path: Path):
+def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: Mode, storage: Path, tmp_path: Path):
     llm = script()
     with SqliteCheckpointer(tmp_path / "mine.db") as saver, pytest.raises(ConnectionError):
         mode.kickoff(failing(llm), thread_id="t", checkpointer=saver)
@@ -66,12 +66,12 @@ def test_runs_are_kept_in_a_given_sqlite_file_and_found_there_again(mode: "Mode"
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_kept_in_memory(mode: "Mode"):
+def test_runs_are_kept_in_memory(mode: Mode):
     llm = script()
     check_resumed(mode, llm, failing(llm), checkpointer=InMemorySaver())
 
 
-def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: "Mode", storage: Path):
+def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: Mode, storage: Path):
     llm = script()
     check_resumed(mode, llm, failing(llm, checkpointer=InMemorySaver()))
     assert not (storage / "checkpoints.db").exists()
@@ -105,7 +105,7 @@ def test_runs_are_kept_in_postgres_by_its_saver_for_event_loops(postgres: "Postg
     assert len(llm.requests) == 3
 
 
-def test_nothing_is_kept_where_that_was_asked_for(mode: "Mode", storage: Path):
+def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
     assert (result.raw, result.thread_id) == ("done", None)
     assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]))), checkpointer=False)).thread_id is None
@@ -113,14 +113,14 @@ def test_nothing_is_kept_where_that_was_asked_for(mode: "Mode", storage: Path):
 
 
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
-def test_what_is_no_checkpointer_is_refused(mode: "Mode", wish: Any):
+def test_what_is_no_checkpointer_is_refused(mode: Mode, wish: Any):
     llm = ScriptedLLM([])
     with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to keep nothing, or None"):
         mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
     assert llm.requests == []
 
 
-def test_the_state_is_plain_data(mode: "Mode"):
+def test_the_state_is_plain_data(mode: Mode):
     from datetime import date
 
     saver = InMemorySaver()
@@ -169,7 +169,7 @@ TAMPERED: list[Any] = [{"raw": 5}, {}, "a text", ["x"], {"raw": "x"}, None]
 
 
 @pytest.mark.parametrize("value", TAMPERED, ids=repr)
-def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: "Mode", value: Any):
+def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: Mode, value: Any):
     llm, saver = script(), InMemorySaver()
     made = failing(llm, checkpointer=saver)
     with pytest.raises(ConnectionError):
@@ -180,7 +180,7 @@ def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: "Mode", value:
     assert len(llm.requests) == 2
 
 
-def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode: "Mode"):
+def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode: Mode):
     llm, saver = script(), InMemorySaver()
     made = failing(llm, checkpointer=saver)
     with pytest.raises(ConnectionError):
@@ -193,7 +193,7 @@ def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode:
         mode.resume(made, "t")
 
 
-def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_reads_it(mode: "Mode"):
+def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_reads_it(mode: Mode):
     llm, saver = script(), InMemorySaver()
     graph = failing(llm).compile(checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "t"}}
@@ -205,19 +205,19 @@ def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_re
     assert len(llm.requests) == 2
 
 
-def test_a_resume_without_a_name_is_refused(mode: "Mode"):
+def test_a_resume_without_a_name_is_refused(mode: Mode):
     with pytest.raises(RuntimeError, match="`resume` needs the name"):
         mode.resume(failing(script()), "")
 
 
-def test_threads_may_be_named_by_numbers(mode: "Mode"):
+def test_threads_may_be_named_by_numbers(mode: Mode):
     made = crew(task("a", agent(ScriptedLLM(["done"]))))
     number: Any = 7
     assert mode.kickoff(made, thread_id=number).thread_id == "7"
     assert mode.resume(made, "7").raw == "done"
 
 
-def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: "Mode", tmp_path: Path):
+def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: Mode, tmp_path: Path):
     def bytes_of(tasks: int) -> int:
         path = tmp_path / f"{tasks}.db"
         worker = agent(ScriptedLLM(["x" * 2000], repeat_last=True))

@@ -4,15 +4,14 @@ import asyncio
 import gc
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from modes import Mode
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
-
-if TYPE_CHECKING:
-    from modes import Mode
 
 _RUNS = 200
 
@@ -54,7 +53,7 @@ def check(results: Sequence[CrewOutput]) -> None:
     assert len({one.thread_id for one in results}) == len(results)
 
 
-def test_two_hundred_kickoffs_of_one_crew_do_not_mix(mode: "Mode"):
+def test_two_hundred_kickoffs_of_one_crew_do_not_mix(mode: Mode):
     made = telling()
 
     async def gathered() -> list[CrewOutput]:
@@ -71,7 +70,7 @@ def test_two_hundred_kickoffs_of_one_crew_do_not_mix(mode: "Mode"):
         check(list(pool.map(run, range(_RUNS))))
 
 
-def test_a_crew_does_not_grow_with_the_runs_it_served(mode: "Mode"):
+def test_a_crew_does_not_grow_with_the_runs_it_served(mode: Mode):
     made = telling()
     assert isinstance(made.agents[0].llm, ScriptedLLM)
 

@@ -2,10 +2,11 @@
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import openai
 import pytest
+from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import (
     Answer,
@@ -28,9 +29,6 @@ from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
 
-if TYPE_CHECKING:
-    from modes import Mode
-
 
 def solo(url: str, *, tools: Any = (), **more: Any) -> Crew:
     return crew(task("a", agent(served(url, **more), tools=list(tools))))
@@ -41,14 +39,14 @@ def two(url: str, **more: Any) -> Crew:
     return crew(task("first", worker), task("second", worker))
 
 
-def test_a_text_comes_back_as_the_result(mode: "Mode"):
+def test_a_text_comes_back_as_the_result(mode: Mode):
     with OpenAIServer(["hello"]) as server:
         assert mode.kickoff(solo(server.url)).raw == "hello"
         assert [m["role"] for m in server.bodies[0]["messages"]] == ["system", "user"]
         assert server.bodies[0]["model"] == "test"
 
 
-def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(mode: "Mode"):
+def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(mode: Mode):
     meeting = threading.Barrier(3, timeout=10)
 
     @tool
@@ -69,7 +67,7 @@ def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(
         ]
 
 
-def test_arguments_that_are_no_json_are_told_to_the_model_which_mends_them(mode: "Mode"):
+def test_arguments_that_are_no_json_are_told_to_the_model_which_mends_them(mode: Mode):
     @tool
     def look(i: int) -> str:
         """Look at something."""
@@ -88,7 +86,7 @@ class Weather(BaseModel):
     degrees: int
 
 
-def test_a_structured_output_is_read_or_asked_for_again(mode: "Mode"):
+def test_a_structured_output_is_read_or_asked_for_again(mode: Mode):
     with OpenAIServer(["It is 7 degrees in Ulm.", '{"town": "Ulm", "degrees": 7}']) as server:
         made = crew(task("a", agent(served(server.url)), output_pydantic=Weather))
         result = mode.kickoff(made)
@@ -98,7 +96,7 @@ def test_a_structured_output_is_read_or_asked_for_again(mode: "Mode"):
         assert len(server.requests) == 2
 
 
-def test_a_full_quota_is_waited_for_as_long_as_the_server_says(mode: "Mode"):
+def test_a_full_quota_is_waited_for_as_long_as_the_server_says(mode: Mode):
     with OpenAIServer([error(429, retry_after=0.3), "hello"]) as server:
         began = time.monotonic()
         assert mode.kickoff(solo(server.url, max_retries=2)).raw == "hello"
@@ -120,7 +118,7 @@ FAILURES: list[tuple[str, Answer, type[Exception]]] = [
 
 @pytest.mark.parametrize(("answer", "kind"), [one[1:] for one in FAILURES], ids=[one[0] for one in FAILURES])
 def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_and_agent(
-    mode: "Mode", answer: Answer, kind: type[Exception]
+    mode: Mode, answer: Answer, kind: type[Exception]
 ):
     with OpenAIServer(lambda _: answer) as server:
         with pytest.raises(kind) as caught:
@@ -129,14 +127,14 @@ def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_a
         assert len(server.requests) == 1
 
 
-def test_a_server_that_nobody_runs_is_a_connection_error(mode: "Mode"):
+def test_a_server_that_nobody_runs_is_a_connection_error(mode: Mode):
     with OpenAIServer() as server:
         url = server.url
     with pytest.raises(openai.APIConnectionError):
         mode.kickoff(solo(url))
 
 
-def test_a_null_content_is_asked_again_and_then_told(mode: "Mode"):
+def test_a_null_content_is_asked_again_and_then_told(mode: Mode):
     with OpenAIServer([null(), "hello"]) as server:
         assert mode.kickoff(solo(server.url)).raw == "hello"
     with OpenAIServer(lambda _: null()) as server:
@@ -145,7 +143,7 @@ def test_a_null_content_is_asked_again_and_then_told(mode: "Mode"):
         assert len(server.requests) == 3
 
 
-def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything_twice(mode: "Mode"):
+def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything_twice(mode: Mode):
     ill = threading.Event()
     ill.set()
 
@@ -175,7 +173,7 @@ def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything
         assert result.token_usage.successful_requests == 3
 
 
-def test_a_run_that_fails_again_when_resumed_can_be_resumed_again(mode: "Mode"):
+def test_a_run_that_fails_again_when_resumed_can_be_resumed_again(mode: Mode):
     with OpenAIServer(["first", error(500), error(500), error(500), "second"]) as server:
         made = two(server.url)
         with pytest.raises(openai.InternalServerError):
@@ -187,7 +185,7 @@ def test_a_run_that_fails_again_when_resumed_can_be_resumed_again(mode: "Mode"):
         assert len(server.requests) == 5
 
 
-def test_a_model_that_streams_gives_the_same_result_and_usage(mode: "Mode"):
+def test_a_model_that_streams_gives_the_same_result_and_usage(mode: Mode):
     with OpenAIServer(["one two three", "one two three"]) as server:
         whole = mode.kickoff(solo(server.url))
         streamed = mode.kickoff(solo(server.url, stream=True))

@@ -1,8 +1,9 @@
 """Usage: what a run reports is what the provider reported, every attempt included."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, calls, text
 
@@ -10,9 +11,6 @@ from crewgraph import Crew, ScriptedLLM, TaskOutput, UsageMetrics
 from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
-
-if TYPE_CHECKING:
-    from modes import Mode
 
 
 def tokens(prompt: int, completion: int, cached: int = 0, reasoning: int = 0) -> dict[str, Any]:
@@ -48,7 +46,7 @@ def busy(url: str, **more: Any) -> Crew:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_usage_is_the_sum_of_what_the_provider_reported(mode: "Mode", stream: bool):
+def test_usage_is_the_sum_of_what_the_provider_reported(mode: Mode, stream: bool):
     looking = calls(("look", {"i": 1}))
     script = [
         type(looking)(message=looking.message, usage=tokens(100, 10, cached=64)),
@@ -75,7 +73,7 @@ def test_usage_is_the_sum_of_what_the_provider_reported(mode: "Mode", stream: bo
     assert made.usage_metrics == made.token_usage == result.token_usage
 
 
-def test_a_run_that_was_resumed_reports_what_all_of_its_parts_cost(mode: "Mode"):
+def test_a_run_that_was_resumed_reports_what_all_of_its_parts_cost(mode: Mode):
     used = {"prompt_tokens": 10, "completion_tokens": 1, "total_tokens": 11}
     llm = ScriptedLLM(["one", RuntimeError("down"), "two"], usage=used)
     worker = agent(llm)
@@ -87,6 +85,6 @@ def test_a_run_that_was_resumed_reports_what_all_of_its_parts_cost(mode: "Mode")
     )
 
 
-def test_a_provider_that_reports_nothing_still_has_its_requests_counted(mode: "Mode"):
+def test_a_provider_that_reports_nothing_still_has_its_requests_counted(mode: Mode):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"], usage={})))))
     assert result.token_usage == UsageMetrics(successful_requests=1)

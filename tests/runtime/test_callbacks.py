@@ -1,0 +1,218 @@
+"""The functions that users hang on tasks, agents and crews: when they are called, with what, in which order."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.events import TaskCompletedEvent, crewai_event_bus
+from crewgraph.tools import tool
+
+from .parts import agent, crew, task
+
+
+def test_the_end_of_a_task_has_an_order(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    order: list[str] = []
+
+    def own(output: TaskOutput) -> None:
+        assert made.tasks[0].output == output
+        assert made.tasks[0].end_time is not None
+        order.append(f"task.callback, file {Path('a.md').exists()}")
+
+    def crews(output: TaskOutput) -> None:
+        order.append(f"crew.task_callback, file {Path('a.md').exists()}")
+
+    made = crew(task("a", agent(ScriptedLLM(["x"])), callback=own, output_file="a.md"), task_callback=crews)
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(TaskCompletedEvent)
+        def _(source: Any, event: Any) -> None:
+            order.append(f"completed, file {Path('a.md').exists()}")
+
+        mode.kickoff(made)
+    assert order == ["task.callback, file False", "crew.task_callback, file False", "completed, file True"]
+
+
+def test_a_function_that_is_the_tasks_and_the_crews_callback_is_called_once(mode: Mode):
+    told: list[str] = []
+
+    def both(output: TaskOutput) -> None:
+        told.append(output.raw)
+
+    worker = agent(ScriptedLLM(["x", "y"]))
+    mode.kickoff(crew(task("a", worker, callback=both), task("b", worker), task_callback=both))
+    assert told == ["x", "y"]
+
+
+def test_step_callbacks_are_told_of_each_step_the_agents_own_first(mode: Mode):
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        return f"<{i}>"
+
+    steps: list[tuple[str, Any]] = []
+
+    def own(step: Any) -> None:
+        steps.append(("agent", step))
+
+    def crews(step: Any) -> None:
+        steps.append(("crew", step))
+
+    llm = ScriptedLLM([ToolUse("look", {"i": 1}, thought="Let me see."), "Thought: enough\nFinal Answer: done"])
+    mode.kickoff(crew(task("a", agent(llm, tools=[look], step_callback=own)), step_callback=crews))
+    assert [(who, type(step)) for who, step in steps] == [
+        ("agent", AgentAction),
+        ("crew", AgentAction),
+        ("agent", AgentFinish),
+        ("crew", AgentFinish),
+    ]
+    action, finish = steps[0][1], steps[2][1]
+    assert (action.tool, action.tool_input, action.result, action.thought) == ("look", '{"i": 1}', "<1>", "Let me see.")
+    assert (finish.output, finish.thought) == ("done", "enough")
+
+
+def test_before_callbacks_may_change_the_inputs_replace_them_or_keep_them(mode: Mode):
+    seen: list[Any] = []
+
+    def changes(inputs: dict[str, Any]) -> None:
+        inputs["topic"] = "snow"
+
+    def replaces(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {**inputs, "year": 7}
+
+    def needs_nothing() -> None:
+        seen.append("called")
+
+    llm = ScriptedLLM(["x"])
+    made = crew(
+        task("a", agent(llm), description="{topic} in {year}"),
+        before_kickoff_callbacks=[changes, replaces, needs_nothing],
+    )
+    given = {"topic": "rain"}
+    mode.kickoff(made, given)
+    assert "snow in 7" in llm.requests[0].text
+    assert seen == ["called"]
+    assert given == {"topic": "rain"}
+    assert made.inputs == {"topic": "snow", "year": 7}
+
+
+def test_before_callbacks_are_given_a_dict_where_no_inputs_were(mode: Mode):
+    def adds(inputs: dict[str, Any]) -> dict[str, Any]:
+        inputs["topic"] = "rain"
+        return inputs
+
+    llm = ScriptedLLM(["x"])
+    mode.kickoff(crew(task("a", agent(llm), description="about {topic}"), before_kickoff_callbacks=[adds]))
+    assert "about rain" in llm.requests[0].text
+
+
+def test_after_callbacks_may_replace_the_result_or_keep_it(mode: Mode):
+    seen: list[str] = []
+
+    def looks(output: CrewOutput) -> None:
+        seen.append(output.raw)
+
+    def shouts(output: CrewOutput) -> CrewOutput:
+        return output.model_copy(update={"raw": output.raw.upper()})
+
+    made = crew(task("a", agent(ScriptedLLM(["x"]))), after_kickoff_callbacks=[looks, shouts, looks])
+    assert mode.kickoff(made).raw == "X"
+    assert seen == ["x", "X"]
+
+
+def test_async_functions_are_awaited_in_sync_runs_too(mode: Mode):
+    told: list[str] = []
+
+    async def before(inputs: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        told.append("before")
+        return {"topic": "rain"}
+
+    async def judge(output: TaskOutput) -> tuple[bool, Any]:
+        await asyncio.sleep(0)
+        told.append("guardrail")
+        return True, output.raw + "!"
+
+    async def callback(output: TaskOutput) -> None:
+        await asyncio.sleep(0)
+        told.append(f"callback {output.raw}")
+
+    async def step(made: Any) -> None:
+        await asyncio.sleep(0)
+        told.append("step")
+
+    async def after(output: CrewOutput) -> None:
+        await asyncio.sleep(0)
+        told.append("after")
+
+    made = crew(
+        task("a", agent(ScriptedLLM(["x"])), description="about {topic}", guardrail=judge, callback=callback),
+        step_callback=step,
+        before_kickoff_callbacks=[before],
+        after_kickoff_callbacks=[after],
+    )
+    assert mode.kickoff(made).raw == "x!"
+    assert told == ["before", "step", "guardrail", "callback x!", "after"]
+
+
+def test_an_async_guardrail_in_a_running_loop_under_a_sync_kickoff_is_awaited():
+    async def judge(output: TaskOutput) -> tuple[bool, Any]:
+        await asyncio.sleep(0.001)
+        return True, output
+
+    made = crew(task("a", agent(ScriptedLLM(["x"])), guardrail=judge))
+
+    async def cell() -> str:
+        return made.kickoff().raw
+
+    assert asyncio.run(cell()) == "x"
+
+
+def test_blocking_functions_do_not_hold_up_the_event_loop():
+    ticks: list[float] = []
+
+    def callback(output: TaskOutput) -> None:
+        threading.Event().wait(0.15)
+
+    made = crew(task("a", agent(ScriptedLLM(["x"])), callback=callback))
+
+    async def both() -> None:
+        running = asyncio.create_task(made.akickoff())
+        while not running.done():
+            await asyncio.sleep(0.01)
+            ticks.append(1)
+
+    asyncio.run(both())
+    assert len(ticks) > 5
+
+
+def test_a_callback_may_be_any_callable(mode: Mode):
+    class Counter:
+        count = 0
+
+        def __call__(self, output: TaskOutput) -> None:
+            self.count += 1
+
+        def method(self, output: TaskOutput) -> None:
+            self.count += 10
+
+    counter = Counter()
+    worker = agent(ScriptedLLM(["x", "y"]))
+    mode.kickoff(crew(task("a", worker, callback=counter), task("b", worker, callback=counter.method)))
+    assert counter.count == 11
+
+
+def test_a_guardrail_may_replace_the_text_or_the_whole_output(mode: Mode):
+    def text(output: TaskOutput) -> tuple[bool, str]:
+        return True, output.raw.upper()
+
+    def whole(output: TaskOutput) -> tuple[bool, TaskOutput]:
+        return True, output.model_copy(update={"raw": output.raw + "!"})
+
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrails=[text, whole]))).raw == "X!"

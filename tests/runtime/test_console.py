@@ -1,0 +1,73 @@
+"""What a verbose run shows."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from modes import Mode
+
+from crewgraph import ScriptedLLM
+
+from .parts import agent, crew, task
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.tools import tool
+
+@tool
+def look(i: int) -> str:
+    "Look at something."
+    return f"saw {i}"
+
+llm = ScriptedLLM([ToolUse("look", {"i": 7}), "the answer"])
+worker = Agent(role="Scout", goal="g", backstory="b", llm=llm, tools=[look])
+Crew(agents=[worker], tasks=[Task(name="explore", description="d", expected_output="e", agent=worker)], verbose=True).kickoff()
+"""
+
+
+def shown(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_a_verbose_run_into_a_pipe_is_plain_text():
+    said = shown(PROGRAM)
+    assert "\x1b" not in said
+    for word in ("Scout", "explore", "look", "saw 7", "the answer"):
+        assert word in said
+
+
+def test_a_run_that_is_not_verbose_shows_nothing():
+    assert shown(PROGRAM.replace("verbose=True", "verbose=False")) == ""
+
+
+@pytest.mark.parametrize("verbose", [0, False])
+def test_a_quiet_run_prints_nothing(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool):
+    mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), verbose=verbose))
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("verbose", [1, 2, True])
+def test_numbers_are_taken_as_former_levels(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool):
+    mode.kickoff(crew(task("explore", agent(ScriptedLLM(["x"]))), verbose=verbose))
+    assert "explore" in capsys.readouterr().out
+
+
+def test_a_verbose_agent_in_a_quiet_crew_shows_its_own_tasks_alone(mode: Mode, capsys: pytest.CaptureFixture[str]):
+    loud, quiet = agent(ScriptedLLM(["x"]), role="loud one", verbose=True), agent(ScriptedLLM(["y"]), role="quiet one")
+    mode.kickoff(crew(task("a", loud), task("b", quiet)))
+    said = capsys.readouterr().out
+    assert "loud one" in said
+    assert "quiet one" not in said

@@ -1,0 +1,247 @@
+"""Failures: what reaches the caller, what the audience is told, what a resume repeats."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.errors import GuardrailFailed, MissingInput, OutputNotSaved
+from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent
+from crewgraph.tools import tool
+
+from .parts import agent, asked, crew, heard, task
+
+
+class Broken(Exception):
+    """An exception of the user's own."""
+
+
+def two(llm: ScriptedLLM, **more: Any) -> Crew:
+    return crew(task("first", agent(llm)), task("second", agent(llm, role="Senior\n  Writer"), **more))
+
+
+def test_a_failure_carries_the_tasks_name_and_is_told_to_the_audience(mode: Mode):
+    with heard() as events, pytest.raises(Broken, match="the model broke") as caught:
+        mode.kickoff(two(ScriptedLLM(["one", Broken("the model broke")])))
+    assert caught.value.__notes__[0] == "in task `second` of agent `Senior Writer`"
+    task_failed = next(event for event in events if isinstance(event, TaskFailedEvent))
+    crew_failed = next(event for event in events if isinstance(event, CrewKickoffFailedEvent))
+    assert task_failed.error == "task `second` of agent `Senior Writer`: Broken: the model broke"
+    assert crew_failed.error.startswith("Broken: the model broke (in task `second` of agent `Senior Writer`")
+
+
+def test_a_failed_task_has_an_end_and_its_former_output(mode: Mode):
+    made = two(ScriptedLLM(["one", Broken()]))
+    with pytest.raises(Broken):
+        mode.kickoff(made)
+    assert made.tasks[0].output is not None
+    assert made.tasks[1].output is None
+    assert made.tasks[1].start_time is not None
+    assert made.tasks[1].end_time is not None
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_program_passes_and_leaves_a_run_that_can_be_resumed(mode: Mode, kind: type[BaseException]):
+    stops = [kind()]
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        if "do second" in str(messages) and stops:
+            raise stops.pop()
+        return "done"
+
+    llm = ScriptedLLM(reply)
+    made = two(llm)
+    with pytest.raises(kind):
+        mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t").raw == "done"
+    assert len(llm.requests) == 3
+
+
+def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
+    llm = ScriptedLLM(["one", "two"])
+    made = crew(task("first", agent(llm)), task("second", agent(ScriptedLLM(["late"], delay=30), role="slow")))
+
+    async def cut_short() -> None:
+        running = asyncio.create_task(made.akickoff(thread_id="t"))
+        while not made.tasks[1].start_time:
+            await asyncio.sleep(0.005)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    with heard() as events:
+        asyncio.run(asyncio.wait_for(cut_short(), 5))
+    assert [event.type for event in events][-1] == "crew_kickoff_failed"
+    made.agents[1].llm = ScriptedLLM(["in time"])
+    assert made.resume("t").raw == "in time"
+    assert len(llm.requests) == 1
+
+
+def test_a_timeout_around_a_run_works():
+    made = crew(task("only", agent(ScriptedLLM(["late"], delay=30))))
+
+    async def bounded() -> None:
+        async with asyncio.timeout(0.1):
+            await made.akickoff()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(bounded())
+
+
+def test_a_tool_that_fails_is_shown_to_the_model_and_does_not_end_the_run(mode: Mode, caplog: pytest.LogCaptureFixture):
+    @tool
+    def fragile(x: str) -> str:
+        """Break."""
+        raise Broken(f"cannot do {x}")
+
+    llm = ScriptedLLM([ToolUse("fragile", {"x": "this"}), "without it"])
+    made = crew(task("a", agent(llm, tools=[fragile])))
+    with caplog.at_level(logging.CRITICAL):
+        assert mode.kickoff(made).raw == "without it"
+    assert "Observation: `fragile` failed: Broken: cannot do this" in asked(llm)[1]
+    assert (made.tasks[0].used_tools, made.tasks[0].tools_errors) == (1, 1)
+
+
+def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mode: Mode):
+    told: list[str] = []
+    broken = [True]
+
+    def callback(output: TaskOutput) -> None:
+        told.append(output.raw)
+        if broken:
+            broken.clear()
+            raise Broken("the callback broke")
+
+    llm = ScriptedLLM(["one", "two"])
+    made = crew(task("first", agent(llm), callback=callback), task("second", agent(llm)))
+    with pytest.raises(Broken, match="the callback broke") as caught:
+        mode.kickoff(made, thread_id="t")
+    assert caught.value.__notes__[0] == "in task `first` of agent `worker`"
+    assert mode.resume(made, "t").raw == "two"
+    assert told == ["one", "one"]
+    assert len(llm.requests) == 2
+
+
+def test_a_failing_guardrail_ends_the_run_and_a_resume_asks_it_again(mode: Mode):
+    broken = [True]
+
+    def judge(output: TaskOutput) -> tuple[bool, str]:
+        if broken:
+            broken.clear()
+            raise Broken("the judge broke")
+        return True, output.raw
+
+    llm = ScriptedLLM(["one"])
+    made = crew(task("first", agent(llm), guardrail=judge))
+    with pytest.raises(Broken, match="the judge broke"):
+        mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t").raw == "one"
+    assert len(llm.requests) == 1
+
+
+def test_a_failing_step_callback_names_the_task(mode: Mode):
+    def callback(step: Any) -> None:
+        raise Broken("the step callback broke")
+
+    with pytest.raises(Broken) as caught:
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), step_callback=callback))
+    assert caught.value.__notes__[0] == "in task `a` of agent `worker`"
+
+
+def test_a_failing_condition_names_the_task(mode: Mode):
+    from crewgraph import ConditionalTask
+
+    def condition(output: TaskOutput) -> bool:
+        raise Broken("cannot judge")
+
+    worker = agent(ScriptedLLM(["one", "two"]))
+    maybe = ConditionalTask(name="maybe", description="x", expected_output="y", agent=worker, condition=condition)
+    with pytest.raises(Broken, match="cannot judge") as caught:
+        mode.kickoff(crew(task("first", worker), maybe))
+    assert "in the condition of task `maybe`" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("when", ["before_kickoff_callbacks", "after_kickoff_callbacks"])
+def test_a_failing_kickoff_callback_reaches_the_caller(mode: Mode, when: str):
+    def callback(given: Any) -> None:
+        raise Broken(when)
+
+    with pytest.raises(Broken, match=when):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), **{when: [callback]}))
+
+
+def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reason(mode: Mode):
+    def judge(output: TaskOutput) -> tuple[bool, str]:
+        return False, f"{output.raw} is no good"
+
+    llm = ScriptedLLM(["a", "b", "c"])
+    made = crew(task("write", agent(llm), guardrail=judge, guardrail_max_retries=2))
+    with pytest.raises(GuardrailFailed) as caught:
+        mode.kickoff(made)
+    assert str(caught.value).startswith(
+        "task `write` failed guardrail validation after 2 retries. Last error: c is no good. The guardrail (`judge`)"
+    )
+    assert len(llm.requests) == 3
+    assert "a is no good" in llm.requests[1].text
+    assert "a\n" in llm.requests[1].text
+
+
+def test_a_missing_input_is_told_before_the_model_is_asked(mode: Mode):
+    llm = ScriptedLLM(["one"])
+    with pytest.raises(
+        MissingInput, match=r"`description` of task `a` needs the input `topic`, which nobody gave"
+    ) as caught:
+        mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"other": 1})
+    assert isinstance(caught.value, ValueError)
+    assert llm.requests == []
+
+
+def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reports").write_text("a file where a folder should be")
+    told: list[str] = []
+
+    def note(output: TaskOutput) -> None:
+        told.append(output.raw)
+
+    llm = ScriptedLLM(["the report", "the end"])
+    made = crew(
+        task("report", agent(llm), output_file="reports/{name}.md", callback=note),
+        task("end", agent(llm)),
+    )
+    with pytest.raises(
+        OutputNotSaved, match=r"task `report`: its output is finished, but could not be written"
+    ) as caught:
+        mode.kickoff(made, {"name": "rain"}, thread_id="t")
+    assert isinstance(caught.value, RuntimeError)
+    assert caught.value.output.raw == "the report"
+    (tmp_path / "reports").unlink()
+    assert mode.resume(made, "t").raw == "the end"
+    assert (tmp_path / "reports" / "rain.md").read_text() == "the report"
+    assert (told, len(llm.requests)) == (["the report"], 2)
+
+
+def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
+    from langgraph.types import RetryPolicy
+
+    used: list[int] = []
+
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        used.append(i)
+        return f"<{i}>"
+
+    llm = ScriptedLLM([ToolUse("look", {"i": 1}), ConnectionError("down"), "end"])
+    from crewgraph.compiler.crew import crew_graph
+
+    graph = crew_graph(crew(task("a", agent(llm, tools=[look]))))
+    graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
+    assert mode.invoke(graph.compile(), {"inputs": {}})["a"]["raw"] == "end"
+    assert (used, len(llm.requests)) == ([1], 3)

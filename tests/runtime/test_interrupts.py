@@ -1,0 +1,159 @@
+"""Questions to people: a tool interrupts the run, somebody answers, the run goes on."""
+
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from modes import Mode
+
+from crewgraph import Crew, ScriptedLLM, ToolUse
+from crewgraph.errors import RunError
+from crewgraph.tools import tool
+
+from .parts import agent, crew, heard, task
+
+
+class Outer(TypedDict, total=False):
+    answer: str
+
+
+AT: Any = {"configurable": {"thread_id": "t"}}
+
+
+@tool
+def ask(question: str) -> str:
+    """Ask a person."""
+    return f"they said {interrupt(question)}"
+
+
+def asking(*script: Any, native: bool = False, **more: Any) -> tuple[Crew, ScriptedLLM]:
+    llm = ScriptedLLM(list(script), native_tools=native)
+    return crew(task("before", agent(ScriptedLLM(["ready"]))), task("asks", agent(llm, tools=[ask])), **more), llm
+
+
+def test_a_kickoff_that_meets_a_question_says_what_is_asked_and_how_to_answer(mode: Mode):
+    made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
+    with pytest.raises(RunError) as caught:
+        mode.kickoff(made, thread_id="t")
+    said = str(caught.value)
+    assert said.startswith("the run of thread `t` waits for an answer: May I?. Everything done so far is kept")
+    assert "invoke(Command(resume=...), config)" in said
+    assert len(llm.requests) == 1
+
+
+def test_the_answer_given_through_the_graph_continues_the_run(mode: Mode):
+    saver = InMemorySaver()
+    made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done", checkpointer=saver)
+    with pytest.raises(RunError, match="waits for an answer"):
+        mode.kickoff(made, thread_id="t")
+    graph = made.compile(checkpointer=saver)
+    state = mode.invoke(graph, Command(resume="yes"), AT)
+    assert (state["before"]["raw"], state["asks"]["raw"]) == ("ready", "done")
+    assert "Observation: they said yes" in llm.requests[1].text
+    assert mode.resume(made, "t").raw == "done"
+    assert len(llm.requests) == 2
+
+
+def test_a_resume_without_an_answer_asks_again(mode: Mode):
+    made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
+    with pytest.raises(RunError, match="waits for an answer: May I?"):
+        mode.kickoff(made, thread_id="t")
+    with pytest.raises(RunError, match="waits for an answer: May I?"):
+        mode.resume(made, "t")
+    assert len(llm.requests) == 1
+
+
+def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode: Mode):
+    made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
+    graph = made.compile(checkpointer=InMemorySaver())
+    stopped = mode.invoke(graph, {"inputs": {}}, AT)
+    assert [one.value for one in stopped["__interrupt__"]] == ["May I?"]
+    assert mode.state(graph, AT).next == ("asks",)
+    assert mode.invoke(graph, Command(resume="yes"), AT)["asks"]["raw"] == "done"
+    assert len(llm.requests) == 2
+
+
+def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_it(mode: Mode):
+    made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
+
+    def node(_: Outer) -> Outer:
+        return {"answer": ", ".join(one.raw for one in made.kickoff().tasks_output)}
+
+    async def anode(_: Outer) -> Outer:
+        return {"answer": ", ".join(one.raw for one in (await made.akickoff()).tasks_output)}
+
+    graph: Any = StateGraph(Outer)
+    graph.add_node("crew", anode if mode.asynchronous else node)
+    graph.add_edge(START, "crew")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    with heard() as events:
+        stopped = mode.invoke(compiled, {"answer": ""}, AT)
+        assert [one.value for one in stopped["__interrupt__"]] == ["May I?"]
+        assert mode.invoke(compiled, Command(resume="yes"), AT)["answer"] == "ready, done"
+    assert len(llm.requests) == 2
+    assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
+
+
+def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_its_own_answer(mode: Mode):
+    calls = [ToolUse("ask", {"question": question}) for question in ("one?", "two?", "three?")]
+    made, llm = asking(calls, "done", native=True)
+    graph = made.compile(checkpointer=InMemorySaver())
+    state = mode.invoke(graph, {"inputs": {}}, AT)
+    for _ in range(3):
+        question = state["__interrupt__"][0]
+        state = mode.invoke(graph, Command(resume={question.id: f"yes to {question.value}"}), AT)
+    assert state["asks"]["raw"] == "done"
+    answers = [message["content"] for message in llm.requests[1].messages if message["role"] == "tool"]
+    assert answers == ["they said yes to one?", "they said yes to two?", "they said yes to three?"]
+    assert len(llm.requests) == 2
+
+
+def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_again(mode: Mode):
+    said: list[Any] = []
+    llm = ScriptedLLM(["done"])
+
+    def approve(output: Any) -> None:
+        said.append(interrupt(f"is {output.raw!r} good?"))
+
+    graph = crew(task("a", agent(llm), callback=approve)).compile(checkpointer=InMemorySaver())
+    stopped = mode.invoke(graph, {"inputs": {}}, AT)
+    assert [one.value for one in stopped["__interrupt__"]] == ["is 'done' good?"]
+    assert mode.invoke(graph, Command(resume="yes"), AT)["a"]["raw"] == "done"
+    assert (said, len(llm.requests)) == (["yes"], 1)
+
+
+def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
+    llm = ScriptedLLM(["first try", "second try"])
+
+    def judge(output: Any) -> tuple[bool, str]:
+        return (interrupt(output.raw) == "good", "no good")
+
+    graph = crew(task("a", agent(llm), guardrail=judge)).compile(checkpointer=InMemorySaver())
+    assert mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"][0].value == "first try"
+    assert mode.invoke(graph, Command(resume="bad"), AT)["__interrupt__"][0].value == "second try"
+    assert mode.invoke(graph, Command(resume="good"), AT)["a"]["raw"] == "no good"
+    assert len(llm.requests) == 2
+
+
+def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
+    made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
+    graph = made.compile(checkpointer=InMemorySaver())
+    with heard() as events:
+        mode.invoke(graph, {"inputs": {}}, AT)
+    assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
+
+
+def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode):
+    made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
+    with pytest.raises(RuntimeError, match="checkpointer"):
+        mode.kickoff(made, checkpointer=False)
+
+
+def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: Mode):
+    made, llm = asking("done")
+    graph = made.compile(checkpointer=InMemorySaver())
+    assert mode.invoke(graph, {"inputs": {}}, AT, interrupt_before=["asks"])["before"]["raw"] == "ready"
+    assert llm.requests == []
+    assert mode.invoke(graph, None, AT)["asks"]["raw"] == "done"

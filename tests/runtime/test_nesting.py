@@ -1,0 +1,262 @@
+"""Crews inside of other graphs, and of other crews."""
+
+import asyncio
+import json
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from modes import Mode
+
+from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.errors import CompileError
+from crewgraph.tools import tool
+
+from .parts import agent, by_prompt, crew, task
+
+AT: Any = {"configurable": {"thread_id": "parent"}}
+
+
+class Outer(TypedDict, total=False):
+    inputs: dict[str, Any]
+    first: dict[str, Any]
+    second: dict[str, Any]
+    answer: str
+
+
+def two(llm: ScriptedLLM, **more: Any) -> Crew:
+    worker = agent(llm)
+    return crew(task("first", worker, description="look at {topic}"), task("second", worker), **more)
+
+
+def parent(node: Any, **compile: Any) -> Any:
+    graph: Any = StateGraph(Outer)
+    graph.add_node("crew", node)
+    graph.add_edge(START, "crew")
+    graph.add_edge("crew", END)
+    return graph.compile(**compile)
+
+
+def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
+    graph = parent(two(ScriptedLLM(["one", "two"])).compile())
+    state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
+    assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: Mode, durability: str):
+    llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
+    graph = parent(two(llm).compile(), checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError, match="down"):
+        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT, durability=durability)
+    state = mode.invoke(graph, None, AT, durability=durability)
+    assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
+    assert len(llm.requests) == 3
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: Mode, durability: str):
+    done: list[int] = []
+
+    @tool
+    def book(i: int) -> str:
+        """Book something."""
+        done.append(i)
+        return f"booked {i}"
+
+    llm = ScriptedLLM([ToolUse("book", {"i": 1}), ConnectionError("down"), "end"])
+    graph = parent(crew(task("first", agent(llm, tools=[book]))).compile(), checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {}}, AT, durability=durability)
+    assert mode.invoke(graph, None, AT, durability=durability)["first"]["raw"] == "end"
+    assert done == [1]
+    assert len(llm.requests) == 3
+
+
+def test_a_crew_compiled_to_keep_nothing_is_refused_inside_a_graph_that_keeps_its_runs(mode: Mode):
+    graph = parent(two(ScriptedLLM([])).compile(checkpointer=False), checkpointer=InMemorySaver())
+    with pytest.raises(CompileError, match=r"compiled with `checkpointer=False` runs inside a graph that has a"):
+        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
+
+
+def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: Mode):
+    class Both(TypedDict, total=False):
+        inputs: dict[str, Any]
+        a: dict[str, Any]
+        b: dict[str, Any]
+
+    llm = ScriptedLLM(by_prompt)
+    graph: Any = StateGraph(Both)
+    for name in ("a", "b"):
+        graph.add_node(f"crew_{name}", crew(task(name, agent(llm), description=f"say {name}")).compile())
+        graph.add_edge(START, f"crew_{name}")
+    state = mode.invoke(graph.compile(checkpointer=InMemorySaver()), {"inputs": {}}, AT)
+    assert (state["a"]["raw"], state["b"]["raw"]) == ("a", "b")
+
+
+def calling(made: Crew, mode: Mode, calls: list[str], **options: Any) -> Any:
+    """A node function of somebody's that kicks the crew off and gives what its tasks gave."""
+
+    def told(result: CrewOutput) -> Outer:
+        assert result.token_usage.successful_requests == len(result.tasks_output)
+        return {"answer": ", ".join(one.raw for one in result.tasks_output)}
+
+    def node(state: Any) -> Outer:
+        calls.append("node")
+        return told(made.kickoff(state["inputs"], **options))
+
+    async def anode(state: Any) -> Outer:
+        calls.append("node")
+        return told(await made.akickoff(state["inputs"], **options))
+
+    return anode if mode.asynchronous else node
+
+
+@pytest.mark.parametrize("durability", ["sync", "async"])
+def test_a_kickoff_inside_a_node_shares_its_thread_and_continues_where_it_failed(mode: Mode, durability: str):
+    llm, calls = ScriptedLLM(["one", ConnectionError("down"), "two"]), list[str]()
+    graph = parent(calling(two(llm), mode, calls), checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError, match="down") as caught:
+        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT, durability=durability)
+    assert caught.value.__notes__[0] == "in task `second` of agent `worker`"
+    assert mode.invoke(graph, None, AT, durability=durability)["answer"] == "one, two"
+    assert calls == ["node", "node"]
+    assert len(llm.requests) == 3
+
+
+def test_a_sync_kickoff_inside_a_sync_node_of_an_async_run_shares_its_thread_too():
+    llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
+    made = two(llm)
+
+    def node(state: Any) -> Outer:
+        return {"answer": made.kickoff(state["inputs"]).raw}
+
+    graph = parent(node, checkpointer=SqliteCheckpointer(":memory:"))
+
+    async def runs() -> Any:
+        with pytest.raises(ConnectionError):
+            await graph.ainvoke({"inputs": {"topic": "rain"}}, AT)
+        return await graph.ainvoke(None, AT)
+
+    assert asyncio.run(runs())["answer"] == "two"
+    assert len(llm.requests) == 3
+
+
+def test_a_kickoff_inside_a_node_with_a_thread_of_its_own_is_kept_apart(mode: Mode):
+    llm, calls, own = ScriptedLLM(["one", ConnectionError("down"), "two"]), list[str](), InMemorySaver()
+    made = two(llm)
+    graph = parent(calling(made, mode, calls, thread_id="own", checkpointer=own), checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
+    assert mode.resume(made, "own", checkpointer=own).raw == "two"
+    assert own.get_tuple(AT) is None
+
+
+def test_a_kickoff_inside_a_node_of_a_graph_that_keeps_nothing_is_kept_by_itself(mode: Mode):
+    calls = list[str]()
+    threads: list[str | None] = []
+
+    def note(output: CrewOutput) -> None:
+        threads.append(output.thread_id)
+
+    made = two(ScriptedLLM(["one", "two"]), after_kickoff_callbacks=[note])
+    assert mode.invoke(parent(calling(made, mode, calls)), {"inputs": {"topic": "rain"}})["answer"] == "one, two"
+    assert threads[0] is not None
+    assert mode.resume(made, threads[0]).raw == "two"
+
+
+def test_a_crew_kicked_off_twice_in_a_node_runs_twice(mode: Mode):
+    made = crew(task("first", agent(ScriptedLLM(by_prompt)), description="say {word}"))
+
+    def node(state: Any) -> Outer:
+        return {"answer": " ".join(made.kickoff({"word": word}).raw for word in ("one", "two"))}
+
+    async def anode(state: Any) -> Outer:
+        return {"answer": " ".join([(await made.akickoff({"word": word})).raw for word in ("one", "two")])}
+
+    graph = parent(anode if mode.asynchronous else node, checkpointer=InMemorySaver())
+    assert mode.invoke(graph, {"inputs": {}}, AT)["answer"] == "one two"
+
+
+def test_of_two_kickoffs_in_a_node_the_finished_one_is_not_repeated(mode: Mode):
+    llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
+    made = crew(task("first", agent(llm)))
+
+    def node(state: Any) -> Outer:
+        return {"answer": " ".join(made.kickoff({"n": n}).raw for n in range(2))}
+
+    async def anode(state: Any) -> Outer:
+        return {"answer": " ".join([(await made.akickoff({"n": n})).raw for n in range(2)])}
+
+    graph = parent(anode if mode.asynchronous else node, checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {}}, AT)
+    assert mode.invoke(graph, None, AT)["answer"] == "one two"
+    assert len(llm.requests) == 3
+
+
+def with_helpers(inner_llm: ScriptedLLM, outer_llm: ScriptedLLM, mode: Mode) -> Crew:
+    helpers = crew(
+        task("inner_a", agent(inner_llm, role="helper"), description="look into {what}"),
+        task("inner_b", agent(inner_llm, role="helper")),
+        name="helpers",
+    )
+
+    @tool
+    def ask_helpers(what: str) -> str:
+        """Ask the other crew."""
+        return helpers.kickoff({"what": what}).raw
+
+    @tool("ask_helpers")
+    async def aask_helpers(what: str) -> str:
+        """Ask the other crew."""
+        return (await helpers.akickoff({"what": what})).raw
+
+    return crew(task("outer", agent(outer_llm, tools=[aask_helpers if mode.asynchronous else ask_helpers])))
+
+
+def test_a_crew_works_inside_a_tool_of_another_crew(mode: Mode):
+    inner, outer = ScriptedLLM(["a", "found"]), ScriptedLLM([ToolUse("ask_helpers", {"what": "rain"}), "told"])
+    result = mode.kickoff(with_helpers(inner, outer, mode))
+    assert result.raw == "told"
+    assert "Observation: found" in outer.requests[1].text
+    assert "look into rain" in inner.requests[0].text
+
+
+def test_a_crew_inside_a_tool_does_not_repeat_what_it_had_done_when_the_process_fell(mode: Mode):
+    class Fallen(BaseException):
+        pass
+
+    inner_replies: list[Any] = ["a", Fallen(), "found"]
+
+    def inner_reply(_: Any) -> Any:
+        reply = inner_replies.pop(0)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply
+
+    inner, outer = ScriptedLLM(inner_reply), ScriptedLLM([ToolUse("ask_helpers", {"what": "rain"}), "told"])
+    made = with_helpers(inner, outer, mode)
+    with pytest.raises(Fallen):
+        mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t").raw == "told"
+    assert inner_replies == []
+    assert (len(inner.requests), len(outer.requests)) == (3, 2)
+
+
+def test_crews_inside_parallel_tool_calls_keep_apart(mode: Mode):
+    inner = ScriptedLLM(lambda messages: "about " + json.dumps(messages[-1]["content"]).partition("into ")[2][:1])
+    calls = [ToolUse("ask", {"what": what}) for what in "abc"]
+    outer = ScriptedLLM([calls, "told"], native_tools=True)
+    helper = crew(task("inner", agent(inner, role="helper"), description="look into {what}"))
+
+    @tool
+    def ask(what: str) -> str:
+        """Ask the other crew."""
+        return helper.kickoff({"what": what}).raw
+
+    assert mode.kickoff(crew(task("outer", agent(outer, tools=[ask])))).raw == "told"
+    seen = [str(message["content"]) for message in outer.requests[1].messages if message["role"] == "tool"]
+    assert seen == ["about a", "about b", "about c"]

@@ -1,0 +1,108 @@
+"""Going back in a run: its history, forks with another state, a task done afresh."""
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
+
+from crewgraph import ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.tools import tool
+
+from .parts import agent, crew, task
+
+AT: Any = {"configurable": {"thread_id": "t"}}
+
+
+def ran(mode: Mode, llm: ScriptedLLM, **more: Any) -> Any:
+    worker = agent(llm, **more)
+    made = crew(task("first", worker, description="look at {topic}"), task("second", worker), task("third", worker))
+    graph = made.compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
+    return graph
+
+
+def before(graph: Any, name: str) -> Any:
+    return next(one for one in graph.get_state_history(AT) if name in one.next)
+
+
+def test_the_history_shows_the_run_step_by_step(mode: Mode):
+    graph = ran(mode, ScriptedLLM(["a", "b", "c"]))
+    steps = [
+        (one.next, {k: v["raw"] for k, v in one.values.items() if k != "inputs"}) for one in graph.get_state_history(AT)
+    ]
+    assert steps[:-1] == [
+        ((), {"first": "a", "second": "b", "third": "c"}),
+        (("third",), {"first": "a", "second": "b"}),
+        (("second",), {"first": "a"}),
+        (("first",), {}),
+    ]
+
+
+def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode: Mode):
+    llm = ScriptedLLM(["a", "b", "c", "b again", "c again"])
+    graph = ran(mode, llm)
+    state = mode.invoke(graph, None, before(graph, "second").config)
+    assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "b again", "c again"]
+    assert len(llm.requests) == 5
+
+
+def test_the_tools_of_a_task_done_afresh_are_used_again(mode: Mode):
+    used: list[int] = []
+
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        used.append(i)
+        return f"<{i}>"
+
+    script = ["a", "b", ToolUse("look", {"i": 1}), "c"]
+    llm = ScriptedLLM([*script, *script[2:]])
+    graph = ran(mode, llm, tools=[look])
+    mode.invoke(graph, None, before(graph, "third").config)
+    assert used == [1, 1]
+
+
+def test_a_fork_with_another_output_goes_on_with_that(mode: Mode):
+    llm = ScriptedLLM(["a", "b", "c", "b2", "c2"])
+    graph = ran(mode, llm)
+    edited = TaskOutput(description="d", agent="somebody", raw="quite another").to_plain()
+    fork = graph.update_state(before(graph, "second").config, {"first": edited})
+    state = mode.invoke(graph, None, fork)
+    assert [state[name]["raw"] for name in ("first", "second", "third")] == ["quite another", "b2", "c2"]
+    assert "quite another" in llm.requests[3].text
+
+
+def test_a_fork_with_other_inputs_goes_on_with_those(mode: Mode):
+    llm = ScriptedLLM(["a", "b", "c", "a2", "b2", "c2"])
+    graph = ran(mode, llm)
+    fork = graph.update_state(before(graph, "first").config, {"inputs": {"topic": "snow"}}, as_node="__start__")
+    assert mode.invoke(graph, None, fork)["third"]["raw"] == "c2"
+    assert "look at snow" in llm.requests[3].text
+
+
+def test_an_output_may_be_given_in_a_tasks_stead(mode: Mode):
+    llm = ScriptedLLM(["a", "b", "c", "c2"])
+    graph = ran(mode, llm)
+    given = TaskOutput(description="d", agent="a person", raw="by hand").to_plain()
+    fork = graph.update_state(before(graph, "second").config, {"second": given}, as_node="second")
+    state = mode.invoke(graph, None, fork)
+    assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "by hand", "c2"]
+
+
+def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: Mode):
+    used: list[int] = []
+
+    @tool
+    def look(i: int) -> str:
+        """Look at something."""
+        used.append(i)
+        return f"<{i}>"
+
+    llm = ScriptedLLM([ToolUse("look", {"i": 1}), ConnectionError("down"), ToolUse("look", {"i": 1}), "end"])
+    graph = crew(task("only", agent(llm, tools=[look]))).compile(checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {}}, AT)
+    fork = graph.update_state(before(graph, "only").config, {"inputs": {}}, as_node="__start__")
+    assert mode.invoke(graph, None, fork)["only"]["raw"] == "end"
+    assert used == [1, 1]
