@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from typing_extensions import TypedDict  # typing's own cannot be made a JSON schema of before Python 3.12
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
 __all__ = ["INPUTS", "schema"]
 

@@ -20,30 +20,26 @@ _CREW: tuple[_Rule, ...] = (
     ("long_term_memory", lambda crew: crew.long_term_memory is not None),
     ("entity_memory", lambda crew: crew.entity_memory is not None),
     ("external_memory", lambda crew: crew.external_memory is not None),
+    ("contextual_memory", lambda crew: bool(crew.contextual_memory)),
     ("knowledge", lambda crew: crew.knowledge is not None),
     ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
     ("planning", lambda crew: bool(crew.planning)),
     ("max_rpm", lambda crew: crew.max_rpm is not None),
+    ("rpm_controller", lambda crew: crew.rpm_controller is not None),
+    ("cache_handler", lambda crew: crew.cache_handler is not None),
     ("prompt_file", lambda crew: crew.prompt_file is not None),
+    ("i18n", lambda crew: crew.i18n is not None),
     ("output_log_file", lambda crew: bool(crew.output_log_file)),
     ("training", lambda crew: crew.training),
-    ("cache_handler", lambda crew: crew.cache_handler is not None),
-    ("rpm_controller", lambda crew: crew.rpm_controller is not None),
-    ("embedder", lambda crew: crew.embedder is not None),
-    ("i18n", lambda crew: crew.i18n is not None),
-    ("chat_llm", lambda crew: crew.chat_llm is not None),
-    ("manager_llm", lambda crew: crew.manager_llm is not None),
-    ("manager_agent", lambda crew: crew.manager_agent is not None),
 )
 
 _ANY_AGENT: tuple[_Rule, ...] = (
     ("agent_executor", lambda agent: agent.agent_executor is not None),
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-    ("knowledge_config", lambda agent: agent.knowledge_config is not None),
     ("max_rpm", lambda agent: agent.max_rpm is not None),
-    ("max_tokens", lambda agent: agent.max_tokens is not None),
     ("cache_handler", lambda agent: agent.cache_handler is not None),
+    ("max_tokens", lambda agent: agent.max_tokens is not None),
     ("callbacks", lambda agent: bool(agent.callbacks)),
     ("apps", lambda agent: bool(agent.apps)),
     ("mcps", lambda agent: bool(agent.mcps)),
@@ -60,15 +56,14 @@ _AGENT: tuple[_Rule, ...] = (
     ("multimodal", lambda agent: agent.multimodal),
     ("inject_date", lambda agent: agent.inject_date),
     ("reasoning", lambda agent: agent.reasoning),
-    ("embedder", lambda agent: agent.embedder is not None),
     ("from_repository", lambda agent: agent.from_repository is not None),
 )
 
 _TASK: tuple[_Rule, ...] = (
     ("human_input", lambda task: bool(task.human_input)),
     ("converter_cls", lambda task: task.converter_cls is not None),
-    ("allow_crewai_trigger_context", lambda task: bool(task.allow_crewai_trigger_context)),
     ("max_execution_time", lambda task: task.max_execution_time is not None),
+    ("allow_crewai_trigger_context", lambda task: bool(task.allow_crewai_trigger_context)),
     ("guardrail (a text)", lambda task: any(isinstance(one, str) for one in task.all_guardrails)),
 )
 
@@ -80,7 +75,7 @@ def refuse_unready(crew: Crew) -> None:
         CompileError: all of it, by name.
     """
     found = [*_asked("the crew", crew, _CREW)]
-    for agent in crew.agents:
+    for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         where = f"agent `{agent.role}`"
         found += _asked(where, agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
         if agent.allow_delegation and len(crew.agents) > 1:
