@@ -120,15 +120,19 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
 
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
-    """What a task is told of others' outputs."""
-    raws = (_raw(source, state[source]) for source in assignment.sources if state.get(source))
-    return _DIVIDER.join(raw for raw in raws if raw)
+    """What a task is told of others' outputs.
 
-
-def _raw(source: str, output: Any) -> str:
-    raw = output.get("raw") if isinstance(output, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(raw, str):
+    Raises:
+        StorageError: what the state holds is no output of a task.
+    """
+    try:
+        return _DIVIDER.join([raw for name in assignment.sources if name in state and (raw := state[name]["raw"])])
+    except (TypeError, LookupError):
+        wrong = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
         raise StorageError(
-            f"`{source}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
-        )
-    return raw
+            f"`{wrong}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
+        ) from None
+
+
+def _has_raw(output: Any) -> bool:
+    return isinstance(output, dict) and isinstance(output.get("raw"), str)  # pyright: ignore[reportUnknownMemberType]

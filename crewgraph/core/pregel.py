@@ -53,6 +53,10 @@ def place_of(config: RunnableConfig) -> Place:
     """Where the node that got this config stands."""
     conf: Mapping[str, Any] = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
+    task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
+    saver: BaseCheckpointSaver[Any] | None = conf.get(_SAVER) or None
+    if saver is None:
+        return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
     checkpoints: Mapping[str, Any] = conf.get(_MAP) or {}
 
     def address(namespace: str) -> RunnableConfig:
@@ -67,10 +71,10 @@ def place_of(config: RunnableConfig) -> Place:
     # The last segment of a node's namespace names the node's own task: its checkpoint lies one level up.
     own = str(conf.get(_NAMESPACE, "")).rpartition("|")[0]
     return Place(
-        saver=conf.get(_SAVER) or None,
+        saver=saver,
         durability=conf.get(_DURABILITY),
-        task=str(conf.get(_TASK, "")),
-        again=bool(conf.get(_RESUMING)),
+        task=task,
+        again=again,
         thread=thread,
         home=address(own) if own in checkpoints else None,
         above=tuple(address(namespace) for namespace in checkpoints),

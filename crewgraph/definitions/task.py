@@ -151,6 +151,8 @@ class Task(Definition):
     def show_filled(self, texts: dict[str, str]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""
         for field, text in texts.items():
+            if getattr(self, field) == text and not self._templates:
+                continue
             template = self.template(field)
             if template is not None and template != text:
                 self._templates.setdefault(field, template)

@@ -45,10 +45,18 @@ class UsageMetrics(BaseModel):
         usage = read_usage(usage_data)
         return None if usage is None else cls.of(usage)
 
+    def count(self, usage: Usage | None) -> None:
+        """Add one answered request, in place; None where nothing was reported counts the request alone."""
+        sums = self.__dict__
+        sums["successful_requests"] += 1
+        for name, tokens in (usage or {}).items():
+            sums[name] += tokens
+
     def add_usage_metrics(self, usage_metrics: Self) -> None:
         """Add another sum to this one, in place."""
+        sums, more = self.__dict__, usage_metrics.__dict__
         for name in UsageMetrics.model_fields:
-            setattr(self, name, getattr(self, name) + getattr(usage_metrics, name))
+            sums[name] += more[name]
 
     def delta_since(self, baseline: Self) -> Self:
         """What was added since an earlier sum; never below zero."""

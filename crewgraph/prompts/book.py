@@ -1,11 +1,14 @@
 """The texts of the prompts, by their public keys."""
 
 import json
-from functools import cache
+import re
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, cast
 
 __all__ = ["Book", "english"]
+
+_PLACEHOLDER = re.compile(r"(\{[a-z_]+\})")
 
 
 class Book:
@@ -32,15 +35,14 @@ class Book:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    # One pass from left to right, so that what a value holds is never filled again.
-    parts: list[str] = []
-    at = 0
-    while (opened := text.find("{", at)) >= 0 and (closed := text.find("}", opened)) >= 0:
-        name = text[opened + 1 : closed]
-        parts.append(text[at:opened])
-        parts.append(values.get(name, text[opened : closed + 1]))
-        at = closed + 1
-    return "".join(parts) + text[at:]
+    # One pass over the text, so that what a value holds is never filled again.
+    return "".join([values.get(part[1:-1], part) if part[:1] == "{" else part for part in _parts(text)])
+
+
+@lru_cache(256)
+def _parts(text: str) -> list[str]:
+    """A text cut at its placeholders, which stand alone."""
+    return _PLACEHOLDER.split(text)
 
 
 @cache

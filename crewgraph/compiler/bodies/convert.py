@@ -89,7 +89,7 @@ def _asked(
         except EffectFailed as failure:
             # What the agent wrote is worth more than its structure: the task keeps it.
             return None, f"the model could not be asked: {failure}"
-        usage.add_usage_metrics(UsageMetrics.of(reply["usage"]))
+        usage.count(reply["usage"])
         answer = text_of(reply["content"])
         found, problem = _read(answer, schema)
         if found is not None:

@@ -22,7 +22,7 @@ __all__ = ["Worker", "worked"]
 _EMPTY_REPLIES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Worker:
     """What the loop needs to know of an agent at work on a task."""
 
@@ -57,7 +57,7 @@ def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
     empty = 0
     for step in range(1, worker.max_iter + 1):
         reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs, stop=stop)
-        worker.usage.add_usage_metrics(UsageMetrics.of(reply["usage"]))
+        worker.usage.count(reply["usage"])
         wanted = read(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
         if isinstance(wanted, Answer):
             yield from _stepped(
@@ -83,7 +83,7 @@ def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
 def _forced(worker: Worker, transcript: Transcript) -> Body[str]:
     transcript.add({"role": "user", "content": worker.book.error("force_final_answer")})
     reply: Reply = yield ModelCall(model=worker.model, transcript=transcript)
-    worker.usage.add_usage_metrics(UsageMetrics.of(reply["usage"]))
+    worker.usage.count(reply["usage"])
     output = final_text(reply)
     if not output:
         raise OutputInvalid(

@@ -41,7 +41,7 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
             output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
         elif problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
-        output = output.model_copy(update={"usage": work.usage})
+        output.usage = work.usage  # a guardrail may have given another output
         yield Notify(partial(work.report.publish, output))
         yield from work.called_back(output)
         yield from work.saved(output)
@@ -127,6 +127,7 @@ class _Work:
             json_dict=found.json_dict,
             agent=self.briefing.role,
             output_format=self.task.output_format,
+            usage=self.usage,
         )
         return output, found.problem
 
