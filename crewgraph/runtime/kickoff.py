@@ -129,6 +129,7 @@ class _Started:
         for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
             as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
+        self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None continues), and tell the audience how that goes."""
@@ -146,8 +147,7 @@ class _Started:
             except BaseException as error:
                 crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
                 raise
-            tokens = output.token_usage.total_tokens
-            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=tokens)
+            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=self.tokens)
             crewai_event_bus.emit(crew, done)
             yield Heard()
         return output
@@ -164,6 +164,7 @@ class _Started:
             written = (yield ReadState(self.graph, self.config)).values
         output = crew_output(self.tasks, written, self.place.thread_id)
         self.crew.publish(output)
+        self.tokens = output.token_usage.total_tokens
         for callback in self.crew.after_kickoff_callbacks:
             changed = yield CallBack(callback, *_taken(callback, output))
             output = output if changed is None else changed
