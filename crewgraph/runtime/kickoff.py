@@ -104,7 +104,7 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
         try:
             made[name] = plain(value)
         except NotPlain as error:
-            raise NotPlain(f"the input `{name}` cannot be kept: {error}; give text, numbers, lists or dicts") from error
+            raise NotPlain(f"the input `{name}` is {error}") from error
     return made
 
 
