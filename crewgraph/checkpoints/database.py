@@ -1,6 +1,7 @@
 """One SQLite file, shared by threads, event loops and processes."""
 
 import asyncio
+import logging
 import os
 import sqlite3
 import threading
@@ -22,6 +23,7 @@ MEMORY = ":memory:"
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_logger = logging.getLogger(__name__)
 _WORKERS = 2
 _WRITING = "BEGIN IMMEDIATE"
 _LOOK = 16  # transactions between two looks at the log
@@ -48,14 +50,16 @@ class Database:
     def __init__(self, path: str, *, synchronous: str, timeout: float) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
-        self.path = path
-        self._log = f"{path}-wal"
+        self.path = path if path == MEMORY else os.path.abspath(path)
+        self._log = f"{self.path}-wal"
         self._synchronous = synchronous.upper()
         self._timeout = timeout
         self._lock = threading.Lock()
         self._hurry = threading.local()
         self._pool: ThreadPoolExecutor | None = None
         self._inherited: list[sqlite3.Connection] = []
+        self.opened = 0
+        """How often a connection was opened: again in a forked child, where nothing remembered holds."""
         self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None
@@ -179,9 +183,12 @@ class Database:
 
     def _fold(self, hurry: bool) -> None:
         if hurry:
-            self._threads().submit(self._run, "", _fold)
-        else:
+            self._threads().submit(self._fold, False)
+            return
+        try:
             self._run("", _fold)
+        except StorageError as error:  # what was to be saved is saved; the next transaction tries again
+            _logger.warning("The write-ahead log stays as it is: %s", error)
 
     def _log_is_long(self) -> bool:
         try:
@@ -192,16 +199,21 @@ class Database:
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             with self._lock:
+                self._check_open()
                 if self._pool is None:
                     self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="crewgraph-checkpoints")
         return self._pool
 
-    def _open(self) -> sqlite3.Connection:
+    def _check_open(self) -> None:
         if self._closed:
             raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
+
+    def _open(self) -> sqlite3.Connection:
+        self._check_open()
         if self.path != MEMORY:
             _create(self.path)
         self._connection = connection = self._connect()
+        self.opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         return connection
 
@@ -221,6 +233,7 @@ class Database:
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             connection.execute(f"PRAGMA journal_size_limit = {_LOG}")
             connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA secure_delete = FAST")  # what was deleted may be personal
             prepare(connection, self.path)
         except BaseException:
             connection.close()

@@ -15,6 +15,7 @@ __all__ = ["Key", "NewCheckpoint", "StoredCheckpoint", "Threads"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_KNOWN = 4_096  # lineages whose numbers are remembered
 _MINUTE = 60  # seconds: how exactly it is known when a thread was last written
 
 
@@ -67,6 +68,7 @@ class Threads:
         self.chains = Chains(database.path)
         self.values = Values()
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
+        self._opened = database.opened
 
     def save(self, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
         """Store a checkpoint with the values of the channels that changed since its parent.
@@ -209,9 +211,6 @@ class Threads:
             return self.database.write(self._numbered, thread, ns, work, *args, **kwargs)
         except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
             return self.database.write(self._afresh, thread, ns, work, *args, **kwargs)
-        except BaseException:
-            self._numbers.pop((thread, ns), None)  # its number may have been taken back
-            raise
 
     def _numbered(
         self,
@@ -222,17 +221,30 @@ class Threads:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
+        if self._opened != self.database.opened:  # in a forked child
+            self.forget()
+            self._opened = self.database.opened
+        known = self._numbers.get((thread, ns))
+        if known is None or time.time() - known[1] > _MINUTE:
+            return work(connection, self._looked_up(connection, thread, ns), *args, **kwargs)
+        return work(connection, known[0], *args, **kwargs)
+
+    def _looked_up(self, connection: sqlite3.Connection, thread: str, ns: str) -> int:
         now = int(time.time())
-        no, touched = self._numbers.get((thread, ns), (0, 0))
+        row: tuple[int, int] | None = connection.execute(
+            "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
+        ).fetchone()
+        if row is None:  # not remembered: this transaction may be undone, and the number given to another
+            new = "INSERT INTO lineages (thread, ns, touched) VALUES (?, ?, ?)"
+            return connection.execute(new, (thread, ns, now)).lastrowid or 0
+        no, touched = row
         if now - touched > _MINUTE:
-            connection.execute(
-                "INSERT INTO lineages (thread, ns, touched) VALUES (?, ?, ?) "
-                "ON CONFLICT (thread, ns) DO UPDATE SET touched = excluded.touched",
-                (thread, ns, now),
-            )
-            no = self.number(connection, thread, ns) or 0
-            self._numbers[thread, ns] = no, now
-        return work(connection, no, *args, **kwargs)
+            touched = now
+            connection.execute("UPDATE lineages SET touched = ? WHERE no = ?", (now, no))
+        if len(self._numbers) > _KNOWN:
+            self._numbers.clear()
+        self._numbers[thread, ns] = no, touched
+        return no
 
     def _afresh(
         self,

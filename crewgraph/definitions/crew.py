@@ -161,13 +161,15 @@ class Crew(CrewVerbs, Definition):
     @model_validator(mode="before")
     @classmethod
     def _from_config(cls, values: Any) -> Any:
-        given: dict[str, Any] = values if isinstance(values, dict) else {}
+        if not isinstance(values, dict):
+            return values
+        given = cast(dict[str, Any], values)
         config: Any = given.get("config")
         if isinstance(config, (str, bytes)):
             config = json.loads(config)
-        return (
-            {**given, "config": config, **_built(cast(dict[str, Any], config))} if isinstance(config, dict) else values
-        )
+        if not isinstance(config, dict):
+            return given
+        return {**given, "config": config, **_built(cast(dict[str, Any], config))}
 
     @field_validator("verbose", mode="before")
     @classmethod

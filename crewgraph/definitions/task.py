@@ -143,6 +143,11 @@ class Task(Definition):
         if name in _TEMPLATES and self.__pydantic_private__:
             self._templates.pop(name, None)
 
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        copied._templates = dict(self._templates)
+        return copied
+
     def template(self, field: str) -> str | None:
         """A text as its author wrote it, placeholders and all."""
         shown = getattr(self, field)

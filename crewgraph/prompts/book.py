@@ -2,13 +2,13 @@
 
 import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any, cast
 
 __all__ = ["Book", "english"]
 
-_PLACEHOLDER = re.compile(r"(\{[a-z_]+\})")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Book:
@@ -35,14 +35,8 @@ class Book:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    # One pass over the text, so that what a value holds is never filled again.
-    return "".join([values.get(part[1:-1], part) if part[:1] == "{" else part for part in _parts(text)])
-
-
-@lru_cache(256)
-def _parts(text: str) -> list[str]:
-    """A text cut at its placeholders, which stand alone."""
-    return _PLACEHOLDER.split(text)
+    # In one pass, so that what a value holds is never filled again.
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 @cache

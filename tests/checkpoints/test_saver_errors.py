@@ -102,6 +102,18 @@ def test_a_closed_checkpointer_says_so(tmp_path: Path):
         asyncio.run(saver.aget_tuple(on("t")))
 
 
+def test_a_file_stays_the_same_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    with SqliteCheckpointer("runs.sqlite") as saver:
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        assert run(chain(2, saver), {"inputs": "i"}, on("t"), "async")["inputs"] == "i"
+    assert list((tmp_path / "other").iterdir()) == []
+    assert (tmp_path / "runs.sqlite").stat().st_size > 10_000
+
+
 def test_a_lock_is_waited_for_and_then_told(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file, busy_timeout=0.2) as saver:

@@ -16,10 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.types import Interrupt, Send
-from saver_graphs import on
+from saver_graphs import chain, on, run
 
 from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.checkpoints.serializer import StrictSerializer
 from crewgraph.errors import StorageError
 
 
@@ -68,6 +70,31 @@ def test_a_dictionary_that_looks_like_a_constructor_stays_a_dictionary():
     ]
     with SqliteCheckpointer(":memory:") as saver:
         assert [kept(saver, lure) for lure in lures] == lures
+
+
+class Mirrored:
+    """A cipher that hides nothing from anyone but a search."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "mirror", plaintext[::-1]
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        assert ciphername == "mirror"
+        return ciphertext[::-1]
+
+
+def test_an_encrypting_serializer_leaves_no_value_and_no_metadata_in_the_clear(tmp_path: Path):
+    file = tmp_path / "runs.sqlite"
+    serde = EncryptedSerializer(Mirrored(), StrictSerializer())
+    with SqliteCheckpointer(file, serde=serde) as saver:
+        graph = chain(3, saver, "a secret that is said " * 40)
+        config = on("t", whose="another secret")
+        end = run(graph, {"inputs": "a secret that is asked"}, config)
+        assert b"terces a" in file.read_bytes() + Path(f"{file}-wal").read_bytes()
+    assert b"secret" not in file.read_bytes()
+    with SqliteCheckpointer(file, serde=serde) as saver:
+        assert chain(3, saver).get_state(on("t")).values == end
+        assert [one.metadata.get("whose") for one in saver.list(on("t"), limit=1)] == ["another secret"]
 
 
 def test_a_class_comes_back_as_its_fields_unless_it_is_allowed():
@@ -241,6 +268,7 @@ def test_a_namespace_is_no_prefix_of_another():
 STRICT = """
 import sys
 from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.checkpoints.serializer import StrictSerializer
 sys.path.insert(0, sys.argv[1])
 from saver_graphs import looped, on, run
 with SqliteCheckpointer(":memory:") as saver:

@@ -92,8 +92,10 @@ def test_what_differs_from_1_2_1_really_differs():
 @pytest.mark.filterwarnings("error")
 def test_former_keywords_are_taken_without_a_word():
     agent = Agent(role="r", goal="g", backstory="b")
-    task = Task(description="d", expected_output="e", agent=agent, **{"i18n": None})
-    crew = Crew(agents=[agent], tasks=[task], **{"full_output": True, "language": "en", "language_file": None})
+    former: dict[str, Any] = {"full_output": True, "language": "en", "language_file": None}
+    texts: dict[str, Any] = {"i18n": None}
+    task = Task(description="d", expected_output="e", agent=agent, **texts)
+    crew = Crew(agents=[agent], tasks=[task], **former)
     assert crew.tasks == [task]
 
 

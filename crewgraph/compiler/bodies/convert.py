@@ -51,10 +51,12 @@ def _read(text: str, schema: type[BaseModel]) -> tuple[BaseModel | None, str]:
     """The text itself as JSON, else the JSON that stands in it."""
     problem = "it holds no JSON"
     for data in _candidates(text):
-        try:
-            return schema.model_validate(data), ""
+        try:  # as JSON: strict models read it in their way, and errors speak of objects and arrays
+            return schema.model_validate_json(json.dumps(data)), ""
         except ValidationError as error:
             problem = _told(error)
+        except RecursionError:
+            problem = "it is nested too deeply"
     return None, problem
 
 
@@ -62,7 +64,7 @@ def _candidates(text: str) -> list[Any]:
     found: list[Any] = []
     try:
         found.append(json.loads(text, strict=False))
-    except ValueError:
+    except (RecursionError, ValueError):
         inner = extract_json(text)
         if inner is not None:
             found.append(inner)

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, Protocol
 
-from crewgraph.core.effects import Body, Call, Notify
+from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.output import TaskOutput
@@ -39,11 +39,15 @@ class Audience(Protocol):
         """It has judged."""
         ...
 
+    def guardrail_failed(self, error: str, retries: int) -> None:
+        """It could not judge."""
+        ...
+
 
 def guarded(
     task: Task, output: TaskOutput, problem: str | None, attempt: Attempt, audience: Audience
-) -> Body[tuple[TaskOutput, int]]:
-    """The output that every guardrail of the task accepts, and how often the agent was sent back.
+) -> Body[tuple[TaskOutput, str | None, int]]:
+    """The output that every guardrail of the task accepts, why it has no structure, and how often the agent was sent back.
 
     Raises:
         GuardrailFailed: a guardrail refused every attempt.
@@ -55,7 +59,11 @@ def guarded(
             verdict: Judged = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
             if problem is None:
                 yield Notify(partial(audience.judging, guardrail, retries))
-                verdict = yield _judgement(task, guardrail, number, retries, output)
+                try:
+                    verdict = yield _judgement(task, guardrail, number, retries, output)
+                except EffectFailed as failure:  # told without an effect, so that a resumed run asks again
+                    audience.guardrail_failed(str(failure), retries)
+                    raise
             yield Notify(partial(audience.judged, verdict, retries))
             if verdict["accepted"]:
                 output, problem = yield from _accepted(verdict, task, output, attempt)
@@ -65,7 +73,7 @@ def guarded(
             retries += 1
             sent_back += 1
             output, problem = yield from attempt.again(output, verdict["error"])
-    return output, sent_back
+    return output, problem, sent_back
 
 
 def _accepted(verdict: Judged, task: Task, output: TaskOutput, attempt: Attempt) -> Body[tuple[TaskOutput, str | None]]:

@@ -11,13 +11,17 @@ from crewgraph.core.messages import Content, Reply
 
 __all__ = ["Action", "Actions", "Answer", "Malformed", "final_text", "read", "text_of"]
 
-_FINAL = re.compile(r"^[ \t>*_#]*Final Answer[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
+# Possessive repetitions: a model that falls into writing blanks or stars without end is still read in linear time. The
+# full-width colon is how models write in Chinese and Japanese.
+_FINAL = re.compile(r"^[ \t>*_#]*Final Answer[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(
-    r"^[ \t>*_#]*Action[ \t]*\d*[ \t*_]*:[ \t*_]*(?P<name>[^\n]*?)[ \t*_]*$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t>*_#]*Action[ \t]*+\d*+[ \t*_]*+[:\uff1a][ \t*_]*+(?P<name>[^\n]*+)", re.IGNORECASE | re.MULTILINE
 )
-_INPUT = re.compile(r"^[ \t>*_#]*Action[ \t]*\d*[ \t]*Input[ \t]*\d*[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
-_OBSERVATION = re.compile(r"^[ \t>*_#]*Observation[ \t*_]*:", re.IGNORECASE | re.MULTILINE)
-_THOUGHT = re.compile(r"^[ \t>*_#]*Thought[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
+_INPUT = re.compile(
+    r"^[ \t>*_#]*Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE
+)
+_OBSERVATION = re.compile(r"^[ \t>*_#]*Observation[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
+_THOUGHT = re.compile(r"^[ \t>*_#]*Thought[ \t*_]*+[:\uff1a][ \t*_]*", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +107,7 @@ def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
     actions: list[Action] = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         stop = _end(kept, start.end(), after.start() if after else len(kept))
-        name = start["name"].strip().strip("`\"'[]")
+        name = start["name"].strip(" \t\r*_").strip().strip("`\"'[]")
         given = _INPUT.search(kept, start.end(), stop)
         actions.append(Action(tool=name, args=_input(kept[given.end() : stop]) if given else ""))
     if not all(action.tool for action in actions):

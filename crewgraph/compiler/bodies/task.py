@@ -38,15 +38,18 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
-            output, work.report.sent_back = yield from guarded(assignment.task, output, problem, work, work.report)
-        elif problem is not None:
+            judged = yield from guarded(assignment.task, output, problem, work, work.report)
+            output, problem, work.report.sent_back = judged
+        if problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
         output.usage = work.usage  # a guardrail may have given another output
         yield Notify(partial(work.report.publish, output))
         yield from work.called_back(output)
         yield from work.saved(output)
     except Exception as failure:
-        yield Notify(partial(work.report.fail, failure))
+        # Told here and now: an effect that a body yields after a failure says that the body went on, and the failure would
+        # be remembered. A failing callback, guardrail or file is to be tried again by `resume`.
+        work.report.fail(failure)
         raise
     yield Notify(partial(work.report.complete, output))
     return {assignment.slug: output.to_plain()}
@@ -185,12 +188,10 @@ def _nothing(_: Any) -> None:
 
 def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inputs as parts of a path: none of them can name another folder."""
-
-    def named(value: Any) -> Any:
-        # Numbers and the like hold no separators; what cannot be shown is refused when the path is filled.
-        return _SEPARATORS.sub("_", str(value)) if isinstance(value, (str, list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
-
-    return {name: named(value) for name, value in inputs.items()}
+    shown: dict[str, Any] = {
+        name: repr(value) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
+    }
+    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
 def _file_content(output: TaskOutput) -> str:
@@ -208,7 +209,7 @@ def _save(path: str, content: str, create: bool, output: TaskOutput, where: str)
         if create:
             target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content, "utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name or a text that no file takes
         raise OutputNotSaved(
             f"{where}: its output is finished, but could not be written to `{path}` below `{root}`: {error}. The output is "
             "in `.output` of this error, and in the checkpoint: mend the path and resume, which repeats only the writing.",

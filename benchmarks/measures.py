@@ -1,0 +1,138 @@
+"""All measures."""
+
+from collections.abc import Sequence
+
+from benchmarks.environment import CREWAI_115, CREWAI_121, OWN, Environment
+from benchmarks.measure import Contender, Measure
+
+__all__ = ["MEASURES"]
+
+
+def _ours(name: str, *words: str) -> Contender:
+    return Contender(name=f"crewgraph, {name}", words=("-m", "benchmarks.peers.of_crewgraph", *words))
+
+
+def _hand(name: str, *words: str) -> Contender:
+    return Contender(name=f"LangGraph by hand, {name}", words=("-m", "benchmarks.peers.of_langgraph", *words))
+
+
+def _theirs(environment: Environment, *words: str, cases: Sequence[str] | None = None) -> Contender:
+    command = ("-m", "benchmarks.peers.of_crewai", *words)
+    return Contender(name=environment.name, words=command, environment=environment, cases=cases)
+
+
+def _import(name: str, statement: str, environment: Environment = OWN) -> Contender:
+    threads = "assert threading.active_count() == 1" if environment is OWN else "pass"
+    program = f"import threading, time; {statement}; {threads}; print('{{\"cpu\": %f}}' % (1000 * time.process_time()))"
+    return Contender(name=name, words=("-c", program), environment=environment)
+
+
+def _counts(*numbers: int) -> dict[str, str]:
+    return {f"{number} tasks": str(number) for number in numbers}
+
+
+_PER_TASK = {"cpu": "ms of processor time per task"}
+_OF_PROCESS = {"cpu": "ms of processor time of a fresh process, Python's own start included"}
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="tasks",
+        title="A task of a sequential crew, nothing kept",
+        figures=_PER_TASK,
+        cases=_counts(10, 100, 1000),
+        contenders=(
+            _hand("a channel per task", "tasks", "{case}", "channels"),
+            _ours("`kickoff`", "tasks", "{case}"),
+            _ours("`compile` once, then `invoke`", "compiled", "{case}"),
+            _hand("one merged dict", "tasks", "{case}", "merged"),
+            _hand("a channel per task, built for each run", "built", "{case}"),
+            _theirs(CREWAI_121, "tasks", "{case}"),
+            _theirs(CREWAI_115, "tasks", "{case}", cases=("10", "100")),
+        ),
+        goal="at most 0.40 ms where hand-written takes 0.28 (×1.43), and flat from 10 to 1000 tasks.",
+    ),
+    Measure(
+        name="kept",
+        title="A task of a sequential crew, kept in SQLite",
+        figures={**_PER_TASK, "wall": "ms of wall time per task, the disk's included"},
+        cases=_counts(10, 100),
+        contenders=(
+            _hand("a channel per task", "kept", "{case}", "channels", "same"),
+            _ours("`SqliteCheckpointer`", "kept", "{case}"),
+            _hand("one merged dict", "kept", "{case}", "merged", "same"),
+            _hand("a channel per task, its saver's defaults", "kept", "{case}", "channels", "default"),
+        ),
+        goal="at most ×1.2.",
+    ),
+    Measure(
+        name="stored",
+        title="A task's share of the database",
+        figures={"bytes": "bytes per task after one run, the write-ahead log merged"},
+        cases=_counts(50, 100, 400),
+        contenders=(
+            _hand("a channel per task", "stored", "{case}", "channels"),
+            _ours("`SqliteCheckpointer`", "stored", "{case}"),
+            _hand("one merged dict", "stored", "{case}", "merged"),
+        ),
+        goal="flat.",
+    ),
+    Measure(
+        name="tools",
+        title="A request to a model and the tool call it asks for",
+        figures={"cpu": "ms of processor time per request and call; 50 of them, then an answer"},
+        cases={"per cycle": ""},
+        contenders=(
+            _hand("`ToolNode`", "tools"),
+            _ours("native tool calls of the same model", "tools", "native"),
+            _ours("text protocol", "tools", "text"),
+            _theirs(CREWAI_121, "tools"),
+            _theirs(CREWAI_115, "tools"),
+        ),
+        goal="at most 0.40 ms where `ToolNode` takes 0.94 (×0.43).",
+    ),
+    Measure(
+        name="imports",
+        title="Imports",
+        figures=_OF_PROCESS,
+        cases={"process": ""},
+        contenders=(
+            _import("`import langgraph.graph`", "import langgraph.graph"),
+            _import("`import crewgraph`", "import crewgraph"),
+            _import("`import crewai` 1.2.1", "import crewai", CREWAI_121),
+            _import("`import crewai` 1.15", "import crewai", CREWAI_115),
+            _import("no import", "pass"),
+        ),
+        goal="at most 350 ms, and no thread is started (asserted).",
+    ),
+    Measure(
+        name="first",
+        title="From nothing to the result of a first crew of one task",
+        figures=_OF_PROCESS,
+        cases={"process": ""},
+        contenders=(
+            Contender(
+                name="`langgraph.graph` and `langchain_openai` imported, nothing done",
+                words=("-m", "benchmarks.peers.of_langgraph", "first"),
+            ),
+            _ours("nothing kept", "first", "nothing"),
+            _ours("the default database", "first", "kept"),
+            _theirs(CREWAI_121, "first"),
+            _theirs(CREWAI_115, "first"),
+        ),
+        goal="at most ×1.1.",
+    ),
+    Measure(
+        name="http",
+        title="A crew of one task over HTTP",
+        figures={
+            "cpu": "ms of the client's processor time per run",
+            "wall": "ms of wall time per run, on a server without latency",
+        },
+        cases={"nothing kept": "nothing", "kept in SQLite": "kept"},
+        contenders=(
+            _hand("`ChatOpenAI`", "http", "{url}", "{case}"),
+            _ours('`LLM("openai/...")`', "http", "{url}", "{case}"),
+        ),
+        goal="at most ×1.2.",
+    ),
+)

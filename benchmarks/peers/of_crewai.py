@@ -1,0 +1,91 @@
+"""CrewAI itself, the same programs."""
+
+import sys
+import time
+from typing import Any
+
+from crewai import Agent, BaseLLM, Crew, Task
+from crewai.events import TaskCompletedEvent, crewai_event_bus
+from crewai.tools import tool
+
+from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.work import BACKSTORY, CALLS, EXPECTED, GOAL, ROLE, Zero, description, repeats
+
+# Before the first kickoff CrewAI asks people whether to trace; the measured runs are later ones.
+
+
+def zero_llm(calls: int = 0) -> BaseLLM:
+    zero = Zero(calls)
+
+    class ZeroLLM(BaseLLM):
+        def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+            return zero.answer()
+
+        def supports_function_calling(self) -> bool:
+            return False
+
+        def supports_stop_words(self) -> bool:
+            return False
+
+    return ZeroLLM(model="zero")
+
+
+def crew_of(tasks: int, llm: Any, **wishes: Any) -> Crew:
+    agent = Agent(role=ROLE, goal=GOAL, backstory=BACKSTORY, llm=llm, max_iter=2 * CALLS, cache=False, **wishes)
+    return Crew(
+        agents=[agent],
+        tasks=[
+            Task(name=f"task_{n}", description=description(n), expected_output=EXPECTED, agent=agent)
+            for n in range(tasks)
+        ],
+        cache=False,
+        tracing=False,
+    )
+
+
+def heard() -> list[str]:
+    outputs: list[str] = []
+    crewai_event_bus.register_handler(TaskCompletedEvent, lambda _, event: outputs.append(event.output.raw))
+    return outputs
+
+
+def run(crew: Crew, outputs: list[str]) -> None:
+    outputs.clear()
+    result = crew.kickoff()
+    if hasattr(crewai_event_bus, "flush"):  # later versions call handlers on threads of their own
+        crewai_event_bus.flush()
+    assert len(result.tasks_output) == len(outputs) == len(crew.tasks)
+
+
+def tasks(count: str) -> dict[str, float]:
+    crew, outputs = crew_of(int(count), zero_llm()), heard()
+    return timed(lambda: run(crew, outputs), units=int(count), repeats=repeats(int(count)))
+
+
+def tools() -> dict[str, float]:
+    called: list[int] = []
+
+    @tool("probe")
+    def probe(number: int) -> str:
+        """Tell about a number."""
+        called.append(number)
+        return f"seen {number}"
+
+    crew, outputs = crew_of(1, zero_llm(CALLS), tools=[probe]), heard()
+
+    def work() -> None:
+        called.clear()
+        run(crew, outputs)
+        assert called == list(range(1, CALLS + 1)), called
+
+    return timed(work, units=CALLS, repeats=4)
+
+
+def first() -> dict[str, float]:
+    """The processor time of this whole process, up to its first result."""
+    run(crew_of(1, zero_llm()), heard())
+    return {"cpu": 1000 * time.process_time()}
+
+
+if __name__ == "__main__":
+    printed(globals()[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,75 @@
+"""A run is killed with SIGKILL in its second task and goes on: the first task's model is not asked again.
+
+The crew runs in a child process. Its second task begins and does not end; this process kills the child and resumes the
+run from the checkpoint file that both know. The models are scripted, so no key is needed.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.checkpoints import SqliteCheckpointer
+
+THREAD = "tides-1"
+BEGUN = "the second task has begun"
+
+
+def crew_for(researcher: ScriptedLLM, writer: ScriptedLLM) -> Crew:
+    """Two agents, a task for each."""
+    facts = Agent(role="Researcher", goal="Find facts", backstory="You trust sources.", llm=researcher)
+    words = Agent(role="Writer", goal="Write clearly", backstory="A former journalist.", llm=writer)
+    return Crew(
+        agents=[facts, words],
+        tasks=[
+            Task(name="facts", description="Collect facts about {topic}.", expected_output="Facts", agent=facts),
+            Task(name="text", description="Write about {topic}.", expected_output="A sentence", agent=words),
+        ],
+    )
+
+
+def stuck(_: Sequence[dict[str, Any]]) -> str:
+    """A model that says that it was asked, and then takes its time."""
+    print(BEGUN, flush=True)
+    time.sleep(600)
+    return "too late"
+
+
+def child(database: str) -> None:
+    """The process that is killed."""
+    crew = crew_for(ScriptedLLM(["The moon raises the tides."]), ScriptedLLM(stuck))
+    with SqliteCheckpointer(database) as checkpointer:
+        crew.kickoff({"topic": "tides"}, thread_id=THREAD, checkpointer=checkpointer)
+
+
+def main() -> None:
+    """Start the child, kill it in its second task, resume its run here."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = str(Path(folder) / "runs.db")
+        process = subprocess.Popen([sys.executable, __file__, database], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        while BEGUN not in process.stdout.readline():
+            assert process.poll() is None, "the child ended by itself"
+        process.kill()
+        print(f"child:  killed in its second task, exit code {process.wait()}")
+        process.stdout.close()
+
+        researcher, writer = ScriptedLLM([]), ScriptedLLM(["Twice a day the moon lifts the sea."])
+        with SqliteCheckpointer(database) as checkpointer:
+            result = crew_for(researcher, writer).resume(THREAD, checkpointer=checkpointer)
+        print(f"facts:  {result.tasks_output[0].raw}")
+        print(f"text:   {result.raw}")
+        print(
+            f"asked:  {len(researcher.requests)} requests to the researcher's model, {len(writer.requests)} to the writer's"
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        child(sys.argv[1])
+    else:
+        main()

@@ -1,0 +1,160 @@
+"""From text to structure, in three steps: read it, find the JSON in it, have the model write it (three times at the most)."""
+
+import logging
+from typing import Any
+
+import pytest
+from compiler.play import Play, agent, play_task, task
+from modes import Mode
+from pydantic import BaseModel, ConfigDict, Field
+
+from crewgraph import Crew, ScriptedLLM, Task
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.task import TaskOutputUnstructuredEvent
+from crewgraph.prompts.book import english
+from crewgraph.schema import described
+
+BOOK = english()
+
+
+class Report(BaseModel):
+    title: str
+    pages: int = Field(gt=0)
+
+
+def reporting(*script: Any, **fields: Any) -> Task:
+    return task(agent(*script), **{"output_pydantic": Report, **fields})
+
+
+def requests(done: Play) -> int:
+    return done.done.count("model")
+
+
+GOOD = '{"title": "Rain", "pages": 3}'
+MIXED = f"Here you are:\n```json\n{GOOD}\n```\nIs that what you wanted?"
+
+
+@pytest.mark.parametrize("text", [GOOD, f"  {GOOD}\n", MIXED, f"Sure: {GOOD}", "{'title': 'Rain', 'pages': 3,}"])
+def test_json_in_the_answer_costs_no_request(text: str):
+    done = play_task(reporting(text))
+    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert done.result["raw"] == text.strip()
+    assert requests(done) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Rain, three pages", "it holds no JSON"),
+        ('{"title": "Rain"}', "pages: Field required"),
+        ('{"title": "Rain", "pages": 0}', "pages: Input should be greater than 0"),
+        ("42", "the whole: Input should be an object"),
+        ("[1, 2]", "the whole: Input should be an object"),
+    ],
+)
+def test_other_texts_are_given_to_the_model_with_the_fields_that_are_wanted(text: str, problem: str):
+    done = play_task(reporting(text, GOOD))
+    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert done.result["raw"] == text
+    assert requests(done) == 2
+    assert done.said(1) == [
+        ("system", BOOK.slice("conversion_system", schema=described(Report))),
+        ("user", BOOK.slice("conversion_text", text=text)),
+    ]
+    given_up = play_task(reporting(text, "no", text, text))
+    assert given_up.said(2)[2:] == [
+        ("assistant", "no"),
+        ("user", BOOK.slice("conversion_again", error="it holds no JSON")),
+    ]
+    assert given_up.said(3)[-1][1] == BOOK.slice("conversion_again", error=problem)
+
+
+@pytest.mark.parametrize(("replies", "used"), [([GOOD], 2), (["no", GOOD], 3), (["no", "no", GOOD], 4)])
+def test_the_model_is_asked_three_times_at_the_most(replies: list[str], used: int):
+    done = play_task(reporting("no json", *replies))
+    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert requests(done) == used
+
+
+def test_after_that_the_text_is_kept_and_the_task_goes_on_with_a_warning_and_an_event(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+):
+    told: list[TaskOutputUnstructuredEvent] = []
+    worked_on = reporting("no json", "no", "no", "still no", "Final Answer: never asked")
+    assert worked_on.agent is not None
+    with crewai_event_bus.scoped_handlers(), caplog.at_level(logging.WARNING, "crewgraph"):
+
+        @crewai_event_bus.on(TaskOutputUnstructuredEvent)
+        def _(_: Any, event: TaskOutputUnstructuredEvent) -> None:
+            told.append(event)
+
+        output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
+    assert (output.raw, output.pydantic, output.json_dict) == ("no json", None, None)
+    assert [event.error for event in told] == ["it holds no JSON"]
+    assert "task `Count the files` of agent `Clerk`: no structured output, the text is kept" in caplog.text
+
+
+def test_a_model_that_fails_during_conversion_costs_the_structure_not_the_text():
+    done = play_task(reporting("no json", ConnectionError("no line")))
+    assert (done.result["raw"], done.result["pydantic"]) == ("no json", None)
+
+
+def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
+    done = play_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
+    assert (done.result["json_dict"], done.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
+    assert done.result["output_format"] == "json"
+
+
+def test_function_calling_llm_writes_the_structure_where_it_is_given():
+    helper = ScriptedLLM([GOOD])
+    main = agent("no json", function_calling_llm=helper)
+    assert play_task(task(main, output_pydantic=Report)).result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert len(helper.requests) == 1
+    crews = ScriptedLLM([GOOD])
+    done = play_task(reporting("no json"), function_calling_llm=crews)
+    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert len(crews.requests) == 1
+
+
+def test_the_requests_of_a_conversion_are_in_the_usage():
+    done = play_task(reporting("no json", "no", GOOD))
+    assert done.result["usage"]["successful_requests"] == 3
+
+
+def test_the_schema_is_told_in_the_first_prompt():
+    user = play_task(reporting(GOOD)).said(0)[1][1]
+    assert BOOK.slice("formatted_task_instructions", output_format=described(Report)) in user
+
+
+class Aliased(BaseModel):
+    pages: int = Field(alias="pageCount")
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+    pair: tuple[int, str]
+    unique: set[int]
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "plain"),
+    [
+        (Aliased, '{"pageCount": 3}', {"pages": 3}),
+        (Strict, '{"pair": [1, "a"], "unique": [1]}', {"pair": [1, "a"], "unique": [1]}),
+    ],
+)
+def test_models_with_aliases_and_strict_models_are_read_as_json(
+    mode: Mode, model: type[BaseModel], text: str, plain: dict[str, Any]
+):
+    done = play_task(reporting(text, output_pydantic=model))
+    assert done.result["pydantic"] == plain
+    assert requests(done) == 1
+    worked_on = reporting(text, output_pydantic=model)
+    assert worked_on.agent is not None
+    output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
+    assert output.pydantic == model.model_validate_json(text)
+
+
+def test_json_that_is_nested_without_end_does_not_stop_the_task():
+    done = play_task(reporting("[" * 100_000, GOOD))
+    assert done.result["pydantic"] == {"title": "Rain", "pages": 3}

@@ -1,0 +1,293 @@
+"""Guardrails: each judges the output; a refusal sends the agent back, with everything it had and the reason."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from compiler.play import Play, agent, assigned, play, play_task, task
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import Crew, GuardrailResult, ScriptedLLM, Task, TaskOutput
+from crewgraph.compiler.bodies.task import task_body
+from crewgraph.errors import GuardrailFailed
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
+from crewgraph.prompts.book import english
+
+BOOK = english()
+
+
+class Point(BaseModel):
+    x: int
+
+
+Judge = Callable[[TaskOutput], Any]
+
+
+def accepts(*texts: str) -> Judge:
+    """Accepts the outputs with these texts."""
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return (True, output) if output.raw in texts else (False, f"`{output.raw}` is wrong")
+
+    return judge
+
+
+def guarded(*script: Any, **fields: Any) -> Task:
+    return task(agent(*script), **fields)
+
+
+def answered(done: Play) -> str:
+    return done.result["raw"]
+
+
+# ------------------------------------------------------------------------------------------------- sent back
+def test_an_accepted_output_is_the_result_at_once():
+    done = play_task(guarded("good", guardrail=accepts("good")))
+    assert answered(done) == "good"
+    assert done.done == ["scope", "model", "guardrail"]
+
+
+def test_a_refused_agent_gets_its_whole_task_again_with_its_answer_and_the_reason():
+    earlier = task(agent("the files lie in /a"), description="Find the files", name="find")
+    worked_on = guarded("bad", "good", guardrail=accepts("good"), context=[earlier], description="Count in {place}")
+
+    _, assignment = assigned(earlier, worked_on)
+    found = TaskOutput(description="Find the files", agent="Clerk", raw="the files lie in /a").to_plain()
+    done = play(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
+    first, second = (done.said(request)[-1][1] for request in (0, 1))
+    feedback = BOOK.slice("feedback", task_output="bad", guardrail_result_error="`bad` is wrong")
+    assert second == f"{first}\n\n{feedback}"
+    assert "Count in town" in first
+    assert "the files lie in /a" in first
+    assert worked_on.retry_count == 1
+
+
+def test_feedback_is_that_of_the_last_refusal_only():
+    done = play_task(guarded("one", "two", "good", guardrail=accepts("good")))
+    last = done.said()[-1][1]
+    assert "`two` is wrong" in last
+    assert "`one` is wrong" not in last
+
+
+def test_after_guardrail_max_retries_refusals_the_task_fails():
+    worked_on = guarded("a", "b", "c", guardrail=accepts("good"), guardrail_max_retries=2)
+    with pytest.raises(GuardrailFailed) as caught:
+        play_task(worked_on)
+    assert str(caught.value) == (
+        "task `Count the files` failed guardrail validation after 2 retries. Last error: `c` is wrong. The guardrail "
+        "(`judge`) refused every attempt: look at what it asks for, or raise `guardrail_max_retries`."
+    )
+    assert isinstance(caught.value, ValueError)
+
+
+def test_without_retries_one_refusal_is_enough():
+    with pytest.raises(GuardrailFailed, match="after 0 retries"):
+        play_task(guarded("a", guardrail=accepts("good"), guardrail_max_retries=0))
+
+
+def test_the_same_happens_in_a_run(mode: Mode):
+    worked_on = guarded("bad", "good", guardrail=accepts("good"))
+    assert worked_on.agent is not None
+    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
+    assert mode.kickoff(crew).raw == "good"
+    failing = guarded("bad", "worse", guardrail=accepts("good"), guardrail_max_retries=1)
+    assert failing.agent is not None
+    with pytest.raises(
+        GuardrailFailed, match="failed guardrail validation after 1 retries. Last error: `worse` is wrong"
+    ):
+        mode.kickoff(Crew(agents=[failing.agent], tasks=[failing], checkpointer=False))
+
+
+def test_a_guardrail_may_wait_for_something(mode: Mode):
+    async def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return output.raw == "good", output.raw
+
+    worked_on = guarded("bad", "good", guardrail=judge)
+    assert worked_on.agent is not None
+    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
+    assert mode.kickoff(crew).raw == "good"
+
+
+def test_each_run_has_all_of_its_retries(mode: Mode):
+    worked_on = task(agent(lambda _: "bad"), guardrail=accepts("good"), guardrail_max_retries=1)
+    assert worked_on.agent is not None
+    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
+    for _ in range(2):
+        with pytest.raises(GuardrailFailed, match="after 1 retries"):
+            mode.kickoff(crew)
+    assert isinstance(worked_on.agent.llm, ScriptedLLM)
+    assert len(worked_on.agent.llm.requests) == 4
+
+
+# ------------------------------------------------------------------------------------------- several guardrails
+def test_guardrails_judge_in_order_each_what_the_one_before_let_through():
+    seen: list[str] = []
+
+    def louder(output: TaskOutput) -> tuple[bool, Any]:
+        seen.append(output.raw)
+        return True, output.raw + "!"
+
+    assert answered(play_task(guarded("a", guardrails=[louder, louder, louder]))) == "a!!!"
+    assert seen == ["a", "a!", "a!!"]
+
+
+def test_each_guardrail_has_retries_of_its_own():
+    done = play_task(guarded("a", "b", "c", "d", guardrails=[accepts("b"), accepts("d")], guardrail_max_retries=2))
+    assert answered(done) == "d"
+    assert done.done.count("model") == 4
+
+
+def test_the_one_that_refused_is_named_among_several():
+    with pytest.raises(GuardrailFailed, match=r"The guardrail 1 \(`judge`\) refused every attempt"):
+        play_task(guarded("a", "b", guardrails=[accepts("a"), accepts("c")], guardrail_max_retries=1))
+
+
+def test_how_often_the_agent_was_sent_back_is_counted_over_all_of_them():
+    worked_on = guarded("a", "b", "c", guardrails=[accepts("b"), accepts("c")])
+    play_task(worked_on)
+    assert worked_on.retry_count == 2
+
+
+# --------------------------------------------------------------------------------------- what a guardrail gives
+def test_a_text_replaces_the_output_and_is_given_its_structure_again():
+    replaced: Judge = lambda output: (True, '{"x": 2}')  # noqa: E731
+    done = play_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
+    assert (done.result["raw"], done.result["pydantic"]) == ('{"x": 2}', {"x": 2})
+    assert done.done.count("model") == 1
+
+
+def test_an_output_replaces_the_output_as_it_is():
+    def better(output: TaskOutput) -> tuple[bool, TaskOutput]:
+        return True, output.model_copy(update={"raw": "better", "pydantic": Point(x=9)})
+
+    done = play_task(guarded('{"x": 1}', guardrail=better, output_pydantic=Point))
+    assert (done.result["raw"], done.result["pydantic"]) == ("better", {"x": 9})
+
+
+@pytest.mark.parametrize("kept", [None, 5, {"x": 1}, "good"])
+def test_anything_else_keeps_the_output(kept: Any):
+    judge: Judge = lambda output: (True, kept)  # noqa: E731
+    assert answered(play_task(guarded("good", guardrail=judge))) == "good"
+
+
+def test_a_guardrail_result_may_be_given_itself():
+    judge: Judge = lambda output: GuardrailResult(success=output.raw == "good", error=None)  # noqa: E731
+    assert answered(play_task(guarded("good", guardrail=judge))) == "good"
+
+
+def test_a_guardrail_sees_the_structure():
+    seen: list[Any] = []
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        seen.append((output.pydantic, output.name, output.agent))
+        return True, output
+
+    play_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point, name="point"))
+    assert seen == [(Point(x=1), "point", "Clerk")]
+
+
+@pytest.mark.parametrize("returned", [None, True, "yes", (True,), (1, "x"), (True, 1, 2)])
+def test_anything_that_is_no_pair_is_an_error_that_names_the_guardrail_and_what_it_returned(returned: Any):
+    judge: Judge = lambda output: returned  # noqa: E731
+    judge.__name__ = "careless"
+    with pytest.raises(TypeError) as caught:
+        play_task(guarded("good", guardrail=judge))
+    assert str(caught.value).startswith(
+        "guardrail `careless` of task `Count the files`: a guardrail returns `(True, result)`"
+    )
+    assert repr(returned) in str(caught.value)
+
+
+def test_a_refusal_without_a_reason_says_so():
+    judge: Judge = lambda output: (output.raw == "good", "")  # noqa: E731
+    done = play_task(guarded("bad", "good", guardrail=judge))
+    assert "refused without a reason" in done.said()[-1][1]
+
+
+def test_a_guardrail_that_raises_fails_the_task():
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom") as caught:
+        play_task(guarded("good", guardrail=judge))
+    assert caught.value.__notes__ == ["in task `Count the files` of agent `Clerk`"]
+
+
+# -------------------------------------------------------------------------------- with a structure that fails
+def test_an_answer_without_its_structure_is_a_refused_attempt():
+    calls: list[str] = []
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        calls.append(output.raw)
+        return True, output
+
+    unreadable = ["no json"] * 4  # the answer, and three attempts to convert it
+    done = play_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
+    assert done.result["pydantic"] == {"x": 1}
+    assert calls == ['{"x": 1}']
+    assert "it does not fit the structure asked for: it holds no JSON" in done.said()[-1][1]
+
+
+def test_it_fails_like_any_other_refusal_in_the_end():
+    with pytest.raises(GuardrailFailed, match="Last error: it does not fit the structure asked for"):
+        play_task(guarded(*["no json"] * 8, guardrail=accepts("x"), output_pydantic=Point, guardrail_max_retries=1))
+
+
+def test_a_replacement_that_has_no_structure_keeps_its_text_and_is_told(caplog: pytest.LogCaptureFixture):
+    replaced: Judge = lambda output: (True, "no json")  # noqa: E731
+    done = play_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
+    assert (done.result["raw"], done.result["pydantic"]) == ("no json", None)
+    assert "no structured output, the text is kept: it holds no JSON" in caplog.text
+
+
+# ------------------------------------------------------------------------------------------------- being told
+def test_every_verdict_is_told(mode: Mode):
+    told: list[tuple[Any, ...]] = []
+    worked_on = guarded("bad", "good", guardrail=accepts("good"))
+    assert worked_on.agent is not None
+    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(LLMGuardrailStartedEvent)
+        def _(_: Any, event: LLMGuardrailStartedEvent) -> None:
+            told.append(("started", event.retry_count))
+
+        @crewai_event_bus.on(LLMGuardrailCompletedEvent)
+        def _(_: Any, event: LLMGuardrailCompletedEvent) -> None:
+            told.append(("completed", event.success, event.error, event.retry_count))
+
+        mode.kickoff(crew)
+    assert told == [
+        ("started", 0),
+        ("completed", False, "`bad` is wrong", 0),
+        ("started", 1),
+        ("completed", True, None, 1),
+    ]
+
+
+def test_a_guardrail_that_could_not_judge_is_told(mode: Mode):
+    told: list[tuple[str, int]] = []
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        raise RuntimeError("boom")
+
+    worked_on = guarded("good", guardrail=judge)
+    assert worked_on.agent is not None
+    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
+    with crewai_event_bus.scoped_handlers(), pytest.raises(RuntimeError, match="boom"):
+
+        @crewai_event_bus.on(LLMGuardrailFailedEvent)
+        def _(_: Any, event: LLMGuardrailFailedEvent) -> None:
+            told.append((event.error, event.retry_count))
+
+        mode.kickoff(crew)
+    assert told == [("RuntimeError: boom", 0)]
+
+
+def test_a_refusal_is_shown_on_the_console_where_the_crew_is_verbose(mode: Mode, capsys: pytest.CaptureFixture[str]):
+    worked_on = guarded("bad", "good", guardrail=accepts("good"))
+    assert worked_on.agent is not None
+    mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False, verbose=True))
+    assert "blocked (attempt 1/4)" in capsys.readouterr().out

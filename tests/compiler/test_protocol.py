@@ -1,0 +1,289 @@
+"""Reading a model's reply: what it wants done, however it writes it."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read, text_of
+from crewgraph.core.messages import Content, Reply, ToolRequest
+
+
+def reply(content: Content, *calls: ToolRequest) -> Reply:
+    return {"content": content, "tool_calls": list(calls), "usage": None, "extra": {}}
+
+
+def call(name: str = "search", args: dict[str, Any] | str = "", number: str = "1") -> ToolRequest:
+    return {"id": number, "name": name, "args": args}
+
+
+def wanted(text: str, *, tools: bool = True) -> Actions | Answer | Malformed:
+    return read(reply(text), tools_offered=tools)
+
+
+def actions(text: str) -> list[tuple[str, dict[str, Any] | str]]:
+    found = wanted(text)
+    assert isinstance(found, Actions), found
+    return [(one.tool, one.args) for one in found.actions]
+
+
+def answer(text: str, *, tools: bool = True) -> str:
+    found = wanted(text, tools=tools)
+    assert isinstance(found, Answer), found
+    return found.output
+
+
+# ------------------------------------------------------------------------------------------------ native calls
+def test_native_calls_are_taken_in_order_with_their_ids():
+    found = read(reply("Let me look.", call("a", {"q": 1}, "x"), call("b", "no json", "y")), tools_offered=True)
+    assert found == Actions(
+        actions=(Action(tool="a", args={"q": 1}, call_id="x"), Action(tool="b", args="no json", call_id="y")),
+        thought="Let me look.",
+        text="Let me look.",
+    )
+
+
+def test_native_calls_win_over_whatever_the_text_says():
+    found = read(reply("Final Answer: 4", call()), tools_offered=True)
+    assert isinstance(found, Actions)
+    assert found.actions[0].tool == "search"
+
+
+def test_text_is_read_out_of_the_blocks_of_a_provider():
+    blocks: Content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Final "}, "Answer: 4"]
+    assert text_of(blocks) == "Final Answer: 4"
+    assert read(reply(blocks), tools_offered=True) == Answer(output="4", thought="", text="Final Answer: 4")
+
+
+# ------------------------------------------------------------------------------------------------ the protocol
+def test_a_thought_an_action_and_its_input():
+    found = wanted('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
+    assert found == Actions(
+        actions=(Action(tool="search", args='{"q": "rain"}'),),
+        thought="I look it up.",
+        text='Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}',
+    )
+
+
+def test_several_actions_in_one_reply():
+    assert actions(
+        'Thought: both\nAction: search\nAction Input: {"q": 1}\nAction: add\nAction Input: {"a": 2}\nThought: then\n'
+        'Action: search\nAction Input: {"q": 3}'
+    ) == [("search", '{"q": 1}'), ("add", '{"a": 2}'), ("search", '{"q": 3}')]
+
+
+def test_numbered_actions():
+    assert actions('Action 1: a\nAction 1 Input: {"x": 1}\nAction 2: b\nAction Input 2: {"x": 2}') == [
+        ("a", '{"x": 1}'),
+        ("b", '{"x": 2}'),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '**Thought:** why\n**Action:** search\n**Action Input:** {"q": 1}',
+        '**Action**: search\n**Action Input**: {"q": 1}',
+        '> Action: search\n> Action Input: {"q": 1}',
+        '### Action: search\n### Action Input: {"q": 1}',
+        '  action: `search`\n  action input: {"q": 1}',
+        'ACTION: "search"\nACTION INPUT: {"q": 1}',
+        'Action: [search]\nAction Input: {"q": 1}',
+        'Action : search  \nAction Input : {"q": 1}',
+        'Action: search\r\nAction Input: {"q": 1}\r\n',
+        'Action:search\nAction Input:{"q": 1}',
+        'Action:\tsearch\nAction\tInput:\t{"q": 1}',
+        'Action:\u3000search\nAction Input: {"q": 1}',
+        'Action\uff1asearch\nAction Input\uff1a{"q": 1}',
+        'Action: search\nAction Input: ```json\n{"q": 1}\n```',
+        'Action: search\nAction Input:\n```\n{"q": 1}\n```',
+    ],
+)
+def test_the_ways_models_dress_an_action(text: str):
+    assert actions(text) == [("search", '{"q": 1}')]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Final Answer: 42",
+        "**Final Answer:** 42",
+        "**Final Answer**: 42",
+        "## Final Answer: 42",
+        "> Final Answer:\n42",
+        "final answer: 42",
+        "Thought: done\nFinal Answer:   42  \n",
+        "Thought: done\r\nFinal Answer: 42\r\n",
+        "Final Answer\uff1a42",
+    ],
+)
+def test_the_ways_models_dress_an_answer(text: str):
+    assert answer(text) == "42"
+
+
+def test_input_over_several_lines_stays_whole():
+    assert actions('Action: write\nAction Input: {\n  "text": "a",\n  "more": [1,\n 2]\n}') == [
+        ("write", '{\n  "text": "a",\n  "more": [1,\n 2]\n}')
+    ]
+
+
+def test_an_action_without_input_has_none():
+    assert actions("Thought: now\nAction: clock") == [("clock", "")]
+    assert actions("Action: clock\nAction Input:") == [("clock", "")]
+
+
+def test_an_action_without_a_name_is_malformed():
+    assert wanted("Action:\nAction Input: {}") == Malformed(error="no_action_name", text="Action:\nAction Input: {}")
+    assert isinstance(wanted("Action: a\nAction Input: {}\nAction: **\nAction Input: {}"), Malformed)
+
+
+def test_what_a_model_makes_up_beyond_its_request_is_cut_off():
+    found = wanted(
+        'Thought: look\nAction: search\nAction Input: {"q": 1}\nObservation: it rains\nThought: so\nFinal Answer: rain'
+    )
+    assert found == Actions(
+        actions=(Action(tool="search", args='{"q": 1}'),),
+        thought="look",
+        text='Thought: look\nAction: search\nAction Input: {"q": 1}',
+    )
+
+
+def test_a_made_up_observation_hides_the_actions_after_it():
+    text = "Action: a\nAction Input: {}\n**Observation:** fine\nAction: b\nAction Input: {}"
+    assert actions(text) == [("a", "{}")]
+
+
+def test_an_answer_after_an_action_waits_for_the_actions_result():
+    assert actions('Action: search\nAction Input: {"q": 1}\nFinal Answer: made up') == [("search", '{"q": 1}')]
+
+
+def test_an_answer_before_an_action_is_the_answer():
+    assert answer("Final Answer: 42\nAction: search\nAction Input: {}") == "42\nAction: search\nAction Input: {}"
+
+
+def test_the_thought_before_an_answer_is_kept_apart():
+    found = wanted("Thought: I know.\nFinal Answer: 42")
+    assert found == Answer(output="42", thought="I know.", text="Thought: I know.\nFinal Answer: 42")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My Final Answer: is a phrase here",
+        "Actions: speak louder than words",
+        "Action items: none",
+        "An Action: plan",
+        "The observation: it rains",
+        "Call to action: vote",
+        "| Action: | Input |",
+    ],
+)
+def test_text_that_merely_holds_the_words_is_an_answer(text: str):
+    assert answer(text) == text
+
+
+def test_without_tools_every_text_is_an_answer():
+    text = "Thought: a\nAction: search\nAction Input: {}"
+    assert answer(text, tools=False) == text
+    assert answer("Thought: I know.\nFinal Answer: 42", tools=False) == "42"
+
+
+def test_a_thought_alone_is_malformed_where_tools_wait_to_be_used():
+    assert wanted("Thought: I should search.") == Malformed(error="thought_only", text="Thought: I should search.")
+    assert answer("Thought: I should search.", tools=False) == "Thought: I should search."
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t "])
+def test_nothing_is_malformed(text: str):
+    assert wanted(text) == Malformed(error="empty_reply", text=text)
+    assert wanted(text, tools=False) == Malformed(error="empty_reply", text=text)
+
+
+def test_other_scripts_are_left_as_they_are():
+    assert answer("Final Answer: 雨が降る ☔ 𝔘𝔫𝔦") == "雨が降る ☔ 𝔘𝔫𝔦"
+    assert actions('Action: 検索\nAction Input: {"q": "雨"}') == [("検索", '{"q": "雨"}')]
+
+
+def test_code_in_an_answer_stays_code():
+    code = "```python\nprint('Action: none')\n```"
+    assert answer(f"Final Answer: {code}") == code
+
+
+# --------------------------------------------------------------------------------------------- the forced end
+def test_the_last_reply_is_taken_whatever_its_form():
+    assert final_text(reply("Thought: a\nFinal Answer: 42")) == "42"
+    assert final_text(reply("Just text")) == "Just text"
+    assert final_text(reply("What I have", call())) == "What I have"
+    assert final_text(reply("")) == ""
+
+
+# ------------------------------------------------------------------------------------------------ hostile text
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Action: a" + " " * 50_000 + "b",
+        "Action: " + "* _" * 20_000 + "x",
+        "Action" + " " * 50_000 + "x",
+        "Action" + "1" * 50_000 + "x",
+        "Action" + "\t" * 50_000 + "Input" + " " * 50_000 + "x",
+        "Final Answer" + "_" * 50_000 + "x",
+        "*" * 50_000 + "\n" + ">" * 50_000,
+        "Thought:\n" * 10_000,
+        "Action: a\nAction Input: {}\n" * 5_000,
+        "Action:\n" * 10_000,
+        "Observation:\n" * 10_000 + "Action: a",
+        "Action: a\nAction Input: " + "`" * 100_000,
+        "x" * 1_000_000,
+    ],
+    ids=lambda text: text[:16] + "...",
+)
+def test_huge_replies_are_read_in_linear_time(text: str):
+    begun = time.process_time()
+    wanted(text)
+    wanted(text, tools=False)
+    assert time.process_time() - begun < 1.0, "some 50 ms are usual; what is quadratic takes minutes"
+
+
+PIECES = st.sampled_from(
+    [
+        "Thought:",
+        "Action:",
+        "Action Input:",
+        "Observation:",
+        "Final Answer:",
+        "\n",
+        " ",
+        "**",
+        "`",
+        "```json",
+        '{"a": 1}',
+        "x",
+        "[",
+        "2",
+        "\r\n",
+        "\0",
+    ]  # fmt: skip
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)),
+    calls=st.lists(st.builds(call, st.text(max_size=5), st.one_of(st.text(max_size=5), st.just({"a": 1}))), max_size=2),
+    tools=st.booleans(),
+)
+def test_no_reply_makes_the_reader_fail(text: str, calls: list[ToolRequest], tools: bool):
+    found = read(reply(text, *calls), tools_offered=tools)
+    final_text(reply(text, *calls))
+    if calls:
+        assert isinstance(found, Actions)
+        assert len(found.actions) == len(calls)
+    elif isinstance(found, Answer):
+        assert found.output in text
+        assert found.output == found.output.strip()
+    elif isinstance(found, Actions):
+        assert tools
+        assert all(action.tool and action.call_id is None for action in found.actions)
+        assert text.startswith(found.text)

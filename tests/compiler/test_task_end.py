@@ -1,0 +1,237 @@
+"""How a task ends: its output is set, functions are told, the file is written, the end is told; and how it fails."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiler.play import agent, play_task, task
+from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import Crew, ScriptedLLM, Task, TaskOutput
+from crewgraph.errors import MissingInput, OutputNotSaved
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
+
+
+class Point(BaseModel):
+    x: int
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def crew_of(worked_on: Task, **fields: Any) -> Crew:
+    assert worked_on.agent is not None
+    given: dict[str, Any] = {"agents": [worked_on.agent], "tasks": [worked_on], "checkpointer": False, **fields}
+    return Crew(**given)
+
+
+def written(path: str) -> str:
+    return Path(path).read_text("utf-8")
+
+
+# ------------------------------------------------------------------------------------------------- in order
+def test_the_output_is_set_then_functions_are_told_then_the_file_is_written_then_the_end_is_told(mode: Mode):
+    happened: list[str] = []
+
+    def look(who: str) -> None:
+        output = worked_on.output.raw if worked_on.output else None
+        ended = worked_on.end_time is not None
+        happened.append(f"{who}: output {output}, ended {ended}, file {Path('out.md').exists()}")
+
+    worked_on = task(agent("42"), callback=lambda _: look("task"), output_file="out.md")
+    crew = crew_of(worked_on, task_callback=lambda _: look("crew"))
+    with crewai_event_bus.scoped_handlers():
+        crewai_event_bus.register_handler(TaskStartedEvent, lambda source, event: look("started"))
+        crewai_event_bus.register_handler(TaskCompletedEvent, lambda source, event: look("completed"))
+        mode.kickoff(crew)
+    assert happened == [
+        "started: output None, ended False, file False",
+        "task: output 42, ended True, file False",
+        "crew: output 42, ended True, file False",
+        "completed: output 42, ended True, file True",
+    ]
+
+
+def test_one_function_for_task_and_crew_is_told_once():
+    told: list[TaskOutput] = []
+
+    def callback(output: TaskOutput) -> None:
+        told.append(output)
+
+    play_task(task(agent("42"), callback=callback), task_callback=callback)
+    assert [output.raw for output in told] == ["42"]
+
+
+def test_a_callback_may_wait_for_something(mode: Mode):
+    told: list[str] = []
+
+    async def callback(output: TaskOutput) -> None:
+        told.append(output.raw)
+
+    mode.kickoff(crew_of(task(agent("42"), callback=callback)))
+    assert told == ["42"]
+
+
+def test_the_task_shows_what_happened():
+    worked_on = task(agent("42"))
+    play_task(worked_on)
+    assert worked_on.output is not None
+    assert (worked_on.output.raw, worked_on.output.name) == ("42", "Count the files")
+    assert worked_on.processed_by_agents == {"Clerk"}
+    assert worked_on.prompt_context == ""
+    assert worked_on.execution_duration is not None
+    assert worked_on.execution_duration >= 0
+
+
+# ---------------------------------------------------------------------------------------------------- files
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, '{"x": 1}'),
+        ({"output_json": Point}, '{"x":1}'),
+        ({"output_pydantic": Point}, '{"x":1}'),
+    ],
+)
+def test_a_file_holds_the_text_or_the_structure(fields: dict[str, Any], text: str):
+    play_task(task(agent('{"x": 1}'), output_file="new/folder/out.json", **fields))
+    assert written("new/folder/out.json") == text
+
+
+def test_text_of_any_script_is_written_as_utf_8():
+    play_task(task(agent("雨 ☔"), output_file="out.md"))
+    assert Path("out.md").read_bytes() == "雨 ☔".encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("rain", "rain"),
+        ("a b", "a b"),
+        ("../../etc/passwd", "____etc_passwd"),
+        ("/root", "_root"),
+        ("a\\b", "a_b"),
+        ("..", "_"),
+        (["../x", "y"], "['__x', 'y']"),
+        ({"a": "../b"}, "{'a': '__b'}"),
+        (7, "7"),
+        (1.5, "1.5"),
+    ],
+)
+def test_inputs_in_a_path_are_names_and_never_folders(value: Any, name: str):
+    play_task(task(agent("42"), output_file="out/{topic}.md"), {"inputs": {"topic": value}})
+    assert [path.relative_to(Path.cwd()).as_posix() for path in Path.cwd().rglob("*.md")] == [f"out/{name}.md"]
+
+
+def test_the_task_shows_the_path_it_was_written_to_and_keeps_the_template():
+    worked_on = task(agent("42"), output_file="out/{topic}.md")
+    play_task(worked_on, {"inputs": {"topic": "rain"}})
+    assert (worked_on.output_file, worked_on.template("output_file")) == ("out/rain.md", "out/{topic}.md")
+
+
+def test_a_path_that_needs_an_input_nobody_gave_is_refused_before_anything_is_done():
+    worked_on = task(agent("42"), output_file="{topic}.md")
+    with pytest.raises(MissingInput, match="`output_file` of task `Count the files` needs the input `topic`"):
+        play_task(worked_on)
+    assert worked_on.agent is not None
+    assert worked_on.agent.llm.requests == []
+
+
+def test_create_directory_false_makes_no_folder_and_the_failure_carries_the_output():
+    with pytest.raises(OutputNotSaved, match="could not be written to `new/out.md`") as caught:
+        play_task(task(agent("42"), output_file="new/out.md", create_directory=False))
+    assert caught.value.output.raw == "42"
+    assert isinstance(caught.value, RuntimeError)
+    assert not Path("new").exists()
+
+
+def test_a_link_out_of_the_working_directory_is_not_followed(tmp_path_factory: pytest.TempPathFactory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    Path("out").symlink_to(elsewhere)
+    with pytest.raises(OutputNotSaved, match="outside of that folder"):
+        play_task(task(agent("42"), output_file="out/x.md"))
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_path_that_no_file_system_takes_is_told_like_any_other_failure():
+    with pytest.raises(OutputNotSaved, match="null"):
+        play_task(task(agent("42"), output_file="{topic}.md"), {"inputs": {"topic": "a\0b"}})
+
+
+# ------------------------------------------------------------------------------------------- what fails, later
+def test_a_failed_save_keeps_the_output_and_resume_repeats_only_the_save(mode: Mode):
+    worked_on = task(agent("42"), output_file="new/out.md", create_directory=False)
+    crew = crew_of(worked_on, checkpointer=InMemorySaver())
+    with pytest.raises(OutputNotSaved):
+        mode.kickoff(crew, thread_id="1")
+    Path("new").mkdir()
+    assert mode.resume(crew, "1").raw == "42"
+    assert written("new/out.md") == "42"
+    assert worked_on.agent is not None
+    assert len(worked_on.agent.llm.requests) == 1
+
+
+def test_a_failed_callback_is_told_again_by_resume_and_nothing_else_is_repeated(mode: Mode):
+    told: list[str] = []
+
+    def callback(output: TaskOutput) -> None:
+        told.append(output.raw)
+        if len(told) == 1:
+            raise RuntimeError("the line was busy")
+
+    worked_on = task(agent("42"), callback=callback)
+    crew = crew_of(worked_on, checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="the line was busy"):
+        mode.kickoff(crew, thread_id="1")
+    assert mode.resume(crew, "1").raw == "42"
+    assert told == ["42", "42"]
+    assert worked_on.agent is not None
+    assert len(worked_on.agent.llm.requests) == 1
+
+
+def test_a_guardrail_that_could_not_judge_is_asked_again_by_resume(mode: Mode):
+    asked: list[str] = []
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        asked.append(output.raw)
+        if len(asked) == 1:
+            raise ConnectionError("no line")
+        return True, output
+
+    worked_on = task(agent("42"), guardrail=judge)
+    crew = crew_of(worked_on, checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.kickoff(crew, thread_id="1")
+    assert mode.resume(crew, "1").raw == "42"
+    assert asked == ["42", "42"]
+    assert worked_on.agent is not None
+    assert len(worked_on.agent.llm.requests) == 1
+
+
+def test_a_failure_ends_the_task_and_is_told(mode: Mode):
+    told: list[str] = []
+    worked_on = task(agent(ConnectionError("no line")))
+    with crewai_event_bus.scoped_handlers():
+        crewai_event_bus.register_handler(TaskFailedEvent, lambda source, event: told.append(event.error))
+        with pytest.raises(ConnectionError, match="no line"):
+            mode.kickoff(crew_of(worked_on))
+    assert told == ["task `Count the files` of agent `Clerk`: ConnectionError: no line"]
+    assert (worked_on.end_time is not None, worked_on.output) == (True, None)
+
+
+def test_the_usage_of_refused_attempts_and_conversions_is_a_part_of_the_output():
+    model = ScriptedLLM(
+        ["no json", '{"x": 1}', "better", '{"x": 2}'], usage={"prompt_tokens": 3, "completion_tokens": 1}
+    )
+
+    def judge(output: TaskOutput) -> tuple[bool, Any]:
+        return output.raw == "better", "do better"
+
+    done = play_task(task(agent("", llm=model), guardrail=judge, output_pydantic=Point))
+    assert done.result["usage"]["successful_requests"] == 4
+    assert done.result["usage"]["total_tokens"] == 16

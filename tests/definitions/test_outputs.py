@@ -1,0 +1,234 @@
+"""What tasks and crews give back: its forms, and its way through plain data."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, ValidationError, computed_field
+
+from crewgraph import ConditionalTask, CrewOutput, OutputFormat, TaskOutput, UsageMetrics
+
+
+class Point(BaseModel):
+    x: int
+
+
+def output(**fields: Any) -> TaskOutput:
+    given: dict[str, Any] = {"description": "Measure it", "agent": "Surveyor", "raw": "the text", **fields}
+    return TaskOutput(**given)
+
+
+# ------------------------------------------------------------------------------------------------------- forms
+def test_an_output_reads_as_its_model_else_its_dict_else_its_text():
+    assert str(output(pydantic=Point(x=1), json_dict={"y": 2})) == "x=1"
+    assert str(output(json_dict={"y": 2})) == "{'y': 2}"
+    assert str(output()) == "the text"
+    assert str(CrewOutput(raw="r", pydantic=Point(x=1), json_dict={"y": 2})) == "x=1"
+    assert str(CrewOutput(raw="r", json_dict={"y": 2})) == "{'y': 2}"
+    assert str(CrewOutput(raw="r")) == "r"
+
+
+def test_to_dict_prefers_the_dict_and_is_empty_where_there_is_no_structure():
+    assert output(pydantic=Point(x=1), json_dict={"y": 2}).to_dict() == {"y": 2}
+    assert output(pydantic=Point(x=1)).to_dict() == {"x": 1}
+    assert output().to_dict() == {}
+    assert CrewOutput(pydantic=Point(x=1), json_dict={"y": 2}).to_dict() == {"y": 2}
+    assert CrewOutput(raw="r").to_dict() == {}
+
+
+def test_to_dict_gives_a_dict_of_its_own():
+    asked = output(json_dict={"y": 2})
+    asked.to_dict()["y"] = 3
+    assert asked.json_dict == {"y": 2}
+
+
+def test_json_is_there_only_where_json_was_asked_for():
+    assert output(json_dict={"y": 2}, output_format="json").json == '{"y": 2}'
+    with pytest.raises(ValueError, match="the output of task `measure` is not JSON; give the task `output_json=`"):
+        _ = output(name="measure", pydantic=Point(x=1), output_format="pydantic").json
+
+
+def test_the_json_of_a_crew_is_that_of_its_last_task():
+    last = output(json_dict={"y": 2}, output_format=OutputFormat.JSON)
+    assert CrewOutput(json_dict={"y": 2}, tasks_output=[output(), last]).json == '{"y": 2}'
+    with pytest.raises(ValueError, match="the last task's output is not JSON"):
+        _ = CrewOutput(json_dict={"y": 2}, tasks_output=[last, output()]).json
+    with pytest.raises(ValueError, match="is not JSON"):
+        _ = CrewOutput(raw="r").json
+
+
+def test_a_crews_output_is_read_by_field_from_the_model_then_from_the_dict():
+    both = CrewOutput(pydantic=Point(x=1), json_dict={"x": 9, "y": 2})
+    assert (both["x"], both["y"]) == (1, 2)
+    with pytest.raises(KeyError, match="the output has no structured field `z`"):
+        both["z"]
+    with pytest.raises(KeyError):
+        CrewOutput(raw="r")["raw"]
+
+
+def test_an_empty_list_as_a_model_is_a_structure_like_any_other():
+    class Points(RootModel[list[int]]):
+        def __len__(self) -> int:
+            return len(self.root)
+
+    assert str(output(pydantic=Points([]))) == "root=[]"
+    assert output(pydantic=Points([])).to_dict() == []
+
+
+def test_an_output_says_who_did_what():
+    done = output(name="measure", expected_output="A number")
+    assert (done.description, done.name, done.expected_output, done.agent) == (
+        "Measure it",
+        "measure",
+        "A number",
+        "Surveyor",
+    )
+    assert done.output_format is OutputFormat.RAW
+    with pytest.raises(ValidationError):
+        TaskOutput(raw="r")  # pyright: ignore[reportCallIssue]
+
+
+def test_usage_adds_up():
+    total = UsageMetrics()
+    total.add_usage_metrics(UsageMetrics(prompt_tokens=3, completion_tokens=2, total_tokens=5, successful_requests=1))
+    total.add_usage_metrics(
+        UsageMetrics(prompt_tokens=1, cached_prompt_tokens=1, total_tokens=1, successful_requests=1)
+    )
+    assert total.model_dump() == {
+        "total_tokens": 6,
+        "prompt_tokens": 4,
+        "cached_prompt_tokens": 1,
+        "completion_tokens": 2,
+        "reasoning_tokens": 0,
+        "cache_creation_tokens": 0,
+        "successful_requests": 2,
+    }
+
+
+def test_a_skipped_task_has_an_output_without_text():
+    task = ConditionalTask(lambda _: False, description="Perhaps", expected_output="x")
+    skipped = task.get_skipped_task_output()
+    assert (skipped.description, skipped.raw, skipped.agent, skipped.output_format) == (
+        "Perhaps",
+        "",
+        "",
+        OutputFormat.RAW,
+    )
+
+
+def test_a_conditional_task_asks_its_condition_and_cannot_do_without():
+    task = ConditionalTask(lambda before: before.raw == "yes", description="Perhaps", expected_output="x")
+    assert [task.should_execute(output(raw=raw)) for raw in ("yes", "no")] == [True, False]
+    assert ConditionalTask(description="d", expected_output="e", condition=task.condition).condition is task.condition
+    empty = ConditionalTask(description="Perhaps", expected_output="x")
+    with pytest.raises(ValueError, match="the conditional task `Perhaps` has no condition; give `condition=`"):
+        empty.should_execute(output())
+
+
+# -------------------------------------------------------------------------------------------------- plain data
+class Colour(Enum):
+    RED = "red"
+
+
+class Inner(BaseModel):
+    code: int = Field(alias="Code")
+
+
+class Everything(BaseModel):
+    inner: Inner
+    many: dict[str, list[Inner]]
+    colour: Colour
+    at: datetime
+    day: date
+    took: timedelta
+    price: Decimal
+    pair: tuple[int, str]
+    unique: set[int]
+    known_as: UUID
+    blob: bytes
+    extra: Json[dict[str, int]] | None = None
+    nothing: None = None
+
+
+EVERYTHING = Everything.model_validate(
+    {
+        "inner": {"Code": 3},
+        "many": {"a": [{"Code": 1}, {"Code": 2}]},
+        "colour": "red",
+        "at": datetime(2025, 1, 2, 3, 4, 5, 678, tzinfo=UTC),
+        "day": date(2025, 1, 2),
+        "took": timedelta(seconds=2.5),
+        "price": Decimal("1.10"),
+        "pair": (1, "one"),
+        "unique": {1, 2},
+        "known_as": UUID(int=7),
+        "blob": b"bytes",
+        "extra": '{"a": 1}',
+    }
+)
+
+
+class Strict(Everything):
+    model_config = ConfigDict(strict=True, extra="forbid", serialize_by_alias=True)
+
+    @computed_field
+    @property
+    def twice(self) -> int:
+        return 2 * self.inner.code
+
+
+GIVEN: dict[str, Any] = {**dict(EVERYTHING), "extra": '{"a": 1}'}
+STRICT = Strict(**GIVEN)
+
+
+class Numbers(RootModel[list[int]]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Point(x=1), EVERYTHING, STRICT, Numbers([1, 2]), Numbers([])],
+    ids=["plain", "nested", "strict", "list", "empty list"],
+)
+def test_an_output_comes_back_from_plain_data_as_it_was(model: BaseModel):
+    done = output(
+        name="measure",
+        expected_output="A number",
+        pydantic=model,
+        output_format="pydantic",
+        usage=UsageMetrics(total_tokens=7),
+    )
+    stored = json.loads(json.dumps(done.to_plain()))
+    back = TaskOutput.from_plain(stored, type(model))
+    assert back == done
+    assert type(back.pydantic) is type(model)
+
+
+def test_an_output_without_structure_comes_back_too():
+    done = output(json_dict={"deep": [{"a": None, "b": [1.5, True]}]}, output_format="json")
+    assert TaskOutput.from_plain(done.to_plain()) == done
+    assert TaskOutput.from_plain(output().to_plain(), Point) == output()
+
+
+def test_without_its_model_an_output_has_no_structure_but_the_rest():
+    back = TaskOutput.from_plain(output(pydantic=Point(x=1)).to_plain())
+    assert (back.pydantic, back.raw) == (None, "the text")
+
+
+def test_plain_data_is_checked_when_it_is_read():
+    with pytest.raises(ValidationError):
+        TaskOutput.from_plain({"description": "d", "agent": 5})
+    with pytest.raises(ValidationError):
+        TaskOutput.from_plain({**output(pydantic=Point(x=1)).to_plain(), "pydantic": {"x": "no number"}}, Point)
+
+
+def test_numbers_that_json_does_not_know_come_back():
+    class Ratio(BaseModel):
+        value: float
+
+    back = TaskOutput.from_plain(output(pydantic=Ratio(value=float("inf"))).to_plain(), Ratio)
+    assert back.pydantic == Ratio(value=float("inf"))

@@ -1,0 +1,60 @@
+"""Fingerprints: who a definition is, in audits."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from crewgraph import Agent, Crew, Task
+from crewgraph.definitions.security import Fingerprint, SecurityConfig
+
+
+def test_every_definition_has_a_fingerprint_of_its_own():
+    agent = Agent(role="r", goal="g", backstory="b")
+    task = Task(description="d", expected_output="e", agent=agent)
+    crew = Crew(agents=[agent], tasks=[task])
+    prints = [one.fingerprint for one in (agent, task, crew)]
+    assert len({one.uuid_str for one in prints}) == 3
+    assert agent.fingerprint is agent.security_config.fingerprint
+    assert UUID(prints[0].uuid_str) == prints[0].uuid
+    assert (datetime.now(UTC) - prints[0].created_at).total_seconds() < 60
+
+
+def test_the_same_seed_gives_the_same_identity():
+    assert Fingerprint.generate("team a") == Fingerprint.generate("team a")
+    assert Fingerprint.generate("team a") != Fingerprint.generate("team b")
+    assert Fingerprint.generate() != Fingerprint.generate()
+    assert Fingerprint.generate("team a", {"owner": "x"}).metadata == {"owner": "x"}
+
+
+@pytest.mark.parametrize("seed", ["", "  "])
+def test_a_blank_seed_is_refused(seed: str):
+    with pytest.raises(ValueError, match="the seed of a fingerprint is blank"):
+        Fingerprint.generate(seed)
+
+
+def test_a_seed_can_stand_for_the_fingerprint_in_a_security_config():
+    config = SecurityConfig(fingerprint="team a")  # pyright: ignore[reportArgumentType]
+    assert config.fingerprint == Fingerprint.generate("team a")
+    agent = Agent(role="r", goal="g", backstory="b", security_config=config)
+    assert agent.fingerprint.uuid_str == str(Fingerprint.generate("team a"))
+
+
+def test_fingerprints_come_back_from_plain_data():
+    made = Fingerprint.generate("team a", {"owner": "x"})
+    back = Fingerprint.from_dict(made.to_dict())
+    assert (back, back.created_at, back.metadata) == (made, made.created_at, {"owner": "x"})
+    config = SecurityConfig(fingerprint=made)
+    assert SecurityConfig.from_dict(config.to_dict()).fingerprint == made
+    assert SecurityConfig.from_dict({}).fingerprint != made
+
+
+def test_the_identity_cannot_be_assigned():
+    made = Fingerprint.generate("team a")
+    with pytest.raises(AttributeError):
+        made.uuid_str = "other"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_fingerprints_are_equal_by_identity_and_can_be_kept_in_sets():
+    assert len({Fingerprint.generate("a"), Fingerprint.generate("a"), Fingerprint.generate("b")}) == 2
+    assert Fingerprint.generate("a") != "a"

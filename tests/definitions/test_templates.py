@@ -1,0 +1,92 @@
+"""Placeholders: a definition keeps what its author wrote, and shows what the last run made of it."""
+
+import sys
+import threading
+from typing import Any
+
+from conftest import Mode
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+
+
+def poem(**fields: Any) -> tuple[Crew, Task]:
+    poet = Agent(role="Poet of {topic}", goal="g", backstory="b", llm=ScriptedLLM(["done"], repeat_last=True))
+    task = Task(description="Write about {topic}", expected_output="{lines} lines", agent=poet, **fields)
+    return Crew(agents=[poet], tasks=[task], checkpointer=False), task
+
+
+def test_a_task_shows_the_filled_text_after_a_run_and_keeps_the_template(mode: Mode):
+    crew, task = poem()
+    mode.kickoff(crew, {"topic": "rain", "lines": 4})
+    assert (task.description, task.expected_output) == ("Write about rain", "4 lines")
+    assert (task.template("description"), task.template("expected_output")) == ("Write about {topic}", "{lines} lines")
+
+
+def test_each_run_fills_the_template_anew(mode: Mode):
+    crew, task = poem()
+    for topic in ("rain", "snow"):
+        output = mode.kickoff(crew, {"topic": topic, "lines": 4})
+        assert output.tasks_output[0].description == f"Write about {topic}"
+        assert output.tasks_output[0].agent == f"Poet of {topic}"
+    assert task.description == "Write about snow"
+    assert task.agent is not None
+    assert task.agent.role == "Poet of {topic}"
+
+
+def test_assigning_a_text_replaces_the_template(mode: Mode):
+    crew, task = poem()
+    mode.kickoff(crew, {"topic": "rain", "lines": 4})
+    task.description = "Sing of {topic}"
+    assert task.template("description") == "Sing of {topic}"
+    mode.kickoff(crew, {"topic": "snow", "lines": 4})
+    assert task.description == "Sing of snow"
+    assert task.template("expected_output") == "{lines} lines"
+
+
+def test_the_key_does_not_change_with_the_inputs(mode: Mode):
+    crew, task = poem()
+    before = task.key, crew.key
+    mode.kickoff(crew, {"topic": "rain", "lines": 4})
+    assert (task.key, crew.key) == before
+
+
+def test_a_copy_keeps_the_template_too(mode: Mode):
+    crew, task = poem()
+    mode.kickoff(crew, {"topic": "rain", "lines": 4})
+    copied = task.model_copy()
+    copied.description = "Other"
+    assert copied.template("description") == "Other"
+    assert task.template("description") == "Write about {topic}"
+
+
+def test_what_was_filled_in_is_not_filled_again(mode: Mode):
+    crew, task = poem()
+    mode.kickoff(crew, {"topic": "{lines} {topic}", "lines": 4})
+    assert task.description == "Write about {lines} {topic}"
+
+
+def test_runs_at_the_same_time_never_take_anothers_text_for_the_template():
+    _, task = poem()
+    lost: list[str | None] = []
+    begun = threading.Barrier(8)
+    every = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def run(number: int) -> None:
+        begun.wait()
+        for _ in range(200):
+            template = task.template("description")
+            if template != "Write about {topic}":
+                lost.append(template)
+            task.show_filled({"description": f"Write about {number}"})
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(every)
+    assert lost == []
+    assert task.template("description") == "Write about {topic}"

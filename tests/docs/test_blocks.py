@@ -1,0 +1,76 @@
+"""The python blocks of README and docs are true programs, and what the pages say they print is what they print.
+
+A page's blocks are one program. A block of kind `text` right behind one of kind `python` is what that one prints; `...`
+in it stands for anything. The model that the pages name answers at a loopback endpoint.
+"""
+
+import doctest
+from pathlib import Path
+
+import pytest
+from servers.openai_api import OpenAIServer, Request
+
+from docs.pages import PAGES, ROOT, Block, blocks, run
+
+ANSWERS = {
+    "Collect three facts about tides": "1. The moon raises them. 2. There are two a day. 3. The sun helps.",
+    "Write one paragraph": "Twice a day the moon, helped by the sun, lifts the sea.",
+}
+
+
+def answer(request: Request) -> str:
+    """What a model might say to the tasks on the pages."""
+    said = "\n".join(str(message.get("content")) for message in request.body["messages"])
+    return next((text for asked, text in reversed(ANSWERS.items()) if asked in said), f"echo: {request.last}")
+
+
+def programs() -> list[Path]:
+    return [page for page in PAGES if blocks(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
+def test_the_blocks_of_a_page_run_and_print_what_the_page_says(page: Path, tmp_path: Path):
+    with OpenAIServer(answer) as server:
+        played = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url)
+    checker = doctest.OutputChecker()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    wrong = [
+        f"{page.name}:{block.line} says\n{block.printed}\nand prints\n{printed}"
+        for block, printed in played
+        if block.printed is not None and not checker.check_output(block.printed + "\n", printed, flags)
+    ]
+    assert wrong == []
+
+
+def test_every_page_is_one_of_the_programs_or_holds_no_python():
+    assert {page.name for page in programs()} >= {"README.md", "durability.md", "langgraph.md", "tools.md", "events.md"}
+    assert [page.name for page in PAGES if "```py\n" in page.read_text("utf-8")] == []
+
+
+def test_a_block_is_found_with_its_line_and_with_what_it_prints():
+    page = (
+        "# A\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nprint(2)\n```\nIt prints\n\n```text\n2\n```\n"
+    )
+    assert blocks(page) == [Block(4, "print(1)", "1"), Block(12, "print(2)", None)]
+
+
+def test_links_between_the_pages_lead_somewhere():
+    import re
+
+    broken = [
+        f"{page.name}: {target}"
+        for page in [*PAGES, ROOT / "AGENTS.md", ROOT / "CHANGELOG.md"]
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_the_pages_list_exactly_what_is_refused():
+    import re
+
+    rules = re.findall(r'^    \("([^"]+)", lambda', (ROOT / "crewgraph/compiler/unready.py").read_text("utf-8"), re.M)
+    page = (ROOT / "docs" / "differences.md").read_text("utf-8")
+    table = page.partition("## Not offered yet, and refused")[2].partition("```python")[0]
+    listed = {word for row in table.splitlines() if row.startswith("| `") for word in re.findall(r"`([^`]+)`", row)}
+    assert listed - {"Crew", "Agent", "Task", "allow_delegation"} == set(rules)

@@ -1,0 +1,61 @@
+"""The examples run as they stand, without a key, and print what they are there to show."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from servers.openai_api import OpenAIServer, call
+
+from docs.pages import ROOT, environment
+
+PRINTED = {
+    "port_a_crew": ["Clerk: 40 euros", "Writer: Dear Ada, the lamp is yours for 40 euros.", "3 requests"],
+    "nest_in_langgraph": [
+        "asked:   You may send it back within 30 days.",
+        "sent:    You may send it back within 30 days.",
+        "history: 5 checkpoints",
+    ],
+    "resume_after_kill": [
+        "child:  killed in its second task, exit code -9",
+        "facts:  The moon raises the tides.",
+        "text:   Twice a day the moon lifts the sea.",
+        "asked:  0 requests to the researcher's model, 1 to the writer's",
+    ],
+}
+
+
+def play(name: str, storage: Path, **more: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / f"{name}.py")],
+        cwd=storage,
+        env=environment(storage, **more),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_example_prints_what_it_shows(name: str, tmp_path: Path):
+    assert play(name, tmp_path) == PRINTED[name]
+
+
+def test_every_example_is_run_by_a_test():
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == {"demo", *PRINTED}
+
+
+def test_the_ported_crew_asks_a_real_endpoint_where_there_is_a_key(tmp_path: Path):
+    with OpenAIServer([call("Price_list", {"product": "lamp"}), "40 euros", "The lamp costs 40 euros."]) as server:
+        printed = play("port_a_crew", tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url)
+    assert printed == ["Clerk: 40 euros", "Writer: The lamp costs 40 euros.", "3 requests"]
+    assert [body["model"] for body in server.bodies] == ["gpt-4o-mini"] * 3
+    assert "40" in str(server.bodies[1]["messages"][-1]["content"])
+
+
+def test_what_the_readme_shows_of_the_killed_run_is_what_the_example_prints():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "\n".join(PRINTED["resume_after_kill"]) in readme

@@ -1,0 +1,141 @@
+"""The first messages of a task's conversation."""
+
+from typing import Any, Literal
+
+import pytest
+from compiler.play import agent, assigned, play, play_task, task
+from pydantic import BaseModel, Field
+
+from crewgraph import Task, TaskOutput
+from crewgraph.compiler.bodies.task import task_body
+from crewgraph.errors import MissingInput
+from crewgraph.prompts.book import english
+
+BOOK = english()
+
+
+def count(folder: str, deep: bool = False) -> str:
+    """Count the files in a folder."""
+    return folder + str(deep)
+
+
+def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[str, Any]]:
+    return play_task(worked_on, state).said(0)
+
+
+# ------------------------------------------------------------------------------------------------- whole texts
+def test_a_task_without_tools_word_for_word():
+    assert opening(task(agent("42"))) == [
+        (
+            "system",
+            "You are Clerk.\nKnows the files.\n\nWhat you are here to achieve: Be right\n\n"
+            "Reply with the complete result itself.",
+        ),
+        (
+            "user",
+            "Your task:\nCount the files\n\nThe result that is expected: A number\n"
+            "Your reply must be that result in full, not a description or a summary of it.",
+        ),
+    ]
+
+
+def test_tools_are_described_to_models_that_write_the_text_protocol():
+    (_, system), _ = opening(task(agent("42", tools=[count])))
+    assert "Count the files in a folder." in system
+    assert "one name out of [count]" in system
+    assert "`folder`" in system or "folder" in system
+    assert BOOK.slice("no_tools") not in system
+
+
+def test_models_with_native_calls_are_told_to_use_them_and_no_protocol():
+    (_, system), _ = opening(task(agent("42", native=True, tools=[count])))
+    assert system.endswith(BOOK.slice("native_tools"))
+    assert "Count the files in a folder." not in system
+
+
+def test_without_a_system_prompt_everything_stands_in_one_message():
+    both = opening(task(agent("42")))
+    one = opening(task(agent("42", use_system_prompt=False)))
+    assert one == [("user", f"{both[0][1]}\n\n{both[1][1]}")]
+
+
+def test_markdown_is_asked_for():
+    *_, (_, user) = opening(task(agent("42"), markdown=True))
+    assert user.endswith(BOOK.slice("markdown"))
+    *_, (_, plain) = opening(task(agent("42")))
+    assert BOOK.slice("markdown") not in plain
+
+
+class Inner(BaseModel):
+    code: int
+
+
+class Outcome(BaseModel):
+    """What was found."""
+
+    title: str = Field(description="One line")
+    mood: Literal["good", "bad"] = "good"
+    parts: list[Inner]
+
+
+@pytest.mark.parametrize("field", ["output_json", "output_pydantic"])
+def test_the_fields_that_are_wanted_are_listed_nested_ones_too(field: str):
+    *_, (_, user) = opening(task(agent('{"title": "a", "parts": []}'), **{field: Outcome}))
+    _, _, listed = user.partition("Write the result as one JSON object")
+    assert all(word in listed for word in ("title", "One line", "mood", "good", "bad", "parts", "code"))
+
+
+# ---------------------------------------------------------------------------------------------------- context
+def told(raws: list[str], **fields: Any) -> str:
+    earlier = [task(agent("x"), description=f"Step {n}", name=f"step {n}") for n in range(len(raws))]
+    last = task(agent("42"), **fields)
+    *_, assignment = assigned(*earlier, last)
+    state = {f"step_{n}": TaskOutput(description="d", agent="a", raw=raw).to_plain() for n, raw in enumerate(raws)}
+    return play(task_body(assignment, {"inputs": {}, **state})).said(0)[-1][1]
+
+
+def test_what_others_found_out_follows_the_task_with_a_divider_between_each():
+    assert told(["one", "two"]).endswith("What others have found out so far:\none\n\n----------\n\ntwo")
+
+
+def test_outputs_without_text_leave_no_divider():
+    assert told(["one", "", "two"]).endswith("so far:\none\n\n----------\n\ntwo")
+    assert "What others have found out" not in told(["", ""])
+
+
+@pytest.mark.parametrize("nothing", [[], None])
+def test_no_context_means_no_word_of_it(nothing: Any):
+    assert "What others have found out" not in told(["one"], context=nothing)
+
+
+def test_braces_in_others_outputs_are_left_alone():
+    assert told(["{input} {context} {topic}"]).endswith("so far:\n{input} {context} {topic}")
+
+
+# ------------------------------------------------------------------------------------------------ placeholders
+def test_inputs_fill_the_texts_of_agent_and_task():
+    worked_on = task(
+        agent("42", role="{place} clerk", goal="Serve {place}", backstory="Born in {place}"),
+        description="Count in {place}",
+        expected_output="{unit} of {place}",
+    )
+    (_, system), (_, user) = opening(worked_on, {"inputs": {"place": "Rome", "unit": "Files"}})
+    assert system.startswith("You are Rome clerk.\nBorn in Rome\n\nWhat you are here to achieve: Serve Rome")
+    assert "Count in Rome" in user
+    assert "Files of Rome" in user
+
+
+def test_an_input_that_is_missing_is_named_with_its_place():
+    with pytest.raises(MissingInput, match=r"`description` of task `Count in \{place\}` needs the input `place`"):
+        opening(task(agent("42"), description="Count in {place}"), {"inputs": {"other": 1}})
+    with pytest.raises(MissingInput, match=r"`goal` of agent `Clerk` needs the input `x`"):
+        opening(task(agent("42", goal="{x}")), {"inputs": {"other": 1}})
+
+
+def test_without_any_inputs_braces_are_text():
+    assert "Count in {place}" in opening(task(agent("42"), description="Count in {place}"))[1][1]
+
+
+def test_what_an_input_holds_is_not_filled_again():
+    worked_on = task(agent("42"), description="{a} {b}")
+    assert "{b} {input}" in opening(worked_on, {"inputs": {"a": "{b}", "b": "{input}"}})[1][1]
