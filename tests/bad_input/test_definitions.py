@@ -42,7 +42,6 @@ def test_wrong_parts_of_a_crew_are_named(field: str, value: Any):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("agent", "x"),
         ("context", 5),
         ("context", ["x"]),
         ("output_json", dict),
