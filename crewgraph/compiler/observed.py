@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.plain import plain
 from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
@@ -77,6 +78,7 @@ class ObservedModel:
             crewai_event_bus.emit(self.agent, event)
 
     def _answered(self, messages: Sequence[Message], reply: Reply) -> Reply:
+        reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,

@@ -13,6 +13,7 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -23,7 +24,7 @@ from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output
-from crewgraph.text import placeholders
+from crewgraph.text import fill, placeholders
 
 __all__ = ["akickoff", "aresume", "kickoff", "resume"]
 
@@ -64,6 +65,8 @@ def _kicked_off(
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
+    if given:
+        _fill_all(run.tasks, given)
     return (yield from run.told({INPUTS: given}, given))
 
 
@@ -101,8 +104,19 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
         try:
             made[name] = plain(value)
         except NotPlain as error:
-            raise NotPlain(f"the input `{name}` cannot be kept: {error}; give text, numbers, lists or dicts") from error
+            raise NotPlain(f"the input `{name}` is {error}") from error
     return made
+
+
+def _fill_all(tasks: Sequence[Assignment], inputs: Mapping[str, Any]) -> None:
+    """Fill every text once before anything is done: what the last task misses is told before the first is paid for."""
+    for one in tasks:
+        for field in ("description", "expected_output", "output_file"):
+            if "{" in (text := one.task.template(field) or ""):
+                fill(text, inputs, where=f"`{field}` of {title(one.task)}")
+        for field in ("role", "goal", "backstory"):
+            if "{" in (text := getattr(one.agent, field)):
+                fill(text, inputs, where=f"`{field}` of agent `{one.agent.role}`")
 
 
 class _Started:
@@ -115,6 +129,7 @@ class _Started:
         for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
             as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
+        self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None continues), and tell the audience how that goes."""
@@ -132,8 +147,7 @@ class _Started:
             except BaseException as error:
                 crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
                 raise
-            tokens = output.token_usage.total_tokens
-            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=tokens)
+            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=self.tokens)
             crewai_event_bus.emit(crew, done)
             yield Heard()
         return output
@@ -150,6 +164,7 @@ class _Started:
             written = (yield ReadState(self.graph, self.config)).values
         output = crew_output(self.tasks, written, self.place.thread_id)
         self.crew.publish(output)
+        self.tokens = output.token_usage.total_tokens
         for callback in self.crew.after_kickoff_callbacks:
             changed = yield CallBack(callback, *_taken(callback, output))
             output = output if changed is None else changed

@@ -13,7 +13,7 @@ from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
 from crewgraph.tools import tool
 
-from .parts import agent, crew, task
+from .parts import agent, crew, heard, task
 
 
 def test_the_end_of_a_task_has_an_order(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -124,6 +124,16 @@ def test_after_callbacks_may_replace_the_result_or_keep_it(mode: Mode):
     made = crew(task("a", agent(ScriptedLLM(["x"]))), after_kickoff_callbacks=[looks, shouts, looks])
     assert mode.kickoff(made).raw == "X"
     assert seen == ["x", "X"]
+
+
+def test_an_after_callback_may_give_anything(mode: Mode):
+    def text(output: CrewOutput) -> str:
+        return f"just {output.raw}"
+
+    with heard() as events:
+        given: Any = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), after_kickoff_callbacks=[text]))
+    assert given == "just x"
+    assert events[-1].type == "crew_kickoff_completed"
 
 
 def test_async_functions_are_awaited_in_sync_runs_too(mode: Mode):

@@ -39,8 +39,7 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
-            judged = yield from guarded(assignment.task, output, problem, work, work.report)
-            output, problem, work.report.sent_back = judged
+            output, problem = yield from guarded(assignment.task, output, problem, work, work.report)
         if problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
         output.usage = work.usage  # a guardrail may have given another output
@@ -124,6 +123,7 @@ class _Work:
 
     def again(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
         """The task once more, after a guardrail's refusal."""
+        self.report.sent_back += 1
         return self.attempt((refused.raw, reason))
 
     def replaced(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:

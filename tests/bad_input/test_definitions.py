@@ -1,0 +1,89 @@
+"""Crews that mean nothing."""
+
+from typing import Any
+
+import pytest
+from modes import Mode
+from runtime.parts import agent, crew, task
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.errors import CompileError
+
+
+def test_a_crew_of_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"it has neither agents nor tasks. Give `agents=\[...\]` and `tasks=\[...\]`"):
+        Crew()
+
+
+def test_a_crew_without_tasks_or_agents_is_refused_when_it_is_run(mode: Mode):
+    with pytest.raises(CompileError, match="the crew has no tasks"):
+        mode.kickoff(Crew(agents=[agent(ScriptedLLM([]))]))
+    with pytest.raises(CompileError, match="the crew has no agents"):
+        mode.kickoff(Crew(tasks=[task("a", agent(ScriptedLLM([])))]))
+
+
+def test_missing_fields_are_named():
+    with pytest.raises(ValueError, match=r"2 validation errors for Agent\ngoal\n"):
+        Agent(role="r")  # pyright: ignore[reportCallIssue]
+    with pytest.raises(ValueError, match="expected_output"):
+        Task(description="d")  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("agents", ["x"]), ("tasks", ["x"]), ("process", "parallel"), ("agents", 5), ("prompt_file", "nowhere.json")],
+)
+def test_wrong_parts_of_a_crew_are_named(field: str, value: Any):
+    parts: dict[str, Any] = {"agents": [agent(None)], "tasks": [], field: value}
+    with pytest.raises(ValueError, match=field):
+        Crew(**parts)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("context", 5),
+        ("context", ["x"]),
+        ("output_json", dict),
+        ("output_pydantic", 5),
+        ("guardrail", 5),
+    ],
+)
+def test_wrong_parts_of_a_task_are_named(field: str, value: Any):
+    with pytest.raises(ValueError, match=field):
+        task("a", agent(None), **{field: value})
+
+
+def test_an_agent_by_its_name_alone_is_refused():
+    with pytest.raises(ValueError, match="agent\n"):
+        Task(description="d", expected_output="e", agent="worker")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_context_that_names_a_later_task_is_refused():
+    worker = agent(None)
+    later = task("later", worker)
+    with pytest.raises(ValueError, match="its context names task `later`"):
+        crew(task("early", worker, context=[later]), later)
+
+
+def test_a_kickoff_takes_no_inputs_as_keywords(mode: Mode):
+    with pytest.raises(TypeError, match="topic"):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), topic="rain")
+
+
+def test_tasks_of_the_same_name_keep_their_own_channels(mode: Mode):
+    worker = agent(ScriptedLLM(["one", "two", "three"]))
+    state = mode.invoke(crew(*(task("same", worker) for _ in range(3))).compile(), {"inputs": {}})
+    assert {name: output["raw"] for name, output in state.items()} == {
+        "same": "one",
+        "same_2": "two",
+        "same_3": "three",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["inputs", "__start__", "__end__", "a|b", "a:b", "", "   ", "日本語", "__interrupt__", "skip a"]
+)
+def test_odd_names_of_tasks_are_no_trouble(mode: Mode, name: str):
+    result = mode.kickoff(crew(task(name, agent(ScriptedLLM(["done"])))), thread_id="t")
+    assert result.raw == "done"

@@ -1,0 +1,178 @@
+"""Models that are not there, are none, or answer badly."""
+
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+from runtime.parts import agent, asked, crew, heard, task
+
+from crewgraph import ScriptedLLM, ToolUse
+from crewgraph.errors import CompileError, ModelError, NoModelError, OutputInvalid
+from crewgraph.tools import tool
+
+
+@tool
+def look(i: int) -> str:
+    """Look at something."""
+    return f"<{i}>"
+
+
+def test_no_model_and_no_key_is_an_error_that_lists_the_choices(mode: Mode):
+    with pytest.raises(NoModelError) as caught:
+        mode.kickoff(crew(task("a", agent(None))))
+    said = str(caught.value)
+    assert said.startswith("No language model was given, and the environment names none. Do one of these:\n")
+    for choice in ("OPENAI_API_KEY", "ollama/", "LLM(model=", "LangChain chat model", "ScriptedLLM"):
+        assert choice in said
+
+
+def test_the_model_of_the_last_task_is_missed_before_the_first_one_is_done(mode: Mode):
+    llm = ScriptedLLM(["one"])
+    with pytest.raises(NoModelError):
+        mode.kickoff(crew(task("a", agent(llm)), task("b", agent(None, role="another"))))
+    assert llm.requests == []
+
+
+@pytest.mark.parametrize("llm", [5, object(), [], {}, {"model": 5}, "", "nonsense-model", "nobody/model"], ids=repr)
+def test_what_is_no_model_is_refused_with_what_is_one(mode: Mode, llm: Any):
+    with pytest.raises(
+        ModelError, match=r"is no language model. Accepted are|needs its name|belongs to no known provider"
+    ):
+        mode.kickoff(crew(task("a", agent(llm))))
+
+
+@pytest.mark.parametrize("nothing", ["", "   ", "\n\n"])
+def test_a_model_that_says_nothing_is_asked_again_and_then_given_up(mode: Mode, nothing: str):
+    llm = ScriptedLLM([nothing], repeat_last=True)
+    with pytest.raises(OutputInvalid, match="replied with nothing 3 times in a row"):
+        mode.kickoff(crew(task("a", agent(llm))))
+    assert len(llm.requests) == 3
+    once = ScriptedLLM([nothing, "there"])
+    assert mode.kickoff(crew(task("a", agent(once)))).raw == "there"
+
+
+GARBLED = [
+    "Thought: hm",
+    "Action:\nAction Input: {}",
+    "Action: look",
+    "Action: look\nAction Input: not JSON",
+    'Action: look\nAction Input: {"i": "one"}',
+    'Action: look\nAction Input: {"j": 1}',
+    'Action: Look!\nAction Input: {"i": 1',
+    "Action: nothing of the kind\nAction Input: {}",
+]
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["text", "native"])
+def test_garbled_requests_for_tools_are_told_to_the_model_which_may_mend_them(mode: Mode, native: bool):
+    right = 'Thought: now\nAction: look\nAction Input: {"i": 1}'
+    llm = ScriptedLLM([*GARBLED, right, "Final Answer: done"], native_tools=native)
+    assert mode.kickoff(crew(task("a", agent(llm, tools=[look])))).raw == "done"
+    assert asked(llm)[-1].endswith("<1>")
+
+
+def test_an_unknown_tool_is_answered_with_the_known_ones(mode: Mode):
+    llm = ScriptedLLM([ToolUse("search", {}), "done"])
+    with heard() as events:
+        mode.kickoff(crew(task("a", agent(llm, tools=[look]))))
+    assert "There is no tool `search`. Use one of: `look`." in asked(llm)[1]
+    assert [event.type for event in events].count("tool_usage_error") == 1
+
+
+def test_a_native_call_where_no_tools_were_offered_is_answered(mode: Mode):
+    llm = ScriptedLLM([ToolUse("search", {}), "done"], native_tools=True)
+    assert mode.kickoff(crew(task("a", agent(llm)))).raw == "done"
+    assert "There is no tool `search`, and there are no others." in asked(llm)[1]
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["text", "native"])
+def test_endless_tool_calls_end_in_a_forced_answer(mode: Mode, native: bool):
+    llm = ScriptedLLM([*[ToolUse("look", {"i": 1})] * 4, "that is all"], native_tools=native)
+    made = crew(task("a", agent(llm, tools=[look], max_iter=4)))
+    assert mode.kickoff(made).raw == "that is all"
+    assert len(llm.requests) == 5
+    assert made.tasks[0].used_tools == 4
+
+
+def test_a_model_that_calls_tools_even_when_forced_to_answer_is_given_up(mode: Mode):
+    llm = ScriptedLLM([ToolUse("look", {"i": 1})], repeat_last=True, native_tools=True)
+    with pytest.raises(OutputInvalid, match="after 3 steps the model `scripted` was told to answer with what it has"):
+        mode.kickoff(crew(task("a", agent(llm, tools=[look], max_iter=3))))
+    assert len(llm.requests) == 4
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_an_agent_without_a_step_to_make_answers_at_once(mode: Mode, most: int):
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]), max_iter=most)))).raw == "x"
+
+
+class Number(BaseModel):
+    n: int
+
+
+@pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
+def test_json_that_never_fits_keeps_the_text_and_is_told(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
+    llm = ScriptedLLM(['{"m": 1}', "no JSON", '{"n": "one"}', "[]"])
+    with heard() as events:
+        result = mode.kickoff(crew(task("a", agent(llm), **{form: Number})))
+    assert (result.raw, result.pydantic, result.json_dict) == ('{"m": 1}', None, None)
+    assert len(llm.requests) == 4
+    assert "task_output_unstructured" in [event.type for event in events]
+    assert "no structured output, the text is kept" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"n": 3}',
+        '```json\n{"n": 3}\n```',
+        'Sure! Here it is: {"n": 3}. Anything else?',
+        "{'n': 3,}",
+        'Final Answer: {"n": 3}',
+        '[{"n": 1}]\nbut rather\n```\n{"n": 3}\n```',
+    ],
+)
+def test_json_in_whatever_form_is_found_without_asking_again(mode: Mode, written: str):
+    llm = ScriptedLLM([written])
+    assert mode.kickoff(crew(task("a", agent(llm), output_pydantic=Number))).pydantic == Number(n=3)
+
+
+@pytest.mark.parametrize("given", [True, None, "fine", (True, 1, 2), (1, "x"), ("yes", "x"), []], ids=repr)
+def test_a_guardrail_that_gives_no_verdict_is_named_with_what_it_gave(mode: Mode, given: Any):
+    def judge(output: Any) -> Any:
+        return given
+
+    with pytest.raises(TypeError, match=r"guardrail `judge` of task `a`: a guardrail returns `\(True, result\)` or"):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=judge)))
+
+
+def test_a_guardrail_that_raises_reaches_the_caller_with_the_tasks_name(mode: Mode):
+    def judge(output: Any) -> Any:
+        return 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=judge)))
+    assert caught.value.__notes__[0] == "in task `a` of agent `worker`"
+
+
+def untold(x: str) -> str:
+    return x
+
+
+@pytest.mark.parametrize("tools", [[1], ["search"], [None], [object()], [untold]], ids=repr)
+def test_what_is_no_tool_is_refused_when_the_agent_or_the_task_is_made(tools: Any):
+    with pytest.raises(ValueError, match=r"is no tool. Tools are|has no docstring"):
+        agent(None, tools=tools)
+    with pytest.raises(ValueError, match=r"is no tool. Tools are|has no docstring"):
+        task("a", agent(None), tools=tools)
+
+
+def test_two_tools_of_one_name_are_refused(mode: Mode):
+    @tool("look")
+    def other(x: str) -> str:
+        """Look differently."""
+        return x
+
+    with pytest.raises(CompileError, match="task `a` has two tools that a model would call `look`"):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM([]), tools=[look, other]))))
