@@ -130,7 +130,7 @@ class Run(Operation):
                 self.written.update(values)
 
 
-def _refuse_without_async_face(graph: _Graph) -> None:
+def _refuse_without_async_face(graph: Any) -> None:
     """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
     kind = type(graph.checkpointer)
     if issubclass(kind, BaseCheckpointSaver) and kind.aget_tuple is BaseCheckpointSaver.aget_tuple:
