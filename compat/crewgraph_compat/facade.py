@@ -5,6 +5,7 @@ import opcode
 import sys
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from threading import RLock
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -12,6 +13,8 @@ from crewgraph_compat.missing import no_name
 from crewgraph_compat.table import TABLE
 
 __all__ = ["Facade", "FacadeLoader"]
+
+_importing = RLock()
 
 
 class Facade(ModuleType):
@@ -21,7 +24,8 @@ class Facade(ModuleType):
         target = TABLE[self.__name__].get(name)
         if target is not None:
             module, _, attribute = target.partition(":")
-            value = getattr(importlib.import_module(module), attribute)
+            with _importing:  # threads that import one package's modules at once may meet Python's own deadlock check
+                value = getattr(importlib.import_module(module), attribute)
             self.__dict__[name] = value
             return value
         path = f"{self.__name__}.{name}"

@@ -115,8 +115,8 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
         while task.async_execution and finished and earlier[finished - 1].async_execution:
             finished -= 1
         return tuple(one.slug for one in made[:finished])
-    named = {id(one) for one in task.context or ()}
-    return tuple(one.slug for one in made if id(one.task) in named)
+    slugs = {id(one.task): one.slug for one in made} if task.context else {}
+    return tuple(slugs[id(other)] for other in task.context or () if id(other) in slugs)
 
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from crewgraph.compiler.sequential import wire_sequential
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.faults import crew_faults
 from crewgraph.errors import CompileError
 
 __all__ = ["crew_graph"]
@@ -32,6 +33,8 @@ def crew_graph(
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
     if not crew.agents:
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
+    if faults := crew_faults(crew):  # it was meaningful when it was made, and changed since
+        raise CompileError("\n".join(map(str, faults)))
     refuse_unready(crew)
     tasks = tasks or assignments(crew)
     outputs = [one.slug for one in tasks]

@@ -128,8 +128,12 @@ class TaskReport:
 
     def publish(self, output: TaskOutput) -> None:
         """The output is there: whoever looks at the task sees it from now on."""
+        self._task.output = output
+        self._ended()
+
+    def _ended(self) -> None:
         task = self._task
-        task.output, task.end_time = output, datetime.now()
+        task.end_time = datetime.now()
         task.used_tools, task.tools_errors = self.counts["used"], self.counts["errors"]
         task.retry_count = self.sent_back
 
@@ -139,7 +143,7 @@ class TaskReport:
 
     def fail(self, failure: Exception) -> None:
         """The task failed; the failure is given the task's name on its way to the caller."""
-        self._task.end_time = datetime.now()
+        self._ended()
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
         error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"

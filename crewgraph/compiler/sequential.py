@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.bodies.task import skipped_output, task_body
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.core.bridge import in_thread, wait_for
 from crewgraph.core.node import BodyNode
@@ -95,7 +95,7 @@ class _Schemas:
         sources = assignment.sources
         if len(sources) <= _FEW:
             return schema(assignment.slug, [INPUTS, *sources])
-        length = 1 << self._position[sources[-1]].bit_length()
+        length = 1 << max(self._position[source] for source in sources).bit_length()
         if length not in self._prefixes:
             self._prefixes[length] = schema(f"first_{length}", [INPUTS, *self._slugs[:length]])
         return self._prefixes[length]
@@ -106,7 +106,7 @@ def _conditional(
 ) -> _Ends:
     """A conditional edge to the task or to its skip node, from whatever ran before."""
     skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that
-    graph.add_node(skip, _skip_node(assignment))
+    graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS]))
     sources = ends.nodes
     if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
         meeting = f"before {assignment.slug}"
@@ -127,11 +127,8 @@ _MEETING: Any = _nothing
 
 
 def _skip_node(assignment: Assignment) -> Any:
-    task = assignment.task
-
-    def skipped(_: _State) -> _State:
-        assert isinstance(task, ConditionalTask)
-        return {assignment.slug: task.get_skipped_task_output().to_plain()}
+    def skipped(state: _State) -> _State:
+        return {assignment.slug: skipped_output(assignment, state).to_plain()}
 
     return skipped
 

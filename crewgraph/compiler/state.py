@@ -1,7 +1,9 @@
 """The state of a crew's graph: its inputs, and a channel per task."""
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
 __all__ = ["INPUTS", "schema"]
 

@@ -20,23 +20,35 @@ _CREW: tuple[_Rule, ...] = (
     ("long_term_memory", lambda crew: crew.long_term_memory is not None),
     ("entity_memory", lambda crew: crew.entity_memory is not None),
     ("external_memory", lambda crew: crew.external_memory is not None),
+    ("contextual_memory", lambda crew: bool(crew.contextual_memory)),
     ("knowledge", lambda crew: crew.knowledge is not None),
     ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
     ("planning", lambda crew: bool(crew.planning)),
     ("max_rpm", lambda crew: crew.max_rpm is not None),
+    ("rpm_controller", lambda crew: crew.rpm_controller is not None),
+    ("cache_handler", lambda crew: crew.cache_handler is not None),
     ("prompt_file", lambda crew: crew.prompt_file is not None),
+    ("i18n", lambda crew: crew.i18n is not None),
     ("output_log_file", lambda crew: bool(crew.output_log_file)),
     ("training", lambda crew: crew.training),
 )
 
-_AGENT: tuple[_Rule, ...] = (
+_ANY_AGENT: tuple[_Rule, ...] = (
     ("agent_executor", lambda agent: agent.agent_executor is not None),
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
     ("max_rpm", lambda agent: agent.max_rpm is not None),
+    ("cache_handler", lambda agent: agent.cache_handler is not None),
+    ("max_tokens", lambda agent: agent.max_tokens is not None),
+    ("callbacks", lambda agent: bool(agent.callbacks)),
     ("apps", lambda agent: bool(agent.apps)),
     ("mcps", lambda agent: bool(agent.mcps)),
+)
+
+_AGENT: tuple[_Rule, ...] = (
+    *_ANY_AGENT,
     ("max_execution_time", lambda agent: agent.max_execution_time is not None),
+    ("max_retry_limit", lambda agent: "max_retry_limit" in agent.model_fields_set),
     ("system_template", lambda agent: agent.system_template is not None),
     ("prompt_template", lambda agent: agent.prompt_template is not None),
     ("response_template", lambda agent: agent.response_template is not None),
@@ -51,6 +63,7 @@ _TASK: tuple[_Rule, ...] = (
     ("human_input", lambda task: bool(task.human_input)),
     ("converter_cls", lambda task: task.converter_cls is not None),
     ("max_execution_time", lambda task: task.max_execution_time is not None),
+    ("allow_crewai_trigger_context", lambda task: bool(task.allow_crewai_trigger_context)),
     ("guardrail (a text)", lambda task: any(isinstance(one, str) for one in task.all_guardrails)),
 )
 
@@ -62,9 +75,9 @@ def refuse_unready(crew: Crew) -> None:
         CompileError: all of it, by name.
     """
     found = [*_asked("the crew", crew, _CREW)]
-    for agent in crew.agents:
+    for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         where = f"agent `{agent.role}`"
-        found += _asked(where, agent, _AGENT if isinstance(agent, Agent) else _AGENT[:6])
+        found += _asked(where, agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
         if agent.allow_delegation and len(crew.agents) > 1:
             found.append(f"`allow_delegation` of {where}")
     for task in crew.tasks:

@@ -18,7 +18,7 @@ class BodyNode(Runnable[Any, Any]):
     """Plays `body(state)` and returns its state update.
 
     It is a Runnable of its own rather than a function, because LangGraph disassembles a node's function in search of
-    graphs it might call, which costs more than all else of compiling; and it makes no run in the trace, because LangGraph
+    graphs it might call, which is a third of the cost of compiling; and it makes no run in the trace, because LangGraph
     makes the run of a node itself.
 
     Args:

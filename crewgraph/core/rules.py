@@ -22,6 +22,7 @@ from crewgraph.core.effects import (
 from crewgraph.core.journal import Journal, JournalError, Record
 from crewgraph.core.operations import Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
+from crewgraph.core.watched import is_watched
 
 __all__ = ["performed", "whole"]
 
@@ -122,14 +123,9 @@ def _recorded(effect: Recorded, journal: Journal, config: RunnableConfig, here: 
 
 
 def _scoped(scope: Scope, journal: Journal, config: RunnableConfig, here: str) -> Program[Any]:
-    if not _watched(config):  # nobody would see the span
+    if not is_watched(config):  # nobody would see the span
         return (yield from _played(scope.body(), journal, config, f"{here}."))
     return (yield Spanned(scope, config, lambda own: _played(scope.body(), journal, own, f"{here}.")))
-
-
-def _watched(config: RunnableConfig) -> bool:
-    callbacks: Any = config.get("callbacks")
-    return bool(callbacks and (isinstance(callbacks, list) or callbacks.handlers))
 
 
 def _together(effect: Together, journal: Journal, config: RunnableConfig, here: str) -> Program[list[Any]]:

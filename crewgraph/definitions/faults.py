@@ -42,7 +42,7 @@ def _everybody_has_work(crew: "Crew") -> Iterator[Fault]:
             yield Fault(
                 where=title(task),
                 what="it has no agent.",
-                remedy="Give it `agent=`, or use `Process.hierarchical`, where a manager decides.",
+                remedy="Give it `agent=`.",
                 code="missing_agent_in_task",
             )
 

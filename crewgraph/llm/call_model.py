@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.watched import is_watched
 from crewgraph.extras import load
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.arguments import accepted
@@ -15,7 +16,7 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messa
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.llm.plain import plain
-from crewgraph.llm.traced import Listened, is_listened
+from crewgraph.llm.traced import Listened
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -114,7 +115,7 @@ class _Call:
         self._ongoing = OngoingCall()
         self._errors = ProviderErrors(model.name)
         self._config = config
-        self._run = Listened(model.name, messages, config) if model.traced and is_listened(config) else None
+        self._run = Listened(model.name, messages, config) if model.traced and is_watched(config) else None
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:

@@ -1,7 +1,9 @@
 """The adapter to LangChain chat models: a `crewgraph.core.ports.Model` around one."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
@@ -28,6 +30,7 @@ _PROBE: ToolSpec = {
     "parameters": {"type": "object", "properties": {}},
 }
 _CACHED_BINDINGS = 64
+_CONVERTED = 512
 _SENT_OTHERWISE = {"tool_calls", "function_call", "parsed", "refusal"}
 _NO_PARAMETER = (  # words in the names of parameters that change no answer, or that nobody else is to read
     *("key", "token", "secret", "password", "url", "base", "endpoint", "header", "credential", "client"),
@@ -125,7 +128,7 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools)
         with ProviderErrors(self.name):
-            answer = asked.invoke(_langchain_messages(messages), config, **self._keywords(stop))
+            answer = asked.invoke(_converted.of(messages), config, **self._keywords(stop))
         return self._reply(answer, stop)
 
     async def acomplete(
@@ -138,7 +141,7 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools, across_loops=True)
         with ProviderErrors(self.name):
-            answer = await asked.ainvoke(_langchain_messages(messages), config, **self._keywords(stop))
+            answer = await asked.ainvoke(_converted.of(messages), config, **self._keywords(stop))
         return self._reply(answer, stop)
 
     def _asked(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
@@ -251,9 +254,30 @@ def _mapped(source: Any, change: Callable[[Any], Any]) -> Any:
     return change(source)
 
 
-def _langchain_messages(messages: Sequence[Message]) -> list[Any]:
-    kinds = load("langchain_core.messages")
-    return [_langchain_message(kinds, message) for message in messages]
+class _Converted:
+    """LangChain's forms of the messages of the latest conversations: a loop asks with the same ones again and again."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        # The message itself is kept, so that no other one gets its id.
+        self._known: OrderedDict[int, tuple[Message, Any, Any]] = OrderedDict()
+
+    def of(self, messages: Sequence[Message]) -> list[Any]:
+        kinds = load("langchain_core.messages")
+        return [self._one(kinds, message) for message in messages]
+
+    def _one(self, kinds: Any, message: Message) -> Any:
+        known = self._known.get(id(message))
+        if known is None or known[0] is not message or known[1] is not message["content"]:
+            known = message, message["content"], _langchain_message(kinds, message)
+            with self._lock:
+                self._known[id(message)] = known
+                if len(self._known) > _CONVERTED:
+                    self._known.popitem(last=False)
+        return known[2]
+
+
+_converted = _Converted()
 
 
 def _langchain_message(kinds: Any, message: Message) -> Any:

@@ -1,6 +1,6 @@
 """One LangChain run of type llm around a model that is no LangChain model, for whoever listens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import Message, Reply
@@ -10,13 +10,7 @@ from crewgraph.llm.conversation import openai_messages, text_of
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Listened", "is_listened"]
-
-
-def is_listened(config: Mapping[str, Any]) -> bool:
-    """Whether a config carries callback handlers."""
-    callbacks = config.get("callbacks")
-    return bool(getattr(callbacks, "handlers", callbacks))
+__all__ = ["Listened"]
 
 
 class Listened:

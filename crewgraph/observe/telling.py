@@ -89,7 +89,11 @@ def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
     into, out, requests = (
         _part(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
-    parts = [f"{n:,} {word}" for n, word in ((into, "in"), (out, "out"), (requests, "requests")) if n]
+    parts = [
+        f"{n:,} {word}"
+        for n, word in ((into, "in"), (out, "out"), (requests, "request" if requests == 1 else "requests"))
+        if n
+    ]
     return f"{total:,} tokens" + (f" ({', '.join(parts)})" if parts else "")
 
 

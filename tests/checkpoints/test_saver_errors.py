@@ -102,9 +102,7 @@ def test_a_closed_checkpointer_says_so(tmp_path: Path):
         asyncio.run(saver.aget_tuple(on("t")))
 
 
-def test_a_file_stays_the_same_when_the_working_folder_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_stays_the_same_when_the_working_folder_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with SqliteCheckpointer("runs.sqlite") as saver:
         (tmp_path / "other").mkdir()

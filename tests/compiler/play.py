@@ -1,6 +1,6 @@
 """Bodies without a graph: their effects are carried out one by one, and written down."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from crewgraph.compiler.bodies.task import task_body
 from crewgraph.core.effects import Body, Effect, EffectFailed, ModelCall, Notify, Recorded, Scope, Together
 from crewgraph.core.messages import Message, ToolSpec
 
-__all__ = ["Play", "agent", "assigned", "play", "play_task", "task"]
+__all__ = ["Play", "agent", "assigned", "play", "play_task", "says", "task"]
 
 
 @dataclass
@@ -51,18 +51,19 @@ class Play:
         return effect.perform({})
 
     def run(self, body: Body[Any]) -> Any:
-        send, value = body.send, None
+        value, failure = None, None
         try:
             while True:
-                effect = send(value)
+                effect = body.throw(failure) if failure else body.send(value)
+                value, failure = None, None
                 try:
-                    send, value = body.send, self.perform(effect)
+                    value = self.perform(effect)
                 except Exception as error:  # noqa: BLE001 - thrown into the body, which may catch it
-                    send, value = body.throw, _seen(error)
+                    failure = _seen(error)
         except StopIteration as stop:
             return stop.value
-        except EffectFailed as failure:  # the body let it pass
-            raise failure.__cause__ or failure from None
+        except EffectFailed as passed:  # the body let it pass
+            raise passed.__cause__ or passed from None
 
 
 def _seen(error: Exception) -> EffectFailed:
@@ -80,9 +81,15 @@ def play(body: Body[Any]) -> Play:
     return done
 
 
+def says(text: str) -> Callable[[list[dict[str, Any]]], str]:
+    """A script that gives the same answer to every request."""
+    return lambda _: text
+
+
 def agent(*script: Any, native: bool = False, **fields: Any) -> Agent:
-    """An agent whose model says what the script says."""
-    model = ScriptedLLM(script[0] if len(script) == 1 and callable(script[0]) else script, native_tools=native)
+    """An agent whose model says what the script says: a list of answers, or one function of the messages."""
+    whole: Any = script[0] if len(script) == 1 and callable(script[0]) else script
+    model = ScriptedLLM(whole, native_tools=native)
     given: dict[str, Any] = {
         "role": "Clerk",
         "goal": "Be right",

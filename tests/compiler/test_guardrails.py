@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, assigned, play, play_task, task
+from compiler.play import Play, agent, assigned, play, play_task, says, task
 from modes import Mode
 from pydantic import BaseModel
 
@@ -111,7 +111,7 @@ def test_a_guardrail_may_wait_for_something(mode: Mode):
 
 
 def test_each_run_has_all_of_its_retries(mode: Mode):
-    worked_on = task(agent(lambda _: "bad"), guardrail=accepts("good"), guardrail_max_retries=1)
+    worked_on = task(agent(says("bad")), guardrail=accepts("good"), guardrail_max_retries=1)
     assert worked_on.agent is not None
     crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
     for _ in range(2):

@@ -1,5 +1,6 @@
 """How a task ends: its output is set, functions are told, the file is written, the end is told; and how it fails."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,13 @@ def written(path: str) -> str:
 def test_the_output_is_set_then_functions_are_told_then_the_file_is_written_then_the_end_is_told(mode: Mode):
     happened: list[str] = []
 
-    def look(who: str) -> None:
+    def look(who: str, _: Any = None) -> None:
         output = worked_on.output.raw if worked_on.output else None
         ended = worked_on.end_time is not None
         happened.append(f"{who}: output {output}, ended {ended}, file {Path('out.md').exists()}")
 
-    worked_on = task(agent("42"), callback=lambda _: look("task"), output_file="out.md")
-    crew = crew_of(worked_on, task_callback=lambda _: look("crew"))
+    worked_on = task(agent("42"), callback=partial(look, "task"), output_file="out.md")
+    crew = crew_of(worked_on, task_callback=partial(look, "crew"))
     with crewai_event_bus.scoped_handlers():
         crewai_event_bus.register_handler(TaskStartedEvent, lambda source, event: look("started"))
         crewai_event_bus.register_handler(TaskCompletedEvent, lambda source, event: look("completed"))

@@ -4,7 +4,7 @@ import sys
 import threading
 from typing import Any
 
-from conftest import Mode
+from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 

@@ -56,6 +56,7 @@ def test_values_are_put_in_once_and_what_they_hold_is_not_filled_again():
         ("}{", "}{"),
         ("{}", "{}"),
         ("{x", "{x"),
+        ("{x!", "{x!"),
         ("", ""),
     ],
 )

@@ -46,13 +46,12 @@ class Audience(Protocol):
 
 def guarded(
     task: Task, output: TaskOutput, problem: str | None, attempt: Attempt, audience: Audience
-) -> Body[tuple[TaskOutput, str | None, int]]:
-    """The output that every guardrail of the task accepts, why it has no structure, and how often the agent was sent back.
+) -> Body[tuple[TaskOutput, str | None]]:
+    """The output that every guardrail of the task accepts, and why it has no structure, if it was to have one.
 
     Raises:
         GuardrailFailed: a guardrail refused every attempt.
     """
-    sent_back = 0
     for number, guardrail in enumerate(task.all_guardrails):
         retries = 0
         while True:
@@ -71,9 +70,8 @@ def guarded(
             if retries >= task.guardrail_max_retries:
                 raise GuardrailFailed(_exhausted(task, guardrail, number, verdict["error"]))
             retries += 1
-            sent_back += 1
             output, problem = yield from attempt.again(output, verdict["error"])
-    return output, problem, sent_back
+    return output, problem
 
 
 def _accepted(verdict: Judged, task: Task, output: TaskOutput, attempt: Attempt) -> Body[tuple[TaskOutput, str | None]]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.bodies.convert import structured
@@ -20,13 +20,14 @@ from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
 from crewgraph.text import fill
 
-__all__ = ["task_body"]
+__all__ = ["skipped_output", "task_body"]
 
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 
@@ -38,8 +39,7 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         yield Notify(partial(work.report.begin, work.briefing))
         output, problem = yield from work.attempt(None)
         if assignment.task.all_guardrails:
-            judged = yield from guarded(assignment.task, output, problem, work, work.report)
-            output, problem, work.report.sent_back = judged
+            output, problem = yield from guarded(assignment.task, output, problem, work, work.report)
         if problem is not None:
             yield Notify(partial(work.report.unstructured, problem))
         output.usage = work.usage  # a guardrail may have given another output
@@ -53,6 +53,16 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         raise
     yield Notify(partial(work.report.complete, output))
     return {assignment.slug: output.to_plain()}
+
+
+def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutput:
+    """What stands for the output of a conditional task that is not done, with the texts of this run."""
+    task, briefing = assignment.task, _Work(assignment, state).briefing
+    assert isinstance(task, ConditionalTask)
+    task.output = None  # of an earlier run
+    skipped = dict(task.get_skipped_task_output())
+    skipped.update(description=briefing.description, expected_output=briefing.expected_output, agent=briefing.role)
+    return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
 
 
 class _Work:
@@ -113,6 +123,7 @@ class _Work:
 
     def again(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
         """The task once more, after a guardrail's refusal."""
+        self.report.sent_back += 1
         return self.attempt((refused.raw, reason))
 
     def replaced(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
@@ -189,7 +200,7 @@ def _nothing(_: Any) -> None:
 def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Inputs as parts of a path: none of them can name another folder."""
     shown: dict[str, Any] = {
-        name: repr(value) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
+        name: str(cast(object, value)) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
     }
     return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
 

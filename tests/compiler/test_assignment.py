@@ -1,0 +1,240 @@
+"""What compiling finds out about tasks: names, contexts, tools; and what it refuses."""
+
+from typing import Any
+
+import pytest
+from compiler.play import agent, assigned, task
+
+from crewgraph import ConditionalTask, Crew, Process, Task
+from crewgraph.errors import CompileError
+from crewgraph.tools import tool
+
+WORKER = agent("x")
+
+
+def step(name: str, **fields: Any) -> Task:
+    return task(WORKER, name=name, **fields)
+
+
+def perhaps(name: str, **fields: Any) -> ConditionalTask:
+    given: dict[str, Any] = {"description": "d", "expected_output": "e", "agent": WORKER, "name": name, **fields}
+    return ConditionalTask(lambda _: True, **given)
+
+
+def sources(*tasks: Task) -> dict[str, tuple[str, ...]]:
+    return {one.slug: one.sources for one in assigned(*tasks)}
+
+
+# ------------------------------------------------------------------------------------------------------- names
+def test_a_task_is_named_after_its_name_else_its_description():
+    named = task(WORKER, name="Market Research!", description="Look around")
+    unnamed = task(WORKER, description="Write the report\nabout {topic}.")
+    assert [one.slug for one in assigned(named, unnamed)] == ["market_research", "write_the_report_about_topic"]
+
+
+def test_names_are_unique_and_none_is_that_of_the_inputs():
+    tasks = [step("inputs"), step("a"), step("A"), step("a 2"), step("!?"), step("")]
+    assert [one.slug for one in assigned(*tasks)] == ["inputs_2", "a", "a_2", "a_2_2", "task", "count_the_files"]
+
+
+def test_one_task_may_be_done_twice():
+    again = step("again")
+    assert sources(again, again) == {"again": (), "again_2": ("again",)}
+
+
+def test_names_may_be_of_any_script():
+    assert [one.slug for one in assigned(step("研究 报告"), step("Straße"))] == ["研究_报告", "straße"]
+
+
+# ---------------------------------------------------------------------------------------------------- contexts
+def test_a_task_without_a_word_about_its_context_gets_all_earlier_outputs():
+    assert sources(step("a"), step("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
+
+
+def test_a_list_is_exactly_the_context_in_its_own_order():
+    a, b, c = step("a"), step("b"), step("c")
+    d = step("d", context=[c, a])
+    assert sources(a, b, c, d)["d"] == ("c", "a")
+
+
+@pytest.mark.parametrize("nothing", [[], (), None])
+def test_an_empty_context_is_none(nothing: Any):
+    assert sources(step("a"), step("b", context=nothing))["b"] == ()
+
+
+def test_asynchronous_tasks_do_not_wait_for_their_neighbours():
+    tasks = [
+        step("a"),
+        step("b", async_execution=True),
+        step("c", async_execution=True),
+        step("d"),
+        step("e", async_execution=True),
+    ]
+    assert sources(*tasks) == {
+        "a": (),
+        "b": ("a",),
+        "c": ("a",),
+        "d": ("a", "b", "c"),
+        "e": ("a", "b", "c", "d"),
+    }
+
+
+def test_a_conditional_task_is_context_and_has_context_like_any_other():
+    assert sources(step("a"), perhaps("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
+
+
+# ------------------------------------------------------------------------------------------------------- tools
+def search(query: str) -> str:
+    """Search."""
+    return query
+
+
+def count(folder: str) -> str:
+    """Count."""
+    return folder
+
+
+@tool("search")
+def other_search(query: str) -> str:
+    """Search elsewhere."""
+    return query
+
+
+def test_a_tasks_tools_stand_for_its_agents():
+    worker = agent("x", tools=[search])
+    own, given = task(worker, name="own"), task(worker, name="given", tools=[count])
+    assert [list(one.tools) for one in assigned(own, given)] == [["search"], ["count"]]
+
+
+def test_a_tool_is_read_once_for_all_tasks():
+    worker = agent("x", tools=[search])
+    first, second = assigned(task(worker), task(worker))
+    assert first.tools["search"] is second.tools["search"]
+
+
+def test_the_same_tool_twice_is_one():
+    (one,) = assigned(task(agent("x", tools=[search, search])))
+    assert list(one.tools) == ["search"]
+
+
+def test_two_tools_that_a_model_could_not_tell_apart_are_refused_by_name():
+    with pytest.raises(CompileError) as caught:
+        assigned(task(agent("x", tools=[search, other_search]), name="look"))
+    assert str(caught.value) == (
+        "task `look` has two tools that a model would call `search`: `search` and `search`. Rename one of them."
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- refusals
+def refused(crew: Crew) -> str:
+    with pytest.raises(CompileError) as caught:
+        crew.compile()
+    assert isinstance(caught.value, ValueError)
+    return str(caught.value)
+
+
+def test_a_crew_with_nothing_to_do_is_refused():
+    assert refused(Crew(agents=[WORKER])) == "the crew has no tasks; give it `tasks=[...]`."
+
+
+def test_a_task_that_lost_its_agent_is_refused():
+    crew = Crew(agents=[WORKER], tasks=[step("a")])
+    crew.tasks[0].agent = None
+    assert "task `a`" in refused(crew)
+    assert "agent" in refused(crew)
+
+
+def test_a_crew_that_was_changed_into_nonsense_is_refused_by_the_rules_it_was_made_by():
+    crew = Crew(agents=[WORKER], tasks=[step("a")])
+    crew.tasks.insert(0, perhaps("first"))
+    assert refused(crew).startswith(
+        "task `first`: it is conditional and stands first, where there is no output to judge."
+    )
+
+
+CREW: dict[str, Any] = {
+    "memory": True,
+    "short_term_memory": object(),
+    "long_term_memory": object(),
+    "entity_memory": object(),
+    "external_memory": object(),
+    "contextual_memory": True,
+    "knowledge": object(),
+    "knowledge_sources": [object()],
+    "planning": True,
+    "max_rpm": 10,
+    "rpm_controller": object(),
+    "cache_handler": object(),
+    "prompt_file": __file__,
+    "i18n": object(),
+    "output_log_file": "log.txt",
+    "training": True,
+}
+AGENT: dict[str, Any] = {
+    "agent_executor": object(),
+    "knowledge": object(),
+    "knowledge_sources": [object()],
+    "max_rpm": 10,
+    "cache_handler": object(),
+    "max_tokens": 10,
+    "callbacks": [print],
+    "apps": ["gmail"],
+    "mcps": ["http://localhost"],
+    "max_execution_time": 5,
+    "system_template": "x",
+    "prompt_template": "x",
+    "response_template": "x",
+    "allow_code_execution": True,
+    "multimodal": True,
+    "inject_date": True,
+    "reasoning": True,
+    "from_repository": "x",
+}
+TASK: dict[str, Any] = {
+    "human_input": True,
+    "converter_cls": object,
+    "max_execution_time": 5,
+    "guardrail": "Be polite",
+    "allow_crewai_trigger_context": True,
+}
+
+
+@pytest.mark.parametrize("name", CREW)
+def test_what_a_crew_cannot_do_yet_is_refused_by_name(name: str):
+    assert f"`{name}` of the crew" in refused(Crew(agents=[WORKER], tasks=[step("a")], **{name: CREW[name]}))
+
+
+@pytest.mark.parametrize("name", AGENT)
+def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
+    worker = agent("x", **{name: AGENT[name]})
+    assert f"`{name}` of agent `Clerk`" in refused(Crew(agents=[worker], tasks=[task(worker)]))
+
+
+@pytest.mark.parametrize("name", TASK)
+def test_what_a_task_cannot_do_yet_is_refused_by_name(name: str):
+    assert f"`{name}" in refused(Crew(agents=[WORKER], tasks=[step("a", **{name: TASK[name]})]))
+
+
+def test_delegation_is_refused_where_there_is_somebody_to_delegate_to():
+    worker = agent("x", allow_delegation=True)
+    assert "`allow_delegation` of agent `Clerk`" in refused(Crew(agents=[worker, WORKER], tasks=[task(worker)]))
+    assert Crew(agents=[worker], tasks=[task(worker)]).compile() is not None
+
+
+def test_a_hierarchical_crew_is_refused():
+    crew = Crew(agents=[WORKER], tasks=[step("a")], process=Process.hierarchical, manager_llm="openai/gpt-4o")
+    assert "`process=Process.hierarchical` of the crew" in refused(crew)
+
+
+def test_everything_that_is_refused_is_named_at_once():
+    worker = agent("x", reasoning=True, multimodal=True)
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], planning=True))
+    assert text == (
+        "this version of crewgraph does not offer `planning` of the crew, `multimodal` of agent `Clerk`, `reasoning` of "
+        "agent `Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
+    )
+
+
+def test_an_agent_that_only_a_task_knows_is_looked_at_too():
+    other = agent("x", role="Guest", reasoning=True)
+    assert "`reasoning` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))

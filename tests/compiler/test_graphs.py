@@ -1,0 +1,310 @@
+"""The graphs of sequential crews: their shapes, and what that means when they run."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from compiler.play import agent, says, task
+from modes import Mode
+
+import crewgraph.compiler.sequential as sequential
+from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, Task, TaskOutput
+from crewgraph.compiler.state import schema
+
+
+def yes(_: TaskOutput) -> bool:
+    return True
+
+
+def no(_: TaskOutput) -> bool:
+    return False
+
+
+def after_nothing(output: TaskOutput) -> bool:
+    return output.raw == ""
+
+
+WORKER = agent(says("done"))
+
+
+def step(name: str, worker: Agent = WORKER, **fields: Any) -> Task:
+    return task(worker, name=name, **fields)
+
+
+def beside(name: str, worker: Agent = WORKER, **fields: Any) -> Task:
+    return step(name, worker, async_execution=True, **fields)
+
+
+def perhaps(name: str, condition: Any = yes, worker: Agent = WORKER, **fields: Any) -> ConditionalTask:
+    given: dict[str, Any] = {"description": "d", "expected_output": "e", "agent": worker, "name": name, **fields}
+    return ConditionalTask(condition, **given)
+
+
+def crew(*tasks: Task) -> Crew:
+    workers = list(dict.fromkeys(one.agent for one in tasks if one.agent))
+    return Crew(agents=workers, tasks=list(tasks), checkpointer=False)
+
+
+def drawn(*tasks: Task) -> list[str]:
+    """The edges, as mermaid draws them."""
+    text = crew(*tasks).compile().get_graph().draw_mermaid(with_styles=False)
+    return [line.strip().rstrip(";") for line in text.splitlines() if "-->" in line or "-.->" in line or "-." in line]
+
+
+# ------------------------------------------------------------------------------------------------------ shapes
+def test_tasks_stand_one_after_the_other():
+    assert drawn(step("a"), step("b"), step("c")) == [
+        "__start__ --> a",
+        "a --> b",
+        "b --> c",
+        "c --> __end__",
+    ]
+
+
+def test_asynchronous_tasks_stand_side_by_side_and_the_next_waits_for_all():
+    assert drawn(step("a"), beside("b"), beside("c"), step("d")) == [
+        "__start__ --> a",
+        "a --> b",
+        "a --> c",
+        "b --> d",
+        "c --> d",
+        "d --> __end__",
+    ]
+
+
+def test_a_crew_may_begin_with_asynchronous_tasks_and_end_with_one():
+    assert drawn(beside("a"), beside("b"), step("c"), beside("d")) == [
+        "__start__ --> a",
+        "__start__ --> b",
+        "a --> c",
+        "b --> c",
+        "c --> d",
+        "d --> __end__",
+    ]
+
+
+def test_a_conditional_task_is_a_conditional_edge_to_it_or_past_it():
+    assert drawn(step("a"), perhaps("b"), step("c")) == [
+        "__start__ --> a",
+        "a -.-> b",
+        "a -.-> skip\\20b",
+        "b --> c",
+        "skip\\20b --> c",
+        "c --> __end__",
+    ]
+
+
+def test_two_conditional_tasks_in_a_row():
+    assert drawn(step("a"), perhaps("b"), perhaps("c")) == [
+        "__start__ --> a",
+        "a -.-> b",
+        "a -.-> skip\\20b",
+        "b -.-> c",
+        "b -.-> skip\\20c",
+        "skip\\20b -.-> c",
+        "skip\\20b -.-> skip\\20c",
+        "c --> __end__",
+        "skip\\20c --> __end__",
+    ]
+
+
+def test_asynchronous_tasks_meet_before_a_conditional_one():
+    assert drawn(beside("a"), beside("b"), perhaps("c"), step("d")) == [
+        "__start__ --> a",
+        "__start__ --> b",
+        "a --> before\\20c",
+        "b --> before\\20c",
+        "before\\20c -.-> c",
+        "before\\20c -.-> skip\\20c",
+        "c --> d",
+        "skip\\20c --> d",
+        "d --> __end__",
+    ]
+
+
+def test_asynchronous_tasks_after_a_conditional_one():
+    assert drawn(step("a"), perhaps("b"), beside("c"), beside("d"), step("e")) == [
+        "__start__ --> a",
+        "a -.-> b",
+        "a -.-> skip\\20b",
+        "b --> c",
+        "b --> d",
+        "c --> e",
+        "d --> e",
+        "skip\\20b --> c",
+        "skip\\20b --> d",
+        "e --> __end__",
+    ]
+
+
+def test_the_graph_of_a_crew_takes_inputs_and_gives_the_outputs_by_task(mode: Mode):
+    graph = crew(step("a"), step("b")).compile(checkpointer=False)
+    assert list(graph.get_input_jsonschema()["properties"]) == ["inputs"]
+    assert list(graph.get_output_jsonschema()["properties"]) == ["a", "b"]
+    written = mode.invoke(graph, {"inputs": {}})
+    assert {name: output["raw"] for name, output in written.items()} == {"a": "done", "b": "done"}
+    assert graph.name == "Crew: crew"
+
+
+def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_run(mode: Mode):
+    worker = agent(says("done"))
+    about = Task(description="Write about {topic}", expected_output="x", agent=worker)
+    made = crew(about)
+    nodes = [list(made.compile().get_graph().nodes)]
+    mode.kickoff(made, {"topic": "rain"})
+    nodes.append(list(made.compile().get_graph().nodes))
+    assert nodes == [["__start__", "write_about_topic", "__end__"]] * 2
+
+
+# ------------------------------------------------------------------------------------------------------- order
+def echo(messages: list[dict[str, Any]]) -> str:
+    """What a worker is told of others' outputs, or a letter where nothing was."""
+    _, found, context = str(messages[-1]["content"]).partition("What others have found out so far:\n")
+    return f"<{context}>" if found else "-"
+
+
+def raws(output: CrewOutput) -> list[str]:
+    return [one.raw for one in output.tasks_output]
+
+
+def test_outputs_stand_in_the_order_of_the_tasks_whatever_ended_first(mode: Mode):
+    slow, quick = agent(says("slow")), agent(says("quick"))
+    slow.llm.delay = 0.05
+    output = mode.kickoff(crew(beside("a", slow), beside("b", quick), step("c", quick)))
+    assert raws(output) == ["slow", "quick", "quick"]
+
+
+def test_an_asynchronous_task_sees_what_was_done_before_it_and_the_next_sees_all(mode: Mode):
+    worker = agent(echo)
+    output = mode.kickoff(crew(step("a", worker), beside("b", worker), beside("c", worker), step("d", worker)))
+    divider = "\n\n----------\n\n"
+    assert raws(output) == ["-", "<->", "<->", f"<-{divider}<->{divider}<->>"]
+
+
+def test_a_listed_context_is_told_in_its_own_order(mode: Mode):
+    reader = agent(echo)
+    a, b = step("a", agent("a")), step("b", agent("b"))
+    output = mode.kickoff(crew(a, b, step("c", reader, context=[b, a])))
+    assert output.raw == "<b\n\n----------\n\na>"
+
+
+def test_a_task_reads_the_right_outputs_among_very_many(mode: Mode):
+    worker = agent(echo)
+    tasks = [step(f"s{n}", WORKER, context=None) for n in range(30)]
+    chosen = [tasks[n] for n in (29, 0, 17, 3, 4, 5, 6, 7, 8, 9)]
+    output = mode.kickoff(crew(*tasks, step("last", worker, context=chosen)))
+    assert output.raw.count("done") == 10
+
+
+def test_asynchronous_tasks_really_run_at_the_same_time(mode: Mode):
+    together = threading.Barrier(3, timeout=10)
+
+    def wait(_: Any) -> str:
+        together.wait()
+        return "met"
+
+    worker = agent(wait)
+    output = mode.kickoff(crew(beside("a", worker), beside("b", worker), beside("c", worker), step("d")))
+    assert raws(output) == ["met", "met", "met", "done"]
+
+
+# ------------------------------------------------------------------------------------------------- conditions
+def test_a_condition_judges_the_output_before_it(mode: Mode):
+    seen: list[tuple[str, str]] = []
+
+    def short(output: TaskOutput) -> bool:
+        seen.append((output.name or "", output.raw))
+        return len(output.raw) < 3
+
+    output = mode.kickoff(crew(step("a"), perhaps("b", short), step("c")))
+    assert seen == [("a", "done")]
+    assert raws(output) == ["done", "", "done"]
+    assert output.raw == "done"
+
+
+def test_a_condition_after_asynchronous_tasks_waits_for_them_and_judges_the_last(mode: Mode):
+    seen: list[str] = []
+    slow = agent(says("slow"))
+    slow.llm.delay = 0.05
+
+    def judge(output: TaskOutput) -> bool:
+        seen.append(output.raw)
+        return False
+
+    made = crew(beside("a"), beside("b", slow), perhaps("c", judge), step("d"))
+    assert raws(mode.kickoff(made)) == ["done", "slow", "", "done"]
+    assert seen == ["slow"]
+
+
+def test_a_second_condition_judges_the_skipped_output_of_the_first(mode: Mode):
+    made = crew(step("a"), perhaps("b", no), perhaps("c", after_nothing))
+    output = mode.kickoff(made)
+    assert raws(output) == ["done", "", "done"]
+
+
+def test_a_condition_may_wait_for_something(mode: Mode):
+    async def never(output: TaskOutput) -> bool:
+        return False
+
+    assert raws(mode.kickoff(crew(step("a"), perhaps("b", never)))) == ["done", ""]
+
+
+def test_a_failing_condition_fails_the_run_and_is_named(mode: Mode):
+    def failing(output: TaskOutput) -> bool:
+        raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom") as caught:
+        mode.kickoff(crew(step("a"), perhaps("b", failing)))
+    assert "in the condition of task `b`" in caught.value.__notes__
+
+
+def test_a_conditional_task_without_a_condition_is_an_error_that_names_it(mode: Mode):
+    with pytest.raises(ValueError, match="the conditional task `b` has no condition"):
+        mode.kickoff(crew(step("a"), perhaps("b", None)))
+
+
+def first_time_only() -> Callable[[TaskOutput], bool]:
+    answers = iter((True, False))
+    return lambda _: next(answers)
+
+
+def test_the_output_of_a_skipped_task_shows_the_filled_texts_of_this_run(mode: Mode):
+    made = crew(step("a"), perhaps("b", first_time_only(), description="About {topic}", expected_output="{topic}!"))
+    for topic in ("rain", "snow"):
+        _, output = mode.kickoff(made, {"topic": topic}).tasks_output
+        assert (output.description, output.expected_output, output.agent) == (f"About {topic}", f"{topic}!", "Clerk")
+    assert output.raw == ""
+
+
+def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):
+    conditional = perhaps("b", first_time_only())
+    made = crew(step("a"), conditional)
+    mode.kickoff(made)
+    assert conditional.output is not None
+    assert conditional.output.raw == "done"
+    mode.kickoff(made)
+    assert conditional.output is None or conditional.output.raw == ""
+
+
+# -------------------------------------------------------------------------------------------------------- size
+def test_compiling_a_thousand_tasks_needs_few_schemas_and_no_more_than_a_node_per_task(monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+
+    def counting(name: str, channels: Any) -> Any:
+        listed = list(channels)
+        sizes.append(len(listed))
+        return schema(name, listed)
+
+    monkeypatch.setattr(sequential, "schema", counting)
+    graph = crew(*(step(f"s{n}") for n in range(1000))).compile()
+    assert len(graph.get_graph().nodes) == 1002
+    assert len(sizes) < 30, "one for each of the first tasks, then one for every doubling"
+    assert sum(sizes) < 3000, "their sizes add up to a multiple of the tasks, not to their square"
+
+
+def test_compiling_is_pure():
+    made = crew(step("a"), perhaps("b"))
+    first, second = made.compile(), made.compile()
+    assert first is not second
+    assert first.get_graph().to_json() == second.get_graph().to_json()
