@@ -8,10 +8,12 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.core.bridge import in_thread, wait_for
 from crewgraph.core.operations import Operation
+from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 
 __all__ = ["CallBack", "Heard", "ReadState", "Run"]
@@ -46,6 +48,7 @@ class ReadState(Operation):
         return self.graph.get_state(self.config)
 
     async def arun(self) -> Any:
+        _refuse_without_async_face(self.graph)
         return await self.graph.aget_state(self.config)
 
 
@@ -98,6 +101,7 @@ class Run(Operation):
         return self
 
     async def arun(self) -> "Run":
+        _refuse_without_async_face(self.graph)
         before = var_child_runnable_config.get()
         self._apart()
         try:
@@ -124,3 +128,13 @@ class Run(Operation):
                 self.questions.extend(values)
             elif values and source != "__metadata__":
                 self.written.update(values)
+
+
+def _refuse_without_async_face(graph: Any) -> None:
+    """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
+    kind = type(graph.checkpointer)
+    if issubclass(kind, BaseCheckpointSaver) and kind.aget_tuple is BaseCheckpointSaver.aget_tuple:
+        raise RunError(
+            f"`{kind.__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
+            "`SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
+        )

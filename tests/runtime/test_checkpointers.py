@@ -105,6 +105,17 @@ def test_runs_are_kept_in_postgres_by_its_saver_for_event_loops(postgres: "Postg
     assert len(llm.requests) == 3
 
 
+def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "Postgres"):
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    llm = ScriptedLLM([])
+    with PostgresSaver.from_conn_string(postgres.dsn) as saver:
+        for verb in (failing(llm).akickoff(checkpointer=saver), failing(llm).aresume("t", checkpointer=saver)):
+            with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
+                asyncio.run(verb)
+    assert llm.requests == []
+
+
 def test_nothing_is_kept_where_that_was_asked_for(mode: Mode, storage: Path):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
     assert (result.raw, result.thread_id) == ("done", None)
