@@ -48,7 +48,7 @@ _ANY_AGENT: tuple[_Rule, ...] = (
 _AGENT: tuple[_Rule, ...] = (
     *_ANY_AGENT,
     ("max_execution_time", lambda agent: agent.max_execution_time is not None),
-    ("max_retry_limit", lambda agent: "max_retry_limit" in agent.model_fields_set),
+    ("max_retry_limit", lambda agent: agent.max_retry_limit != Agent.model_fields["max_retry_limit"].default),
     ("system_template", lambda agent: agent.system_template is not None),
     ("prompt_template", lambda agent: agent.prompt_template is not None),
     ("response_template", lambda agent: agent.response_template is not None),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.state import INPUTS
@@ -140,6 +141,8 @@ class _Started:
             _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given)
+            except GraphBubbleUp:
+                raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
                 _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
                 raise
@@ -166,9 +169,9 @@ class _Started:
         return output
 
 
-def _tell(event: type[BaseEvent], crew: Crew, **fields: Any) -> None:
+def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
     if crewai_event_bus.wants(event):
-        crewai_event_bus.emit(crew, event(**fields))
+        crewai_event_bus.emit(source, event(**fields))
 
 
 def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:

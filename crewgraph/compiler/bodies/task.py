@@ -47,9 +47,7 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
         yield from work.called_back(output)
         yield from work.saved(output)
     except Exception as failure:
-        # Told here and now: an effect that a body yields after a failure says that the body went on, and the failure would
-        # be remembered. A failing callback, guardrail or file is to be tried again by `resume`.
-        work.report.fail(failure)
+        yield Notify(partial(work.report.fail, failure))
         raise
     yield Notify(partial(work.report.complete, output))
     return {assignment.slug: output.to_plain()}
