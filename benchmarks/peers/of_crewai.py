@@ -54,6 +54,9 @@ def run(crew: Crew, outputs: list[str]) -> None:
     result = crew.kickoff()
     if hasattr(crewai_event_bus, "flush"):  # later versions call handlers on threads of their own
         crewai_event_bus.flush()
+    patience = time.monotonic() + 5
+    while len(outputs) < len(crew.tasks) and time.monotonic() < patience:
+        time.sleep(0.001)
     assert len(result.tasks_output) == len(outputs) == len(crew.tasks)
 
 

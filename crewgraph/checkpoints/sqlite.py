@@ -1,7 +1,7 @@
 """LangGraph's checkpointer on one SQLite file, for `invoke` and `ainvoke` alike."""
 
 import os
-import secrets
+import random
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -29,6 +29,11 @@ from crewgraph.checkpoints.threads import Key, Threads
 from crewgraph.checkpoints.values import Write
 
 __all__ = ["SqliteCheckpointer"]
+
+# Seeded by the system, once: asking the system for each version would cost more than storing it.
+_chance = random.Random()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_chance.seed)
 
 
 class SqliteCheckpointer(BaseCheckpointSaver[str]):
@@ -106,7 +111,7 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | float | None, channel: None) -> str:
         """The version after another: its number plus one, and a random part that tells forks apart."""
         number = int(current.split(".", 1)[0]) if isinstance(current, str) else int(current or 0)
-        return f"{number + 1:08d}.{secrets.token_hex(3)}"
+        return f"{number + 1:08d}.{_chance.getrandbits(24):06x}"
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint a config names, or the latest of its thread and namespace; None if there is none.

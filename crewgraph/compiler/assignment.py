@@ -135,4 +135,4 @@ def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
 
 
 def _has_raw(output: Any) -> bool:
-    return isinstance(output, dict) and isinstance(output.get("raw"), str)  # pyright: ignore[reportUnknownMemberType]
+    return isinstance(output, dict) and isinstance(output.get("raw"), str)

@@ -169,7 +169,8 @@ class Crew(CrewVerbs, Definition):
             config = json.loads(config)
         if not isinstance(config, dict):
             return given
-        return {**given, "config": config, **_built(cast(dict[str, Any], config))}
+        described = cast(dict[str, Any], config)
+        return {**given, "config": described, **_built(described)}
 
     @field_validator("verbose", mode="before")
     @classmethod

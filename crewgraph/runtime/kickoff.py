@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.state import INPUTS
@@ -16,6 +15,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.llm.resolve import as_model
@@ -133,22 +133,17 @@ class _Started:
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None continues), and tell the audience how that goes."""
-        crew, name = self.crew, self.crew.name
+        crew = self.crew
         crew.inputs = dict(inputs)
+        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
         with shown(crew):
-            crewai_event_bus.emit(
-                crew,
-                CrewKickoffStartedEvent(crew_name=name, crew=crew, inputs=dict(inputs), thread_id=self.place.thread_id),
-            )
+            _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given)
-            except GraphBubbleUp:
-                raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
-                crewai_event_bus.emit(crew, CrewKickoffFailedEvent(crew_name=name, crew=crew, error=_why(error)))
+                _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
                 raise
-            done = CrewKickoffCompletedEvent(crew_name=name, crew=crew, output=output, total_tokens=self.tokens)
-            crewai_event_bus.emit(crew, done)
+            _tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
             yield Heard()
         return output
 
@@ -169,6 +164,11 @@ class _Started:
             changed = yield CallBack(callback, *_taken(callback, output))
             output = output if changed is None else changed
         return output
+
+
+def _tell(event: type[BaseEvent], crew: Crew, **fields: Any) -> None:
+    if crewai_event_bus.wants(event):
+        crewai_event_bus.emit(crew, event(**fields))
 
 
 def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:

@@ -178,6 +178,7 @@ AGENT: dict[str, Any] = {
     "cache_handler": object(),
     "max_tokens": 10,
     "callbacks": [print],
+    "max_retry_limit": 5,
     "apps": ["gmail"],
     "mcps": ["http://localhost"],
     "max_execution_time": 5,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from compiler.play import Play, agent, play_task, task
 from modes import Mode
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
@@ -103,6 +103,17 @@ def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
     done = play_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
     assert (done.result["json_dict"], done.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
     assert done.result["output_format"] == "json"
+
+
+class Numbers(RootModel[list[int]]):
+    pass
+
+
+def test_a_model_that_is_a_list_is_an_output_pydantic_and_no_output_json(caplog: pytest.LogCaptureFixture):
+    assert play_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
+    done = play_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
+    assert (done.result["raw"], done.result["json_dict"]) == ("[1, 2]", None)
+    assert "`output_json` gives dicts, and `Numbers` is none; give it as `output_pydantic`" in caplog.text
 
 
 def test_function_calling_llm_writes_the_structure_where_it_is_given():

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -43,7 +43,12 @@ def structured(task: Task, text: str, model: Model, book: Book, usage: UsageMetr
     if found is None:
         return Structured(problem=problem)
     if task.output_json is not None:
-        return Structured(json_dict=found.model_dump(mode="json"))
+        fields: Any = found.model_dump(mode="json")
+        if isinstance(fields, dict):
+            return Structured(json_dict=cast(dict[str, Any], fields))
+        return Structured(
+            problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
+        )
     return Structured(pydantic=found)
 
 
