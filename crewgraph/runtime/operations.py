@@ -132,9 +132,9 @@ class Run(Operation):
 
 def _refuse_without_async_face(graph: Any) -> None:
     """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
-    kind = type(graph.checkpointer)
-    if issubclass(kind, BaseCheckpointSaver) and kind.aget_tuple is BaseCheckpointSaver.aget_tuple:
+    saver: object = graph.checkpointer
+    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{kind.__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
+            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
             "`SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )
