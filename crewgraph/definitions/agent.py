@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
-from crewgraph.tools.adapt import as_tool
 
 __all__ = ["Agent", "BaseAgent"]
 
@@ -36,7 +36,7 @@ class BaseAgent(Definition):
     allow_delegation: bool = False
     """Whether it may hand work to the other agents."""
 
-    tools: list[Any] | None = Field(default_factory=list[Any])
+    tools: GivenTools = Field(default_factory=list[Any])
     """crewgraph tools, LangChain tools, or functions with a docstring."""
 
     max_iter: int = 25
@@ -84,13 +84,6 @@ class BaseAgent(Definition):
     mcps: list[Any] | None = None
     """Addresses of MCP servers whose tools it may use."""
 
-    @field_validator("tools", mode="after")
-    @classmethod
-    def _usable_tools(cls, tools: list[Any] | None) -> list[Any] | None:
-        for tool in tools or ():
-            as_tool(tool)
-        return tools
-
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
@@ -100,12 +93,6 @@ class BaseAgent(Definition):
         return f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})"
 
     __str__ = __repr__
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class Agent(BaseAgent):

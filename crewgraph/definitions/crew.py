@@ -225,12 +225,6 @@ class Crew(CrewVerbs, Definition):
 
     __str__ = __repr__
 
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
 
 def _built(config: dict[str, Any]) -> dict[str, Any]:
     """The agents and tasks that a configuration describes."""

@@ -42,6 +42,10 @@ class Definition(BaseModel):
     _former: ClassVar[frozenset[str]] = frozenset()
     """Keywords that older programs pass and that need no word."""
 
+    # Two definitions with the same content are two: a crew may have the same task twice.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     id: UUID = Field(default_factory=uuid4, frozen=True)
     """The identity of this object; made, never given."""
 

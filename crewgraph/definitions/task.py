@@ -11,9 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.definition import Definition, callers_level, key_of
+from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
-from crewgraph.tools.adapt import as_tool
 
 __all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
 
@@ -76,7 +76,7 @@ class Task(Definition):
     output: TaskOutput | None = None
     """The result of the last run."""
 
-    tools: list[Any] | None = Field(default_factory=list[Any])
+    tools: GivenTools = Field(default_factory=list[Any])
     """Tools for this task, instead of its agent's."""
 
     callback: Any = None
@@ -191,13 +191,6 @@ class Task(Definition):
             return [] if self.guardrail is None else [self.guardrail]
         return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
 
-    @field_validator("tools", mode="after")
-    @classmethod
-    def _usable_tools(cls, tools: list[Any] | None) -> list[Any] | None:
-        for tool in tools or ():
-            as_tool(tool)
-        return tools
-
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
     def _checked_guardrails(cls, value: Any) -> Any:
@@ -237,12 +230,6 @@ class Task(Definition):
         return f"{type(self).__name__}(description={self.description}, expected_output={self.expected_output})"
 
     __str__ = __repr__
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class ConditionalTask(Task):
