@@ -64,7 +64,7 @@ class Journal:
         self._known: dict[str, Record] = {}
         # With durability "async" the checkpoints we file under may not be stored yet; a record without them would be lost.
         sure = self.place.again or self.place.durability == "sync" or self._late
-        self._unsure = [] if sure else list(self.place.above)
+        self._unsure = () if sure else self.place.above
 
     def load(self) -> Program[None]:
         """Fetch the records of an earlier attempt, where there may have been one."""
@@ -132,19 +132,19 @@ class Journal:
             raise JournalError(f"the result of effect {key.partition('@')[0]} could not be kept: {error}") from error
 
     def _until_stored(self) -> Program[None]:
+        # Parallel branches may wait here at once: nobody takes away what another one still looks at.
         end, pause = time.monotonic() + _PATIENCE, 0.0002
-        while self._unsure:
-            if (yield Saving(self.saver, "get_tuple", self._unsure[-1])):
-                self._unsure.pop()
-            elif time.monotonic() > end:
-                raise JournalError(
-                    f"the checkpoint of thread `{self.place.thread}` was not stored within {_PATIENCE:g} s, so this step "
-                    "cannot be kept. Is a graph between this one and the one with the checkpointer compiled with "
-                    "`checkpointer=False`?"
-                )
-            else:
+        for address in self._unsure:
+            while not (yield Saving(self.saver, "get_tuple", address)):
+                if time.monotonic() > end:
+                    raise JournalError(
+                        f"the checkpoint of thread `{self.place.thread}` was not stored within {_PATIENCE:g} s, so this step "
+                        "cannot be kept. Is a graph between this one and the one with the checkpointer compiled with "
+                        "`checkpointer=False`?"
+                    )
                 yield Sleep(pause)
                 pause = min(pause * 2, 0.05)
+        self._unsure = ()
 
 
 def _key(here: str, effect: Recorded) -> str:

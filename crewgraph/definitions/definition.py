@@ -42,10 +42,6 @@ class Definition(BaseModel):
     _former: ClassVar[frozenset[str]] = frozenset()
     """Keywords that older programs pass and that need no word."""
 
-    # Two definitions with the same content are two: a crew may have the same task twice.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
     id: UUID = Field(default_factory=uuid4, frozen=True)
     """The identity of this object; made, never given."""
 
@@ -54,6 +50,13 @@ class Definition(BaseModel):
 
     security_config: SecurityConfig = Field(default_factory=SecurityConfig)
     """What identifies the definition in audits."""
+
+    # Two definitions with the same content are two.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     @property
     def fingerprint(self) -> Fingerprint:
