@@ -39,7 +39,7 @@ format: $(VENV)/.installed  ## put the code in its form
 	$(BIN)/ruff format .
 
 kills: $(VENV)/.installed  ## the whole kill matrix (minutes); its table goes to tests/kills/results.md
-	$(BIN)/python -m tests.kills.matrix
+	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
 
 bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
 	$(BIN)/python -m benchmarks.run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from modes import Mode
 from servers.fixtures import serve
-from servers.postgres import Postgres, missing, running_postgres
+from servers.postgres import Postgres, missing, prepared_postgres
 
 __all__ = ["serve"]
 
@@ -60,9 +60,5 @@ def postgres() -> Iterator[Postgres]:
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
-    with running_postgres() as server:
-        from langgraph.checkpoint.postgres import PostgresSaver
-
-        with PostgresSaver.from_conn_string(server.dsn) as saver:
-            saver.setup()
+    with prepared_postgres() as server:
         yield server

@@ -7,11 +7,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
+
+from servers.postgres import missing, prepared_postgres
 
 from kills.program import Case
 
@@ -132,19 +135,30 @@ def ways(postgres: str | None) -> Iterator[Case]:
 def main() -> None:
     """Every point of every way; the table goes to `results.md`."""
     rows: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, Kills(Path(folder)) as kills:
-        for way in ways(os.environ.get("CREWGRAPH_TEST_POSTGRES")):
+    unsound = 0
+    with ExitStack() as stack:
+        kills = stack.enter_context(Kills(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
+        reason = missing()
+        dsn = None if reason else stack.enter_context(prepared_postgres()).dsn
+        for way in ways(dsn):
             verdicts = [kills.verdict(way, point) for point in kills.points(way)]
             bad = [verdict for verdict in verdicts if not verdict.sound]
+            unsound += len(bad)
             for verdict in bad:
                 print(verdict)
             repeated, unrecorded = sum(v.repeated for v in verdicts), sum(v.unrecorded for v in verdicts)
             name = f"{way.saver} | {way.mode} | {way.shape} | {way.durability}"
             rows.append(f"| {name} | {len(verdicts)} | {len(bad)} | {repeated} | {unrecorded} |")
-            print(rows[-1])
+            print(rows[-1], flush=True)
     head = "| saver | mode | shape | durability | kills | unsound | effects repeated | effects unrecorded when killed |"
-    text = f"# Kills\n\nMade by `make kills`.\n\n{head}\n|{'---|' * 8}\n" + "\n".join(rows) + "\n"
-    (ROOT / "tests" / "kills" / "results.md").write_text(text)
+    rule = "|" + "---|" * head.count(" | ") + "---|"
+    title = (
+        "# Kills\n\nMade by `make kills`: a process killed with SIGKILL at every point, and resumed in a new one.\n\n"
+    )
+    text = f"{title}{head}\n{rule}\n"
+    note = f"\nPostgreSQL was left out: {reason}.\n" if reason else ""
+    (ROOT / "tests" / "kills" / "results.md").write_text(text + "\n".join(rows) + "\n" + note, "utf-8")
+    sys.exit(1 if unsound else 0)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Postgres", "missing", "running_postgres"]
+from langgraph.checkpoint.postgres import PostgresSaver
+
+__all__ = ["Postgres", "missing", "prepared_postgres", "running_postgres"]
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,12 @@ def running_postgres() -> Generator[Postgres]:
             _run([f"{programs}/pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def prepared_postgres() -> Generator[Postgres]:
+    """A server whose database has LangGraph's tables."""
+    with running_postgres() as server:
+        with PostgresSaver.from_conn_string(server.dsn) as saver:
+            saver.setup()
+        yield server
