@@ -1,5 +1,6 @@
 """What compiling finds out about a task: its name in the graph, and whose outputs it is given."""
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +31,16 @@ class Assignment:
     slug: str
     """The name of its node and of its channel."""
 
-    sources: tuple[str, ...]
-    """The channels whose outputs are its context, in order."""
+    context: tuple[str | Task, ...]
+    """Whose outputs it is given, in order: channels of this crew, and tasks of other crews, which have run before."""
 
     tools: Mapping[str, GuardedTool]
     """What the agent may use for it, by the names models call them by."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The channels whose outputs are its context."""
+        return tuple(one for one in self.context if isinstance(one, str))
 
     @property
     def given_tools(self) -> list[Any]:
@@ -60,9 +66,9 @@ def assignments(crew: Crew) -> list[Assignment]:
             raise CompileError(f"{title(task)} has no agent assigned; give it `agent=`.")
         name = slug(_title(task), taken=taken)
         taken.add(name)
-        sources = _sources(task, crew.tasks[:n], made)
+        context = _context(task, crew.tasks[:n], made)
         tools = _tools(task, task.agent, adapted)
-        made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, sources=sources, tools=tools))
+        made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, context=context, tools=tools))
     return made
 
 
@@ -108,7 +114,7 @@ def _tools(task: Task, agent: BaseAgent, adapted: dict[int, GuardedTool]) -> dic
     return tools
 
 
-def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str, ...]:
+def _context(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str | Task, ...]:
     if isinstance(task.context, NotSpecified):
         # Asynchronous tasks that stand right before an asynchronous one run beside it.
         finished = len(made)
@@ -116,7 +122,7 @@ def _sources(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) ->
             finished -= 1
         return tuple(one.slug for one in made[:finished])
     slugs = {id(one.task): one.slug for one in made} if task.context else {}
-    return tuple(slugs[id(other)] for other in task.context or () if id(other) in slugs)
+    return tuple(slugs.get(id(other), other) for other in task.context or ())
 
 
 def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
@@ -126,12 +132,26 @@ def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
         StorageError: what the state holds is no output of a task.
     """
     try:
-        return _DIVIDER.join([raw for name in assignment.sources if name in state and (raw := state[name]["raw"])])
+        raws = [
+            (state[one]["raw"] if one in state else "") if isinstance(one, str) else _raw_of(one)
+            for one in assignment.context
+        ]
+        return _DIVIDER.join([raw for raw in raws if raw])
     except (TypeError, LookupError):
         wrong = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
         raise StorageError(
             f"`{wrong}` in the state is no output of a task; if the state was edited, give `TaskOutput(...).to_plain()`"
         ) from None
+
+
+def _raw_of(task: Task) -> str:
+    """What a task of another crew gave when that crew was last run."""
+    if task.output is None:
+        warnings.warn(
+            f"{title(task)} stands in a context, but belongs to another crew that has not been run", stacklevel=2
+        )
+        return ""
+    return task.output.raw
 
 
 def _has_raw(output: Any) -> bool:

@@ -114,12 +114,8 @@ def _contexts(crew: "Crew") -> Iterator[Fault]:
         for other in task.context:
             at = position.get(id(other))
             if at is None:
-                yield Fault(
-                    where=title(task),
-                    what=f"its context names {title(other)}, which is not in the crew.",
-                    remedy="Add that task to `tasks=`, or take it out of the context.",
-                )
-            elif at >= n:
+                continue  # a task of another crew, which has run before
+            if at >= n:
                 yield Fault(
                     where=title(task),
                     what=f"its context names {f'{title(other)}, which comes later' if at > n else 'the task itself'}.",

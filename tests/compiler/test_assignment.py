@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from compiler.play import agent, assigned, task
 
-from crewgraph import ConditionalTask, Crew, Process, Task
+from crewgraph import ConditionalTask, Crew, Process, Task, TaskOutput
+from crewgraph.compiler.assignment import context_of
 from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 
@@ -239,3 +240,20 @@ def test_everything_that_is_refused_is_named_at_once():
 def test_an_agent_that_only_a_task_knows_is_looked_at_too():
     other = agent("x", role="Guest", reasoning=True)
     assert "`reasoning` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
+
+
+def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():
+    there, before = step("there"), step("before")
+    here = step("here", context=[there, before])
+    there.output = TaskOutput(description="d", agent="a", raw="from there")
+    made = assigned(before, here)[1]
+    assert made.sources == ("before",)
+    assert context_of(made, {"before": {"raw": "from before"}}) == "from there\n\n----------\n\nfrom before"
+
+
+def test_a_task_of_another_crew_that_has_not_been_run_is_told():
+    made = assigned(step("here", context=[step("there")]))[0]
+    with pytest.warns(
+        UserWarning, match="task `there` stands in a context, but belongs to another crew that has not been run"
+    ):
+        assert context_of(made, {}) == ""
