@@ -110,9 +110,10 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
 
     llm = ScriptedLLM([])
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        for verb in (failing(llm).akickoff(checkpointer=saver), failing(llm).aresume("t", checkpointer=saver)):
-            with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
-                asyncio.run(verb)
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
+            asyncio.run(failing(llm).akickoff(checkpointer=saver))
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
+            asyncio.run(failing(llm).aresume("t", checkpointer=saver))
     assert llm.requests == []
 
 
