@@ -9,6 +9,7 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import CompileError, StorageError
@@ -148,7 +149,8 @@ def _raw_of(task: Task) -> str:
     """What a task of another crew gave when that crew was last run."""
     if task.output is None:
         warnings.warn(
-            f"{title(task)} stands in a context, but belongs to another crew that has not been run", stacklevel=2
+            f"{title(task)} stands in a context, but belongs to another crew that has not been run",
+            stacklevel=callers_level(),
         )
         return ""
     return task.output.raw

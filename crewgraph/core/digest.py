@@ -13,9 +13,7 @@ _SIZE = 12
 
 def encoded(value: Any) -> bytes:
     """A value as bytes that do not depend on the order of keys or on object addresses."""
-    return json.dumps(value, default=_stable, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _encode(value).encode("utf-8", "surrogatepass")
 
 
 def digest(*parts: Any) -> str:
@@ -27,3 +25,7 @@ def _stable(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return getattr(value, "__qualname__", None) or type(value).__qualname__
+
+
+# One encoder for all: `json.dumps` with settings of one's own makes a new one each time.
+_encode = json.JSONEncoder(default=_stable, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 
@@ -101,7 +102,7 @@ class Agent(BaseAgent):
     max_execution_time: int | float | None = None
     """After this many seconds for one task its work is given up."""
 
-    step_callback: Any = None
+    step_callback: GivenCallback = None
     """A function that is told of each of its steps."""
 
     use_system_prompt: bool | None = True

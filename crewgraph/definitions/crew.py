@@ -12,6 +12,7 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.definition import Definition, key_of
 from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
@@ -95,10 +96,10 @@ class Crew(CrewVerbs, Definition):
     chat_llm: Any = None
     """The model that talks to people about the crew."""
 
-    step_callback: Any = None
+    step_callback: GivenCallback = None
     """A function that is told of each step of each agent."""
 
-    task_callback: Any = None
+    task_callback: GivenCallback = None
     """A function that is told of each task's result."""
 
     before_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])

@@ -22,9 +22,13 @@ class UnknownKeyword(UserWarning):
 
 
 def callers_level() -> int:
-    """The `stacklevel` that makes a warning point at the line of a program that constructs a definition."""
+    """The `stacklevel` that makes a warning point at the line of the user's program."""
     frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("crewgraph", "pydantic"):
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in (
+        "crewgraph",
+        "pydantic",
+        "langgraph",
+    ):
         frame, level = frame.f_back, level + 1
     return level
 

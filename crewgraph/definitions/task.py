@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.definition import Definition, callers_level, key_of
+from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
@@ -79,7 +80,7 @@ class Task(Definition):
     tools: GivenTools = Field(default_factory=list[Any])
     """Tools for this task, instead of its agent's."""
 
-    callback: Any = None
+    callback: GivenCallback = None
     """A function that is told of the result."""
 
     human_input: bool | None = False

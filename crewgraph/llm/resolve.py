@@ -42,6 +42,8 @@ def as_model(llm: object) -> Model:
     """
     if llm is None:
         return as_model(default_llm())
+    if isinstance(llm, type):
+        raise ModelError(f"`{llm.__name__}` is a class, no language model. Write `llm={llm.__name__}(...)`.")
     if isinstance(llm, str):
         return _named(llm).adapter()
     if isinstance(llm, LLM) and type(llm).call is LLM.call and type(llm).acall is LLM.acall:

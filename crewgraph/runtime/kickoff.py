@@ -13,6 +13,7 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
@@ -208,7 +209,9 @@ def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     }
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
-        warnings.warn(f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=2)
+        warnings.warn(
+            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=callers_level()
+        )
 
 
 def _named(place: RunPlace) -> str:

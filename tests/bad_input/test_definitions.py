@@ -7,7 +7,7 @@ from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, ModelError
 
 
 def test_a_crew_of_nothing_is_refused():
@@ -87,3 +87,18 @@ def test_tasks_of_the_same_name_keep_their_own_channels(mode: Mode):
 def test_odd_names_of_tasks_are_no_trouble(mode: Mode, name: str):
     result = mode.kickoff(crew(task(name, agent(ScriptedLLM(["done"])))), thread_id="t")
     assert result.raw == "done"
+
+
+def test_a_callback_that_cannot_be_called_is_refused_before_a_model_is_paid():
+    worker = agent(ScriptedLLM(["x"]))
+    with pytest.raises(ValueError, match="a callback is a function of one argument, not 5"):
+        task("t", worker, callback=5)
+    with pytest.raises(ValueError, match="a callback is a function of one argument, not 'x'"):
+        agent(ScriptedLLM(["x"]), step_callback="x")
+
+
+def test_the_class_of_a_model_is_no_model():
+    with pytest.raises(
+        ModelError, match=r"`ScriptedLLM` is a class, no language model. Write `llm=ScriptedLLM\(...\)`"
+    ):
+        crew(task("t", agent(ScriptedLLM))).kickoff()
