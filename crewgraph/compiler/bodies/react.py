@@ -9,7 +9,7 @@ from typing import Any
 from crewgraph.compiler.bodies.protocol import Actions, Answer, Malformed, final_text, read
 from crewgraph.compiler.toolbox import Outcome, Toolbox
 from crewgraph.core.effects import Body, Call, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
-from crewgraph.core.messages import Message, Reply
+from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.step import AgentAction, AgentFinish
@@ -77,14 +77,15 @@ def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
         answer = yield from _acted(worker, transcript, reply, wanted, step)
         if answer is not None:
             return answer
-    return (yield from _forced(worker, transcript))
+    return (yield from _forced(worker, transcript, specs))
 
 
-def _forced(worker: Worker, transcript: Transcript) -> Body[str]:
+def _forced(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
     transcript.add({"role": "user", "content": worker.book.error("force_final_answer")})
-    reply: Reply = yield ModelCall(model=worker.model, transcript=transcript)
-    worker.usage.count(reply["usage"])
-    output = final_text(reply)
+    # Some providers refuse a conversation with tool calls that offers no tools; a model that still calls one is offered none.
+    output = yield from _final(worker, transcript, specs)
+    if not output and specs:
+        output = yield from _final(worker, transcript, ())
     if not output:
         raise OutputInvalid(
             f"{worker.where}: after {worker.max_iter} steps the model `{worker.model.name}` was told to answer with what it "
@@ -92,6 +93,12 @@ def _forced(worker: Worker, transcript: Transcript) -> Body[str]:
         )
     yield from _stepped(worker, AgentFinish(thought="", output=output, text=output), worker.max_iter + 1)
     return output
+
+
+def _final(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
+    reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs)
+    worker.usage.count(reply["usage"])
+    return final_text(reply)
 
 
 def _repair(worker: Worker, transcript: Transcript, wanted: Malformed) -> None:
