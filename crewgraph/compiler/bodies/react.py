@@ -83,9 +83,9 @@ def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
 def _forced(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
     transcript.add({"role": "user", "content": worker.book.error("force_final_answer")})
     # Some providers refuse a conversation with tool calls that offers no tools; a model that still calls one is offered none.
-    output = yield from _final(worker, transcript, specs)
+    output = yield from _last_answer(worker, transcript, specs)
     if not output and specs:
-        output = yield from _final(worker, transcript, ())
+        output = yield from _last_answer(worker, transcript, ())
     if not output:
         raise OutputInvalid(
             f"{worker.where}: after {worker.max_iter} steps the model `{worker.model.name}` was told to answer with what it "
@@ -95,7 +95,7 @@ def _forced(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...])
     return output
 
 
-def _final(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
+def _last_answer(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
     reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs)
     worker.usage.count(reply["usage"])
     return final_text(reply)
