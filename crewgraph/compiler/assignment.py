@@ -79,7 +79,7 @@ def made_of(crew: Crew) -> Hashable:
     Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
     runs.
     """
-    return (crew.name, crew.process, len(crew.agents) > 0, tuple(_made_of(task) for task in crew.tasks))
+    return (id(crew), crew.name, crew.process, len(crew.agents) > 0, tuple(_made_of(task) for task in crew.tasks))
 
 
 def _made_of(task: Task) -> Hashable:
