@@ -21,7 +21,7 @@ def test_two_runs_of_a_crew_use_one_graph():
 
 
 def add_a_task(team: Crew) -> None:
-    team.tasks.append(task("c", team.agents[0]))
+    team.tasks.append(task("c", agent(ScriptedLLM(["z"]))))
 
 
 def drop_a_task(team: Crew) -> None:
