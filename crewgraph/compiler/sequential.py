@@ -1,6 +1,5 @@
 """Tasks one after the other: edges, parallel branches of asynchronous tasks, and a conditional edge per conditional task."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from langgraph.utils.runnable import RunnableCallable
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.task import skipped_output, task_body
 from crewgraph.compiler.state import INPUTS, schema
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.bridge import acall, call
 from crewgraph.core.node import BodyNode
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
@@ -149,12 +148,10 @@ def _choice(assignment: Assignment, before: Assignment, skip: str) -> Any:
         return assignment.slug if wanted else skip
 
     def choose(state: _State, config: RunnableConfig) -> str:
-        wanted = judged(state)
-        return way(wait_for(wanted) if inspect.isawaitable(wanted) else wanted)
+        return way(call(judged, state))
 
     async def achoose(state: _State, config: RunnableConfig) -> str:
-        wanted = await in_thread(judged, state)
-        return way(await wanted if inspect.isawaitable(wanted) else wanted)
+        return way(await acall(judged, state))
 
     # What a branch reads is told by this annotation; without it, only what the node before it reads.
     choose.__annotations__["state"] = schema("judged", [before.slug])

@@ -5,6 +5,7 @@ A sync run meets async functions (`wait_for`), an async run meets sync functions
 
 import asyncio
 import contextvars
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -12,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["closed", "in_thread", "wait_for"]
+__all__ = ["acall", "call", "in_thread", "wait_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class _Workers:
 _workers = _Workers()
 
 
-def closed(function: Callable[[], T]) -> T:
+def _closed(function: Callable[[], T]) -> T:
     """Call a function; a StopIteration, which futures and generators cannot carry, becomes a RuntimeError."""
     try:
         return function()
@@ -56,12 +57,26 @@ def closed(function: Callable[[], T]) -> T:
         raise RuntimeError(f"StopIteration was raised: {error}") from error
 
 
-async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a blocking function beside the event loop, in the caller's context."""
     context = contextvars.copy_context()
     loop = asyncio.get_running_loop()
     work = partial(context.run, partial(function, *args, **kwargs))
-    return await loop.run_in_executor(_workers.threads, partial(closed, work))
+    return await loop.run_in_executor(_workers.threads, partial(_closed, work))
+
+
+def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of either kind, sync or async, in a sync run."""
+    value = _closed(partial(function, *args, **kwargs))
+    return wait_for(value) if inspect.isawaitable(value) else value
+
+
+async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*args, **kwargs)
+    value = await in_thread(function, *args, **kwargs)
+    return await value if inspect.isawaitable(value) else value
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:

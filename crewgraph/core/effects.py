@@ -7,7 +7,7 @@ A recorded effect is known by its path in the body and by the digest of its requ
 another question is never used.
 """
 
-import inspect
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.bridge import acall, call
 from crewgraph.core.digest import digest
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
@@ -162,17 +162,13 @@ class Call(Recorded):
 
     def perform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
-            result = context.run(self.function, *self.args)
-            if inspect.isawaitable(result):
-                result = context.run(wait_for, result)
-        return self._plain(result)
+            return self._plain(context.run(call, self.function, *self.args))
 
     async def aperform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
-            if inspect.iscoroutinefunction(self.function):
-                return self._plain(await self.function(*self.args))
-            result = await in_thread(context.run, self.function, *self.args)
-        return self._plain(await result if inspect.isawaitable(result) else result)
+            # A task of its own, for only a task can be given a context.
+            work = asyncio.get_running_loop().create_task(acall(self.function, *self.args), context=context)
+            return self._plain(await work)
 
     def _plain(self, result: Any) -> Any:
         try:

@@ -1,7 +1,6 @@
 """The I/O of a run as operations, so that one program serves `kickoff` and `akickoff`."""
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
@@ -11,7 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -28,14 +27,10 @@ class CallBack(Operation):
         self.function, self.args = function, args
 
     def run(self) -> Any:
-        result = self.function(*self.args)
-        return wait_for(result) if inspect.isawaitable(result) else result
+        return call(self.function, *self.args)
 
     async def arun(self) -> Any:
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(*self.args)
-        result = await in_thread(self.function, *self.args)
-        return await result if inspect.isawaitable(result) else result
+        return await acall(self.function, *self.args)
 
 
 class ReadState(Operation):

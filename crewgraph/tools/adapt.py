@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, tool
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
@@ -35,15 +35,12 @@ class AdaptedTool(ABC):
         self,
         source: Any,
         schema: type[BaseModel] | dict[str, Any],
-        crossing: Crossing,
         result_as_answer: bool,
     ) -> None:
         self.source = source
         """What it was made from."""
         self.schema = schema
         """What it takes: a model, or a JSON schema where there is none."""
-        self.crossing = crossing
-        """How it crosses between sync and async."""
         self.title = str(source.name)
         """The name its author gave it."""
         self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
@@ -96,8 +93,8 @@ class AdaptedTool(ABC):
 class _OwnTool(AdaptedTool):
     """A `BaseTool` or a `CrewStructuredTool`: its function, in a run of its own in the trace."""
 
-    def __init__(self, source: BaseTool | CrewStructuredTool, crossing: Crossing) -> None:
-        super().__init__(source, source.args_schema, crossing, source.result_as_answer)
+    def __init__(self, source: BaseTool | CrewStructuredTool) -> None:
+        super().__init__(source, source.args_schema, source.result_as_answer)
         self._model = source.args_schema
         self._counted: Counted = source
         self._afunction: Callable[..., Any] | None = None
@@ -113,7 +110,7 @@ class _OwnTool(AdaptedTool):
         arguments = self._claimed(args)
 
         def work(context: Context) -> Any:
-            return self._plain(context.run(self.crossing.call, self._function, arguments))
+            return self._plain(context.run(partial(call, self._function, **arguments)))
 
         return traced(self.spec, args, config, work)
 
@@ -132,7 +129,7 @@ class _OwnTool(AdaptedTool):
                 return await self._afunction(**arguments)
             except NotImplementedError:  # many write an `_arun` that only says so
                 pass
-        return await self.crossing.acall(self._function, arguments)
+        return await acall(self._function, **arguments)
 
     def _claimed(self, args: dict[str, Any]) -> dict[str, Any]:
         arguments = call_arguments(validated(self._model, args))
@@ -153,21 +150,21 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
 class _LangChainTool(AdaptedTool):
     """A LangChain tool, called as LangChain calls it: it validates and traces for itself."""
 
-    def __init__(self, source: Any, crossing: Crossing) -> None:
-        super().__init__(source, arguments_of(source), crossing, bool(getattr(source, "return_direct", False)))
+    def __init__(self, source: Any) -> None:
+        super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
         self._is_async_only = is_async_only(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:
-            return self.crossing.await_(self.arun(args, config))
+            return wait_for(self.arun(args, config))
         return self._plain(self.source.invoke(args, config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async:
             return self._plain(await self.source.ainvoke(args, config))
-        call = partial(self.source.invoke, args, config)
-        return self._plain(await self.crossing.in_thread(call))
+        work = partial(self.source.invoke, args, config)
+        return self._plain(await in_thread(work))
 
 
 def _overrides_arun(source: Any) -> bool:
@@ -176,25 +173,23 @@ def _overrides_arun(source: Any) -> bool:
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
 
 
-def as_tool(value: Any, *, crossing: Crossing | None = None) -> AdaptedTool:
+def as_tool(value: Any) -> AdaptedTool:
     """A tool from whatever a user gave.
 
     Args:
         value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool, or a function with a docstring.
-        crossing: How to cross between sync and async.
 
     Raises:
         DefinitionError: It is none of these.
     """
-    crossing = crossing or Crossing()
     if isinstance(value, AdaptedTool):
         return value
     if isinstance(value, (BaseTool, CrewStructuredTool)):
-        return _OwnTool(value, crossing)
+        return _OwnTool(value)
     if is_langchain_tool(value):
-        return _LangChainTool(value, crossing)
+        return _LangChainTool(value)
     if inspect.isroutine(value):
-        return _OwnTool(tool(cast(Callable[..., Any], value)), crossing)
+        return _OwnTool(tool(cast(Callable[..., Any], value)))
     hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
     raise DefinitionError(
         f"{value!r} is no tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
@@ -202,7 +197,7 @@ def as_tool(value: Any, *, crossing: Crossing | None = None) -> AdaptedTool:
     )
 
 
-def as_tools(values: Iterable[Any], *, crossing: Crossing | None = None) -> dict[str, AdaptedTool]:
+def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
     """Tools by the names models call them by, in order; the same object given twice counts once.
 
     Raises:
@@ -210,7 +205,7 @@ def as_tools(values: Iterable[Any], *, crossing: Crossing | None = None) -> dict
     """
     tools: dict[str, AdaptedTool] = {}
     for value in values:
-        adapted = as_tool(value, crossing=crossing)
+        adapted = as_tool(value)
         other = tools.setdefault(adapted.name, adapted)
         if other is not adapted and _origin(other) is not _origin(adapted):
             raise DefinitionError(

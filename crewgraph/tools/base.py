@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from crewgraph.core.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.limit import claim
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
@@ -119,7 +119,7 @@ class BaseTool(BaseModel, ABC):
 
     async def _arun(self, *args: Any, **kwargs: Any) -> Any:
         """Do it in an async run; where it is not written, `_run` is called, in a thread if it blocks."""
-        return await Crossing().acall(self._run, kwargs, *args)
+        return await acall(self._run, *args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Use it, with arguments as for `_run`.
@@ -128,7 +128,7 @@ class BaseTool(BaseModel, ABC):
             UsageLimitReached: It was used as often as it may be.
         """
         claim(self)
-        return Crossing().call(self._run, kwargs, *args)
+        return call(self._run, *args, **kwargs)
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
         """The same in an async run.

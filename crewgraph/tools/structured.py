@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.core.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, from_signature, json_schema, outline, validated
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.limit import claim
 from crewgraph.tools.name import model_name
 
@@ -125,13 +125,13 @@ class CrewStructuredTool:
         """
         arguments = self._arguments(input)
         claim(self)
-        return Crossing().call(self.func, arguments | kwargs)
+        return call(self.func, **(arguments | kwargs))
 
     async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:
         """The same; a function that blocks does so in a thread."""
         arguments = self._arguments(input)
         claim(self)
-        return await Crossing().acall(self.func, arguments | kwargs)
+        return await acall(self.func, **(arguments | kwargs))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         if args:

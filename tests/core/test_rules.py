@@ -337,6 +337,28 @@ def test_functions_may_be_sync_or_async_in_either_run(mode: Mode):
     assert mode.invoke(chain(("task", body)), {"outputs": {}})["outputs"] == {"r": [8, 9]}
 
 
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_callback_that_asked_leaves_the_later_questions_their_answers(mode: Mode, kind: str):
+    def asks() -> str:
+        return "callback:" + interrupt("callback?")
+
+    async def asks_async() -> str:
+        return asks()
+
+    def body(state: dict[str, Any]) -> Body[Any]:
+        a = yield Call(function=asks if kind == "sync" else asks_async, name="asks")
+        b = yield Ask("body?")
+        c = yield Ask("again?")
+        return {"outputs": {"r": [a, b, c]}}
+
+    graph = chain(("task", body), checkpointer=InMemorySaver())
+    result = mode.invoke(graph, {"outputs": {}}, at())
+    for answer in ("1", "2", "3"):
+        question = result["__interrupt__"][0]
+        result = mode.invoke(graph, Command(resume={question.id: answer}), at())
+    assert result["outputs"] == {"r": ["callback:1", "2", "3"]}
+
+
 def test_with_durability_exit_the_record_lands_with_the_checkpoint(mode: Mode):
     counting, crashes = Counting(), ["crash"]
 

@@ -2,7 +2,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Annotated, Any, TypedDict
 
@@ -22,7 +22,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
 from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.crossing import Crossing
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool, observation
 
@@ -285,27 +284,20 @@ def test_arguments_that_do_not_fit_use_nothing_up():
 
 
 # ---------------------------------------------------------------- crossing, context, tracing
-def test_the_ways_across_can_be_given():
-    used: list[str] = []
+def test_sync_and_async_tools_are_used_in_either_run():
+    assert as_tool(slow_echo).run({"text": "a"}, {}) == "a"
+    assert asyncio.run(as_tool(Repeat()).arun({"text": "a"}, {})) == "aa"
+    assert asyncio.run(as_tool(shout).arun({"text": "a"}, {})) == "A"
+    assert as_tool(whisper).run({"text": "A"}, {}) == "a"
 
-    def waits(awaitable: Awaitable[Any]) -> Any:
-        used.append("await_")
 
-        async def whole() -> Any:
-            return await awaitable
+def test_an_argument_may_be_called_function():
+    def apply(function: str) -> str:
+        """Apply a function by name."""
+        return f"applied {function}"
 
-        return asyncio.run(whole())
-
-    async def threads(function: Callable[[], Any]) -> Any:
-        used.append("in_thread")
-        return function()
-
-    crossing = Crossing(await_=waits, in_thread=threads)
-    assert as_tool(slow_echo, crossing=crossing).run({"text": "a"}, {}) == "a"
-    assert asyncio.run(as_tool(Repeat(), crossing=crossing).arun({"text": "a"}, {})) == "aa"
-    assert asyncio.run(as_tool(shout, crossing=crossing).arun({"text": "a"}, {})) == "A"
-    assert as_tool(whisper, crossing=crossing).run({"text": "A"}, {}) == "a"
-    assert used == ["await_", "in_thread", "in_thread", "await_"]
+    assert as_tool(apply).run({"function": "sin"}, {}) == "applied sin"
+    assert asyncio.run(as_tool(apply).arun({"function": "sin"}, {})) == "applied sin"
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])
