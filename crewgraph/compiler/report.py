@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.prompt import Briefing
+from crewgraph.compiler.briefing import Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput

@@ -9,12 +9,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.briefing import briefing_of
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
-from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
@@ -26,7 +26,7 @@ from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output
-from crewgraph.text import fill, placeholders
+from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "kickoff", "resume"]
 
@@ -67,8 +67,8 @@ def _kicked_off(
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer))
-    if given:
-        _fill_all(run.tasks, given)
+    for one in run.tasks:
+        briefing_of(one, {INPUTS: given})  # what the last task misses is told before the first is paid for
     return (yield from run.told({INPUTS: given}, given))
 
 
@@ -108,17 +108,6 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
         except NotPlain as error:
             raise NotPlain(f"the input `{name}` is {error}") from error
     return made
-
-
-def _fill_all(tasks: Sequence[Assignment], inputs: Mapping[str, Any]) -> None:
-    """Fill every text once before anything is done: what the last task misses is told before the first is paid for."""
-    for one in tasks:
-        for field in ("description", "expected_output", "output_file"):
-            if "{" in (text := one.task.template(field) or ""):
-                fill(text, inputs, where=f"`{field}` of {title(one.task)}")
-        for field in ("role", "goal", "backstory"):
-            if "{" in (text := getattr(one.agent, field)):
-                fill(text, inputs, where=f"`{field}` of agent `{one.agent.role}`")
 
 
 class _Started:

@@ -1,7 +1,6 @@
 """From an agent and a task to the messages of the first request."""
 
-from dataclasses import dataclass
-
+from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import Agent, BaseAgent
@@ -9,21 +8,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Briefing", "opening", "task_prompt"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Briefing:
-    """The texts of a run, their placeholders filled."""
-
-    role: str
-    goal: str
-    backstory: str
-    description: str
-    expected_output: str
-    output_file: str | None
-    context: str
-    """What other tasks found out; empty where nothing is given."""
+__all__ = ["opening", "task_prompt"]
 
 
 def task_prompt(task: Task, briefing: Briefing, book: Book) -> str:

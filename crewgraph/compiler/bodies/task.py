@@ -1,19 +1,18 @@
 """The body of a task: brief the agent, let it work, structure and judge what it gives, tell and keep it."""
 
-import re
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from crewgraph.compiler.assignment import Assignment, context_of
+from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import guarded
-from crewgraph.compiler.bodies.prompt import Briefing, opening
+from crewgraph.compiler.bodies.prompt import opening
 from crewgraph.compiler.bodies.react import Worker, worked
+from crewgraph.compiler.briefing import Briefing, briefing_of
 from crewgraph.compiler.observed import ObservedModel, ObservedTool
 from crewgraph.compiler.report import TaskReport
-from crewgraph.compiler.state import INPUTS
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Call, Notify, Scope
 from crewgraph.core.ports import Model
@@ -25,11 +24,8 @@ from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
-from crewgraph.text import fill
 
 __all__ = ["skipped_output", "task_body"]
-
-_SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 
 
 def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
@@ -75,26 +71,7 @@ class _Work:
 
     @cached_property
     def briefing(self) -> Briefing:
-        inputs: Mapping[str, Any] = self._state.get(INPUTS) or {}
-        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(
-                f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
-            )
-        where, agent = title(self.task), self.agent
-
-        def filled(template: str | None, field: str, owner: str) -> str:
-            return fill(template or "", inputs, where=f"`{field}` of {owner}") if inputs else template or ""
-
-        path = self.task.template("output_file")
-        return Briefing(
-            role=filled(agent.role, "role", f"agent `{agent.role}`"),
-            goal=filled(agent.goal, "goal", f"agent `{agent.role}`"),
-            backstory=filled(agent.backstory, "backstory", f"agent `{agent.role}`"),
-            description=filled(self.task.template("description"), "description", where),
-            expected_output=filled(self.task.template("expected_output"), "expected_output", where),
-            output_file=None if path is None else fill(path, _as_names(inputs), where=f"`output_file` of {where}"),
-            context=context_of(self.assignment, self._state),
-        )
+        return briefing_of(self.assignment, self._state)
 
     @cached_property
     def model(self) -> Model:
@@ -193,14 +170,6 @@ class _Work:
 
 def _nothing(_: Any) -> None:
     """What a callback returns does not matter."""
-
-
-def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Inputs as parts of a path: none of them can name another folder."""
-    shown: dict[str, Any] = {
-        name: str(cast(object, value)) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
-    }
-    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
 
 
 def _file_content(output: TaskOutput) -> str:
