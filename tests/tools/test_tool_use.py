@@ -283,7 +283,7 @@ def test_arguments_that_do_not_fit_use_nothing_up():
     assert repeat.current_usage_count == 0
 
 
-# ---------------------------------------------------------------- crossing, context, tracing
+# ---------------------------------------------------------------- sync and async, context, tracing
 def test_sync_and_async_tools_are_used_in_either_run():
     assert as_tool(slow_echo).run({"text": "a"}, {}) == "a"
     assert asyncio.run(as_tool(Repeat()).arun({"text": "a"}, {})) == "aa"
