@@ -35,6 +35,7 @@ _TOLD = {
     ),
     sqlite3.SQLITE_CORRUPT: ("is damaged", _ASIDE),
     sqlite3.SQLITE_NOTADB: ("is not a database", _ASIDE),
+    sqlite3.SQLITE_ERROR: ("has other tables than this crewgraph makes", _ASIDE),
     sqlite3.SQLITE_TOOBIG: (
         "cannot hold a value this large",
         "Keep large data in files and their paths in the state.",

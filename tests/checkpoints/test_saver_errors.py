@@ -67,6 +67,18 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path):
     refused(file, "newer crewgraph", "version 99", "Upgrade")
 
 
+def test_a_database_whose_tables_were_changed_is_told_as_such(tmp_path: Path):
+    file = tmp_path / "runs.sqlite"
+    SqliteCheckpointer(file).close()
+    connection = sqlite3.connect(file)
+    connection.execute("ALTER TABLE payloads DROP COLUMN kind")
+    connection.close()
+    with SqliteCheckpointer(file) as saver, pytest.raises(StorageError) as failed:
+        run(chain(2, saver), {"inputs": "i"}, on("t"))
+    for word in (str(file), "has other tables than this crewgraph makes", "kind", "Move the file away"):
+        assert word in str(failed.value)
+
+
 def test_an_unknown_setting_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="OFF, NORMAL, FULL, EXTRA"):
         SqliteCheckpointer(tmp_path / "runs.sqlite", synchronous="NORMAL; DROP TABLE writes")
