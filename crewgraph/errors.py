@@ -13,6 +13,7 @@ CrewgraphError
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     └── LimitReached     a bound on calls, time or money was met
+        └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
 """
 
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "OutputNotSaved",
     "RunError",
     "StorageError",
+    "TimeLimitReached",
     "ToolFailed",
 ]
 
@@ -134,3 +136,7 @@ class ToolFailed(RunError):
 
 class LimitReached(RunError):
     """A bound on calls, time or money was met."""
+
+
+class TimeLimitReached(LimitReached, TimeoutError):
+    """Work took longer than its `max_execution_time` allows."""

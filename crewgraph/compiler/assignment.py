@@ -7,7 +7,7 @@ from typing import Any
 
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
@@ -17,16 +17,18 @@ from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["Assignment", "assignments", "context_of", "made_of"]
+__all__ = ["Assignment", "alone", "assignments", "context_of", "made_of"]
 
 _DIVIDER = "\n\n----------\n\n"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """A task with its place in a crew's graph."""
+    """A task with its place in a crew's graph, or on its own."""
 
-    crew: Crew
+    crew: Crew | None
+    """The crew it belongs to; None where it is executed on its own."""
+
     task: Task
     agent: BaseAgent
     slug: str
@@ -38,15 +40,23 @@ class Assignment:
     tools: Mapping[str, GuardedTool]
     """What the agent may use for it, by the names models call them by."""
 
+    given_tools: Sequence[Any]
+    """The tools as the user gave them: the task's own, else the agent's."""
+
+    told: str | None = None
+    """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
+
     @property
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
         return tuple(one for one in self.context if isinstance(one, str))
 
     @property
-    def given_tools(self) -> list[Any]:
-        """The tools as the user gave them: the task's own, else the agent's."""
-        return _given(self.task, self.agent)
+    def seconds(self) -> int | float | None:
+        """How long the agent's work may take: the task's bound, else the agent's."""
+        if self.task.max_execution_time is not None:
+            return self.task.max_execution_time
+        return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
 
     @property
     def where(self) -> str:
@@ -68,9 +78,45 @@ def assignments(crew: Crew) -> list[Assignment]:
         name = slug(_title(task), taken=taken)
         taken.add(name)
         context = _context(task, crew.tasks[:n], made)
-        tools = _tools(task, task.agent, adapted)
-        made.append(Assignment(crew=crew, task=task, agent=task.agent, slug=name, context=context, tools=tools))
+        given = _given(task, task.agent)
+        made.append(
+            Assignment(
+                crew=crew,
+                task=task,
+                agent=task.agent,
+                slug=name,
+                context=context,
+                given_tools=given,
+                tools=_tools(task, given, adapted),
+            )
+        )
     return made
+
+
+def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any] | None) -> Assignment:
+    """A task that is executed outside of a crew's graph.
+
+    Args:
+        task: what is to be done; its texts are taken as it shows them.
+        agent: who does it.
+        context: what others found out.
+        tools: what may be used; the task's own, else the agent's where None.
+
+    Raises:
+        CompileError: two tools have the same name.
+    """
+    given = list(tools) if tools is not None else _given(task, agent)
+    crew = agent.crew if isinstance(agent.crew, Crew) else None
+    return Assignment(
+        crew=crew,
+        task=task,
+        agent=agent,
+        slug=slug(_title(task), taken={INPUTS}),
+        context=(),
+        told=context or "",
+        given_tools=given,
+        tools=_tools(task, given, {}),
+    )
 
 
 def made_of(crew: Crew) -> Hashable:
@@ -99,13 +145,13 @@ def _given(task: Task, agent: BaseAgent) -> list[Any]:
     return task.tools or agent.tools or []
 
 
-def _tools(task: Task, agent: BaseAgent, adapted: dict[int, GuardedTool]) -> dict[str, GuardedTool]:
+def _tools(task: Task, given: Sequence[Any], adapted: dict[int, GuardedTool]) -> dict[str, GuardedTool]:
     """A task's tools; each of the crew's tools is read once, for reading its schema takes longer than a task."""
     tools: dict[str, GuardedTool] = {}
-    for given in _given(task, agent):
-        if id(given) not in adapted:
-            adapted[id(given)] = GuardedTool(as_tool(given), passing=(JournalError,))
-        tool = adapted[id(given)]
+    for one in given:
+        if id(one) not in adapted:
+            adapted[id(one)] = GuardedTool(as_tool(one), passing=(JournalError,))
+        tool = adapted[id(one)]
         other = tools.setdefault(tool.name, tool)
         if other is not tool:
             raise CompileError(
@@ -132,6 +178,8 @@ def context_of(assignment: Assignment, state: Mapping[str, Any]) -> str:
     Raises:
         StorageError: what the state holds is no output of a task.
     """
+    if assignment.told is not None:
+        return assignment.told
     try:
         raws = [
             (state[one]["raw"] if one in state else "") if isinstance(one, str) else _raw_of(one)

@@ -7,7 +7,9 @@ from typing import Any, cast
 
 from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.state import INPUTS
+from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.task import Task
 from crewgraph.text import fill
 
 __all__ = ["Briefing", "briefing_of"]
@@ -43,6 +45,8 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
             f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
         )
     task, agent = assignment.task, assignment.agent
+    if assignment.told is not None:
+        return _as_shown(task, agent, assignment.told)
 
     def filled(template: str | None, field: str, owner: str) -> str:
         return fill(template or "", inputs, where=f"`{field}` of {owner}") if inputs else template or ""
@@ -56,6 +60,18 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         expected_output=filled(task.template("expected_output"), "expected_output", where),
         output_file=None if path is None else fill(path, _as_names(inputs), where=f"`output_file` of {where}"),
         context=context_of(assignment, state),
+    )
+
+
+def _as_shown(task: Task, agent: BaseAgent, context: str) -> Briefing:
+    return Briefing(
+        role=agent.role,
+        goal=agent.goal,
+        backstory=agent.backstory,
+        description=task.description,
+        expected_output=task.expected_output,
+        output_file=task.output_file,
+        context=context,
     )
 
 

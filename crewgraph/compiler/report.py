@@ -1,7 +1,7 @@
 """What a task's execution tells: events to the audience, results to the definitions users look at."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -130,6 +130,10 @@ class TaskReport:
         """The output is there: whoever looks at the task sees it from now on."""
         self._task.output = output
         self._ended()
+
+    def publish_given(self, plain: Mapping[str, Any]) -> None:
+        """The output of a user's own version is there; what else there was to tell, that version has told."""
+        self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
 
     def _ended(self) -> None:
         task = self._task

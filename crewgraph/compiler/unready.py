@@ -47,8 +47,6 @@ _ANY_AGENT: tuple[_Rule, ...] = (
 
 _AGENT: tuple[_Rule, ...] = (
     *_ANY_AGENT,
-    ("max_execution_time", lambda agent: agent.max_execution_time is not None),
-    ("max_retry_limit", lambda agent: agent.max_retry_limit != Agent.model_fields["max_retry_limit"].default),
     ("system_template", lambda agent: agent.system_template is not None),
     ("prompt_template", lambda agent: agent.prompt_template is not None),
     ("response_template", lambda agent: agent.response_template is not None),
@@ -62,7 +60,6 @@ _AGENT: tuple[_Rule, ...] = (
 _TASK: tuple[_Rule, ...] = (
     ("human_input", lambda task: bool(task.human_input)),
     ("converter_cls", lambda task: task.converter_cls is not None),
-    ("max_execution_time", lambda task: task.max_execution_time is not None),
     ("allow_crewai_trigger_context", lambda task: bool(task.allow_crewai_trigger_context)),
     ("guardrail (a text)", lambda task: any(isinstance(one, str) for one in task.all_guardrails)),
 )

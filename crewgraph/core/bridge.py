@@ -9,16 +9,21 @@ import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent import futures
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["acall", "call", "in_thread", "wait_for"]
+__all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _MANY = 10_000
+
+
+class TimeIsUp(Exception):
+    """Something took longer than it was to be waited for."""
 
 
 class _Workers:
@@ -63,6 +68,40 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     loop = asyncio.get_running_loop()
     work = partial(context.run, partial(function, *args, **kwargs))
     return await loop.run_in_executor(_workers.threads, partial(_closed, work))
+
+
+def begun(function: Callable[[], T]) -> Future[T]:
+    """Run a blocking function in a thread, in the caller's context, without waiting for it."""
+    return _workers.threads.submit(_closed, partial(contextvars.copy_context().run, function))
+
+
+def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
+    """Run a blocking function in a thread, in the caller's context, and wait for it no longer than some seconds.
+
+    Raises:
+        TimeIsUp: it still runs; what it will give is thrown away.
+    """
+    future = begun(function)
+    if not futures.wait([future], max(seconds, 0)).done:
+        future.cancel()
+        raise TimeIsUp
+    return future.result()
+
+
+async def wait_on_loop(work: Coroutine[Any, Any, T], seconds: float) -> T:
+    """Wait for a coroutine no longer than some seconds, then cancel it.
+
+    Raises:
+        TimeIsUp: it was not done; a thread it waits for goes on, what it will give is thrown away.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait([task], timeout=max(seconds, 0))
+    finally:
+        task.cancel()
+    if not done:
+        raise TimeIsUp
+    return task.result()
 
 
 def call(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -30,6 +30,7 @@ __all__ = [
     "Call",
     "Effect",
     "EffectFailed",
+    "Enter",
     "ModelCall",
     "Notify",
     "OutcomeUnknown",
@@ -62,6 +63,11 @@ class Recorded(Effect, ABC):
     def once(self) -> bool:
         """Whether it must not be repeated when a crash left its outcome unknown."""
         return False
+
+    @property
+    def stage(self) -> str:
+        """The step of a task that it belongs to."""
+        return self.kind
 
     @property
     @abstractmethod
@@ -142,15 +148,17 @@ class Call(Recorded):
     """A call of a user's function, sync or async, or of anything that is not deterministic.
 
     `about` is the part of the request that decides whether a recorded answer still fits. `encode` reads what the function
-    returned; what it gives is made plain.
+    returned; what it gives is made plain. `enter` is run first, in the context that the function runs in.
     """
 
     asks: ClassVar[bool] = True
     function: Callable[..., Any]
     args: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict[str, Any])
     name: str
     about: Any = None
     encode: Callable[[Any], Any] | None = None
+    enter: Callable[[], Any] | None = None
     kind: str = "call"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @property
@@ -162,12 +170,17 @@ class Call(Recorded):
 
     def perform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
-            return self._plain(context.run(call, self.function, *self.args))
+            if self.enter:
+                context.run(self.enter)
+            return self._plain(context.run(call, self.function, *self.args, **self.keywords))
 
     async def aperform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
+            if self.enter:
+                context.run(self.enter)
             # A task of its own, for only a task can be given a context.
-            work = asyncio.get_running_loop().create_task(acall(self.function, *self.args), context=context)
+            loop = asyncio.get_running_loop()
+            work = loop.create_task(acall(self.function, *self.args, **self.keywords), context=context)
             return self._plain(await work)
 
     def _plain(self, result: Any) -> Any:
@@ -186,6 +199,14 @@ class Notify(Effect):
 
 
 @dataclass(frozen=True)
+class Enter(Effect):
+    """Says which step of a task begins; never recorded."""
+
+    kind: ClassVar[str] = "enter"
+    stage: str
+
+
+@dataclass(frozen=True)
 class Ask(Effect):
     """A question to a human: LangGraph keeps the answers, in the order of the questions."""
 
@@ -195,13 +216,17 @@ class Ask(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Effect):
-    """A body within the body, one level down in the paths and in the trace."""
+    """A body within the body, one level down in the paths and in the trace.
+
+    Where `seconds` is given, an effect in it that is under way after that time is not waited for any longer.
+    """
 
     kind: ClassVar[str] = "scope"
     name: str
     body: Callable[[], Body[Any]]
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -218,10 +243,12 @@ class EffectFailed(RunError):
     `__cause__` holds the original exception where it happened in this process.
     """
 
-    def __init__(self, type_name: str, text: str) -> None:
+    def __init__(self, type_name: str, text: str, package: str = "") -> None:
         super().__init__(f"{type_name}: {text}")
         self.type_name = type_name
         self.text = text
+        self.package = package
+        """The package that the exception's type comes from: who knows whether trying again makes sense."""
 
 
 class OutcomeUnknown(EffectFailed):

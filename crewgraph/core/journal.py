@@ -49,7 +49,11 @@ class Journal:
         CompileError: the graph keeps nothing, but runs inside a graph that does: its records would have no checkpoint.
     """
 
+    stepwise = False
+    """Whether the body is played in steps of a graph, each of which may end before an effect."""
+
     def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
+        self.config = config
         self.place: Place = place_of(config)
         if not stored and self.place.saver is not None:
             raise CompileError(

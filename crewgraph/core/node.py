@@ -33,8 +33,8 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(whole(self._body(input), Journal(config, stored=self._stored), config))
+        return drive(whole(self._body(input), Journal(config, stored=self._stored)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(whole(self._body(input), Journal(config, stored=self._stored), config))
+        return await adrive(whole(self._body(input), Journal(config, stored=self._stored)))

@@ -8,14 +8,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 
+from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Recorded, Scope
+from crewgraph.errors import TimeLimitReached
 
-__all__ = ["Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
+__all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
 
 T = TypeVar("T")
 
@@ -92,17 +96,43 @@ class Sleep(Operation):
         await asyncio.sleep(self.seconds)
 
 
-class Perform(Operation):
-    """A recorded effect, carried out for the first time."""
+class Boundary(Operation):
+    """Between two steps of a task: nothing, unless whoever carries the program out stops here."""
 
-    def __init__(self, effect: Recorded, config: RunnableConfig) -> None:
-        self.effect, self.config = effect, config
+    def __init__(self, stage: str, path: str = "", effects: Sequence[Recorded] = ()) -> None:
+        self.stage, self.path, self.effects = stage, path, effects
+
+    def run(self) -> None:
+        return None
+
+    async def arun(self) -> None:
+        return None
+
+
+class Perform(Operation):
+    """A recorded effect, carried out for the first time; not waited for beyond a deadline on the monotonic clock."""
+
+    def __init__(self, effect: Recorded, config: RunnableConfig, deadline: float | None = None) -> None:
+        self.effect, self.config, self.deadline = effect, config, deadline
 
     def run(self) -> Any:
-        return self.effect.perform(self.config)
+        if self.deadline is None:
+            return self.effect.perform(self.config)
+        with self._in_time():
+            return wait_in_thread(partial(self.effect.perform, self.config), self.deadline - time.monotonic())
 
     async def arun(self) -> Any:
-        return await self.effect.aperform(self.config)
+        if self.deadline is None:
+            return await self.effect.aperform(self.config)
+        with self._in_time():
+            return await wait_on_loop(self.effect.aperform(self.config), self.deadline - time.monotonic())
+
+    @contextmanager
+    def _in_time(self) -> Generator[None]:
+        try:
+            yield
+        except TimeIsUp:
+            raise TimeLimitReached(f"{self.effect.label} was still under way when the time was up") from None
 
 
 class Spanned(Operation):

@@ -1,6 +1,8 @@
 """The rules of performing and recording effects: one generator of operations for every body, sync and async."""
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -13,6 +15,7 @@ from crewgraph.core.effects import (
     Body,
     Effect,
     EffectFailed,
+    Enter,
     Notify,
     OutcomeUnknown,
     Recorded,
@@ -20,26 +23,51 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
-from crewgraph.core.operations import Parallel, Perform, Program, Spanned
+from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.watched import is_watched
 
-__all__ = ["performed", "whole"]
+__all__ = ["whole"]
 
 T = TypeVar("T")
 
 
-def whole(body: Body[T], journal: Journal, config: RunnableConfig) -> Program[T]:
+def whole(body: Body[T], journal: Journal) -> Program[T]:
     """A body from its first effect to its result, answered from the journal where it ran before."""
     yield from journal.load()
     try:
-        return (yield from _played(body, journal, config, ""))
+        return (yield from _played(body, _Frame(journal), ""))
+    except GeneratorExit:
+        raise
     except BaseException:
         yield from journal.keep()
         raise
 
 
-def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) -> Program[T]:
+@dataclass(frozen=True)
+class _Frame:
+    """What the effects of a body are performed in."""
+
+    journal: Journal
+    own: RunnableConfig | None = None
+    """The config of the span around them, where there is one."""
+
+    deadline: float | None = None
+    """When they are not waited for any longer, on the monotonic clock."""
+
+    @property
+    def config(self) -> RunnableConfig:
+        return self.journal.config if self.own is None else self.own
+
+    def within(self, seconds: float | None) -> "_Frame":
+        """The same with less time, if any bound is given."""
+        if seconds is None:
+            return self
+        deadline = time.monotonic() + seconds
+        return replace(self, deadline=deadline if self.deadline is None else min(deadline, self.deadline))
+
+
+def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
     send: Callable[[Any], Effect] = body.send
     value: Any = None
     position = 0
@@ -47,23 +75,23 @@ def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) 
     try:
         while True:
             effect = send(value)
-            if isinstance(effect, Notify):
-                value, send = effect.tell(), body.send
+            if isinstance(effect, (Notify, Enter)):
+                value, send = (yield from _passing(effect, frame)), body.send
                 continue
             if failed:  # the body went on, with more than telling: the failure is a part of its story
-                yield from journal.write(*failed)
+                yield from frame.journal.write(*failed)
                 failed = None
             here = f"{path}{position}"
             position += 1
             try:
-                value, send = (yield from performed(effect, journal, config, here)), body.send
+                value, send = (yield from _performed(effect, frame, here)), body.send
             except (GraphBubbleUp, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - thrown into the body as what it may see
                 seen = _seen(error)
                 value, send = seen, body.throw
                 if isinstance(effect, Recorded):
-                    failed = (here, effect, {"error": [seen.type_name, seen.text]})
+                    failed = (here, effect, {"error": [seen.type_name, seen.text, seen.package]})
     except StopIteration as stop:
         return stop.value
     except EffectFailed as failure:
@@ -75,34 +103,46 @@ def _played(body: Body[T], journal: Journal, config: RunnableConfig, path: str) 
         body.close()
 
 
+def _passing(effect: Notify | Enter, frame: _Frame) -> Program[Any]:
+    """What has no place in the record."""
+    if isinstance(effect, Notify):
+        return effect.tell()
+    if frame.journal.stepwise:
+        yield Boundary(effect.stage)
+    return None
+
+
 def _seen(error: Exception) -> EffectFailed:
     if isinstance(error, EffectFailed):
         return error
-    seen = EffectFailed(type(error).__name__, str(error))
+    kind = type(error)
+    seen = EffectFailed(kind.__name__, str(error), kind.__module__.partition(".")[0])
     seen.__cause__ = error
     return seen
 
 
-def performed(effect: Effect, journal: Journal, config: RunnableConfig, here: str) -> Program[Any]:
+def _performed(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
     """One effect at the path `here`: answered, or performed and recorded."""
     if isinstance(effect, Recorded):
-        return (yield from _recorded(effect, journal, config, here))
+        return (yield from _recorded(effect, frame, here))
     if isinstance(effect, Scope):
-        return (yield from _scoped(effect, journal, config, here))
+        return (yield from _scoped(effect, frame, here))
     if isinstance(effect, Together):
-        return (yield from _together(effect, journal, config, here))
+        return (yield from _together(effect, frame, here))
     if isinstance(effect, Ask):
-        with set_config_context(config) as context:
+        with set_config_context(frame.config) as context:
             return context.run(interrupt, effect.question)
-    if isinstance(effect, Notify):
-        return effect.tell()
-    raise TypeError(f"a body yielded `{type(effect).__name__}`, which is no effect")
+    raise TypeError(f"a body yielded `{type(effect).__name__}`, which is no effect to be performed here")
 
 
-def _recorded(effect: Recorded, journal: Journal, config: RunnableConfig, here: str) -> Program[Any]:
+def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
+    journal = frame.journal
     record = journal.answer(here, effect)
+    if record is None and journal.stepwise:
+        yield Boundary(effect.stage, here, (effect,))
+        record = journal.answer(here, effect)  # whoever stopped here may have answered it himself
     if record is not None:
-        counted(config, record)
+        counted(frame.config, record)
         if "error" in record:
             raise EffectFailed(*record["error"])
         return record["value"]
@@ -113,24 +153,34 @@ def _recorded(effect: Recorded, journal: Journal, config: RunnableConfig, here: 
             )
         yield from journal.start(here, effect)
     if not effect.asks:
-        value = yield Perform(effect, config)
+        value = yield Perform(effect, frame.config, frame.deadline)
         yield from journal.write(here, effect, {"value": value})
         return value
-    own, used = inside_effect(config, here)
-    value = yield Perform(effect, own)
+    own, used = inside_effect(frame.config, here)
+    value = yield Perform(effect, own, frame.deadline)
     yield from journal.write(here, effect, {"value": value, **used()})
     return value
 
 
-def _scoped(scope: Scope, journal: Journal, config: RunnableConfig, here: str) -> Program[Any]:
-    if not is_watched(config):  # nobody would see the span
-        return (yield from _played(scope.body(), journal, config, f"{here}."))
-    return (yield Spanned(scope, config, lambda own: _played(scope.body(), journal, own, f"{here}.")))
+def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
+    frame = frame.within(scope.seconds)
+    # Nobody would see the span; and a span cannot be open across the steps of a graph.
+    if frame.journal.stepwise or not is_watched(frame.config):
+        return (yield from _played(scope.body(), frame, f"{here}."))
+    return (yield Spanned(scope, frame.config, lambda own: _played(scope.body(), replace(frame, own=own), f"{here}.")))
 
 
-def _together(effect: Together, journal: Journal, config: RunnableConfig, here: str) -> Program[list[Any]]:
-    branches = [performed(one, journal, config, f"{here}.{n}") for n, one in enumerate(effect.effects)]
-    if len(branches) > 1 and not answers_waiting(config):
+def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
+    if frame.journal.stepwise:
+        open_ones = tuple(
+            one
+            for n, one in enumerate(effect.effects)
+            if isinstance(one, Recorded) and frame.journal.answer(f"{here}.{n}", one) is None
+        )
+        if open_ones:
+            yield Boundary(open_ones[0].stage, here, open_ones)
+    branches = [_performed(one, frame, f"{here}.{n}") for n, one in enumerate(effect.effects)]
+    if len(branches) > 1 and not answers_waiting(frame.config):
         return _settled((yield Parallel(branches)))
     outcomes: list[Any] = []
     for branch in branches:

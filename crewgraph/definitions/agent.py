@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
@@ -13,7 +14,7 @@ from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 __all__ = ["Agent", "BaseAgent"]
 
 
-class BaseAgent(Definition):
+class BaseAgent(AgentVerbs, Definition):
     """What every agent has, whatever carries out its work."""
 
     role: str

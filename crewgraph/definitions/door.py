@@ -1,18 +1,25 @@
 """The one door upwards: the verbs that users call on definitions, carried out by the runtime."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
+
+from crewgraph.core.bridge import begun
+from crewgraph.definitions.own_version import ours
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
+    from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.crew import Crew
-    from crewgraph.definitions.output import CrewOutput
+    from crewgraph.definitions.output import CrewOutput, TaskOutput
+    from crewgraph.definitions.task import Task
 
-__all__ = ["CrewVerbs"]
+__all__ = ["AgentVerbs", "CrewVerbs", "TaskVerbs"]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -26,6 +33,72 @@ def _graphs() -> ModuleType:
     from crewgraph.runtime import graphs  # noqa: PLC0415
 
     return graphs
+
+
+def _alone() -> ModuleType:
+    from crewgraph.runtime import alone  # noqa: PLC0415
+
+    return alone
+
+
+class TaskVerbs:
+    """What can be done with a task; a crew's graph calls a subclass's or a patch's version of these instead of its own."""
+
+    @ours
+    def execute_sync(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "TaskOutput":
+        """Do the task on its own, outside of a crew, with the texts it shows.
+
+        Args:
+            agent: who does it; its own agent where None.
+            context: what others found out.
+            tools: what may be used; its own tools, else the agent's where None.
+
+        Raises:
+            RunError: it has no agent.
+            GuardrailFailed: a guardrail refused every attempt.
+            Exception: whatever a model raised, with a note that names the task.
+        """
+        return _alone().execute(self, agent, context, tools)
+
+    @ours
+    async def aexecute_sync(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "TaskOutput":
+        """Do the task on this event loop; see `execute_sync`."""
+        return await _alone().aexecute(self, agent, context, tools)
+
+    @ours
+    def execute_async(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "Future[TaskOutput]":
+        """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
+        return begun(partial(_alone().execute, self, agent, context, tools))
+
+
+class AgentVerbs:
+    """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
+
+    @ours
+    def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        """Work on a task, outside of a crew: the answer as the model wrote it, neither judged nor kept.
+
+        Args:
+            task: what is to be done.
+            context: what others found out.
+            tools: what may be used; the task's, else its own where None.
+
+        Raises:
+            TimeLimitReached: it took longer than `max_execution_time`.
+            Exception: whatever the model raised.
+        """
+        return _alone().answer(self, task, context, tools)
+
+    @ours
+    async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        """Work on a task on this event loop; see `execute_task`."""
+        return await _alone().aanswer(self, task, context, tools)
 
 
 class CrewVerbs:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.definition import Definition, callers_level, key_of
+from crewgraph.definitions.door import TaskVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
@@ -39,7 +40,7 @@ NOT_SPECIFIED = NotSpecified()
 _TEMPLATES = ("description", "expected_output", "output_file")
 
 
-class Task(Definition):
+class Task(TaskVerbs, Definition):
     """A piece of work with the result that is expected of it."""
 
     _former: ClassVar[frozenset[str]] = frozenset({"i18n"})

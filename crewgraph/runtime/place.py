@@ -11,7 +11,7 @@ from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["RunPlace", "run_place"]
+__all__ = ["RunPlace", "place_around", "run_place"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,19 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     Raises:
         StorageError: the default database cannot be opened.
     """
-    around: RunnableConfig | None = var_child_runnable_config.get()
-    if thread_id is None and checkpointer is None and crew.checkpointer is None and around is not None:
-        place = place_of(around)
-        if place.task and place.saver is not None:
-            return RunPlace(checkpointer=None, thread_id=place.thread, detached=False, again=place.again)
+    around = place_around() if thread_id is None and checkpointer is None and crew.checkpointer is None else None
+    if around is not None:
+        return around
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+
+
+def place_around() -> RunPlace | None:
+    """A place in the graph around the running code; None where there is none that keeps anything."""
+    around: RunnableConfig | None = var_child_runnable_config.get()
+    place = None if around is None else place_of(around)
+    if place is None or not place.task or place.saver is None:
+        return None
+    return RunPlace(checkpointer=None, thread_id=place.thread, detached=False, again=place.again)

@@ -7,7 +7,7 @@ from typing import Any
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.bodies.task import task_body
-from crewgraph.core.effects import Body, Effect, EffectFailed, ModelCall, Notify, Recorded, Scope, Together
+from crewgraph.core.effects import Body, Effect, EffectFailed, Enter, ModelCall, Notify, Recorded, Scope, Together
 from crewgraph.core.messages import Message, ToolSpec
 
 __all__ = ["Play", "agent", "assigned", "play", "play_task", "says", "task"]
@@ -37,6 +37,8 @@ class Play:
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, Notify):
             return effect.tell()
+        if isinstance(effect, Enter):
+            return None
         self.done.append(effect.kind)
         if isinstance(effect, Scope):
             return self.run(effect.body())
@@ -69,7 +71,7 @@ class Play:
 def _seen(error: Exception) -> EffectFailed:
     if isinstance(error, EffectFailed):
         return error
-    seen = EffectFailed(type(error).__name__, str(error))
+    seen = EffectFailed(type(error).__name__, str(error), type(error).__module__.partition(".")[0])
     seen.__cause__ = error
     return seen
 
@@ -95,6 +97,7 @@ def agent(*script: Any, native: bool = False, **fields: Any) -> Agent:
         "goal": "Be right",
         "backstory": "Knows the files.",
         "llm": model,
+        "max_retry_limit": 0,
         **fields,
     }
     return Agent(**given)

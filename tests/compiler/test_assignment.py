@@ -179,10 +179,8 @@ AGENT: dict[str, Any] = {
     "cache_handler": object(),
     "max_tokens": 10,
     "callbacks": [print],
-    "max_retry_limit": 5,
     "apps": ["gmail"],
     "mcps": ["http://localhost"],
-    "max_execution_time": 5,
     "system_template": "x",
     "prompt_template": "x",
     "response_template": "x",
@@ -195,7 +193,6 @@ AGENT: dict[str, Any] = {
 TASK: dict[str, Any] = {
     "human_input": True,
     "converter_cls": object,
-    "max_execution_time": 5,
     "guardrail": "Be polite",
     "allow_crewai_trigger_context": True,
 }

@@ -111,7 +111,6 @@ print(result.pydantic.analysis)
     assert capsys.readouterr().out == "['a', 'b']\ngood\n"
 
 
-@pytest.mark.xfail(raises=AttributeError, reason="a task cannot be executed outside of a crew yet")
 def test_a_structured_output_of_a_task_alone(endpoint: Endpoint, tmp_path: Path):
     endpoint.answers = {"Analyze AI trends": [TRENDS]}
     made = run(tmp_path, agents(analyst="Analyst") + REPORT + "result = task.execute_sync()\n")

@@ -4,17 +4,19 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task
+from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task
 from crewgraph.events import BaseEvent, crewai_event_bus
 
 __all__ = ["agent", "asked", "by_prompt", "crew", "heard", "served", "task"]
 
 
 def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:
-    return Agent(role=role, goal="g", backstory="b", llm=llm, **more)
+    """An agent; a script that raises stands for a provider that is down, so the request is not made again."""
+    fields: dict[str, Any] = {"goal": "g", "backstory": "b", "max_retry_limit": 0, **more}
+    return Agent(role=role, llm=llm, **fields)
 
 
-def task(name: str, by: Agent, **more: Any) -> Task:
+def task(name: str, by: BaseAgent, **more: Any) -> Task:
     fields: dict[str, Any] = {"description": f"do {name}", "expected_output": "a text", **more}
     return Task(name=name, agent=by, **fields)
 

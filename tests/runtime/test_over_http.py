@@ -31,7 +31,7 @@ from .parts import agent, crew, served, task
 
 
 def solo(url: str, *, tools: Any = (), **more: Any) -> Crew:
-    return crew(task("a", agent(served(url, **more), tools=list(tools))))
+    return crew(task("a", agent(served(url, **more), tools=list(tools), max_retry_limit=2)))
 
 
 def two(url: str, **more: Any) -> Crew:

@@ -8,7 +8,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["opening", "task_prompt"]
+__all__ = ["opening", "retold", "task_prompt"]
 
 
 def task_prompt(task: Task, briefing: Briefing, book: Book) -> str:
@@ -55,10 +55,16 @@ def opening(
     asked = task_prompt(task, briefing, book)
     if briefing.context:
         asked = book.slice("task_with_context", task=asked, context=briefing.context)
-    if refused is not None:
-        again = book.slice("feedback", task_output=refused[0], guardrail_result_error=refused[1])
-        asked = f"{asked}\n\n{again}"
+    asked = retold(asked, refused, book)
     told = "\n\n".join(system)
     if isinstance(agent, Agent) and agent.use_system_prompt is False:
         return [{"role": "user", "content": f"{told}\n\n{asked}"}]
     return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
+
+
+def retold(text: str, refused: tuple[str, str] | None, book: Book) -> str:
+    """A text with what became of an earlier attempt, if there was one."""
+    if refused is None:
+        return text
+    again = book.slice("feedback", task_output=refused[0], guardrail_result_error=refused[1])
+    return f"{text}\n\n{again}" if text else again

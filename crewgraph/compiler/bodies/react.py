@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.compiler.bodies.protocol import Actions, Answer, Malformed, final_text, read
 from crewgraph.compiler.toolbox import Outcome, Toolbox
-from crewgraph.core.effects import Body, Call, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
+from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
@@ -20,6 +20,12 @@ from crewgraph.prompts.book import Book
 __all__ = ["Worker", "worked"]
 
 _EMPTY_REPLIES = 2
+
+# Who has tried again already, or knows that it makes no sense: the providers' clients, and we ourselves.
+_DECIDED = (
+    *("anthropic", "botocore", "crewgraph", "google", "groq", "httpcore", "httpx", "langchain", "litellm", "mistralai"),
+    *("ollama", "openai", "requests"),
+)
 
 
 @dataclass(kw_only=True)
@@ -44,6 +50,9 @@ class Worker:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """How many tool calls were made ("used") and failed ("errors")."""
 
+    retries: int = 0
+    """How often a request that failed may still be made again, in all of the task."""
+
 
 def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
     """The answer to a conversation's last message.
@@ -56,8 +65,7 @@ def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
     stop = ("\nObservation:",) if worker.tools and not specs else ()
     empty = 0
     for step in range(1, worker.max_iter + 1):
-        reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs, stop=stop)
-        worker.usage.count(reply["usage"])
+        reply = yield from _asked(worker, transcript, specs, stop)
         wanted = read(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
         if isinstance(wanted, Answer):
             yield from _stepped(
@@ -96,9 +104,21 @@ def _forced(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...])
 
 
 def _last_answer(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs)
-    worker.usage.count(reply["usage"])
-    return final_text(reply)
+    return final_text((yield from _asked(worker, transcript, specs, ())))
+
+
+def _asked(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
+    """The model's reply; a request that failed is made again, with everything that was found out so far."""
+    while True:
+        try:
+            reply: Reply = yield ModelCall(model=worker.model, transcript=transcript, tools=specs, stop=stop)
+        except EffectFailed as failure:
+            if worker.retries < 1 or failure.package.startswith(_DECIDED):
+                raise
+            worker.retries -= 1
+        else:
+            worker.usage.count(reply["usage"])
+            return reply
 
 
 def _repair(worker: Worker, transcript: Transcript, wanted: Malformed) -> None:

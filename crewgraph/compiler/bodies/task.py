@@ -1,57 +1,54 @@
 """The body of a task: brief the agent, let it work, structure and judge what it gives, tell and keep it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.bodies.agent import AgentAtWork
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import guarded
-from crewgraph.compiler.bodies.prompt import opening
-from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.briefing import Briefing, briefing_of
-from crewgraph.compiler.observed import ObservedModel, ObservedTool
+from crewgraph.compiler.ongoing import ONGOING, OngoingTask
 from crewgraph.compiler.report import TaskReport
-from crewgraph.compiler.toolbox import Toolbox
-from crewgraph.core.effects import Body, Call, Notify, Scope
-from crewgraph.core.ports import Model
-from crewgraph.definitions.agent import Agent
+from crewgraph.core.effects import Body, Call, Enter, Notify
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
-from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
 
-__all__ = ["skipped_output", "task_body"]
+__all__ = ["answer_body", "own_task_body", "skipped_output", "task_body"]
 
 
 def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
     """Do a task; the update holds its output as plain data, in the task's channel."""
     work = _Work(assignment, state)
-    try:
-        yield Notify(partial(work.report.begin, work.briefing))
-        output, problem = yield from work.attempt(None)
-        if assignment.task.all_guardrails:
-            output, problem = yield from guarded(assignment.task, output, problem, work, work.report)
-        if problem is not None:
-            yield Notify(partial(work.report.unstructured, problem))
-        output.usage = work.usage  # a guardrail may have given another output
-        yield Notify(partial(work.report.publish, output))
-        yield from work.called_back(output)
-        yield from work.saved(output)
-    except Exception as failure:
-        yield Notify(partial(work.report.fail, failure))
-        raise
-    yield Notify(partial(work.report.complete, output))
-    return {assignment.slug: output.to_plain()}
+    own = _own_version(assignment)
+    if own is not None:
+        return {assignment.slug: (yield from work.by_own_version(own))}
+    return {assignment.slug: (yield from work.done())}
+
+
+def own_task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    """The same in our way, whatever the task's class overrides."""
+    return {assignment.slug: (yield from _Work(assignment, state).done())}
+
+
+def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
+    work = _Work(assignment, state)
+    answer = yield from work.agent.own_answer()
+    return {assignment.slug: {"answer": answer, "usage": work.usage.model_dump()}}
 
 
 def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutput:
     """What stands for the output of a conditional task that is not done, with the texts of this run."""
-    task, briefing = assignment.task, _Work(assignment, state).briefing
+    task, briefing = assignment.task, briefing_of(assignment, state)
     assert isinstance(task, ConditionalTask)
     task.output = None  # of an earlier run
     skipped = dict(task.get_skipped_task_output())
@@ -59,11 +56,24 @@ def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutp
     return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
 
 
+def _own_version(assignment: Assignment) -> Any:
+    """What a user put in the place of the verb that carries out a task."""
+    task = assignment.task
+    begun = own_version(task, "execute_async") if task.async_execution else None
+    if begun is not None:
+        return partial(_awaited, begun)
+    return own_version(task, "execute_sync") or own_version(task, "aexecute_sync")
+
+
+def _awaited(begun: Callable[..., Any], **given: Any) -> Any:
+    return begun(**given).result()
+
+
 class _Work:
     """One execution of a task."""
 
     def __init__(self, assignment: Assignment, state: Mapping[str, Any]) -> None:
-        self.assignment, self.task, self.agent = assignment, assignment.task, assignment.agent
+        self.assignment, self.task = assignment, assignment.task
         self.book = english()
         self.usage = UsageMetrics()
         self.report = TaskReport(assignment)
@@ -71,30 +81,59 @@ class _Work:
 
     @cached_property
     def briefing(self) -> Briefing:
+        ongoing = ONGOING.get()
+        if ongoing is not None and ongoing.task is self.task and self.assignment.told is not None:
+            return replace(ongoing.briefing, context=self.assignment.told)
         return briefing_of(self.assignment, self._state)
 
     @cached_property
-    def model(self) -> Model:
-        return ObservedModel(as_model(self.agent.llm), self.agent, self.task)
+    def agent(self) -> AgentAtWork:
+        return AgentAtWork(self.assignment, self.briefing, self.report, self.usage, self.book)
 
-    @cached_property
-    def tools(self) -> Toolbox:
-        known = self.assignment.tools
-        return Toolbox({name: ObservedTool(tool, self.agent, self.task) for name, tool in known.items()})
+    def done(self) -> Body[dict[str, Any]]:
+        """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
+        try:
+            yield Notify(partial(self.report.begin, self.briefing))
+            output, problem = yield from self.attempt(None)
+            if self.task.all_guardrails:
+                yield Enter("guardrail")
+                output, problem = yield from guarded(self.task, output, problem, self, self.report)
+            yield Enter("finish")
+            if problem is not None:
+                yield Notify(partial(self.report.unstructured, problem))
+            output.usage = self.usage  # a guardrail may have given another output
+            yield Notify(partial(self.report.publish, output))
+            yield from self.called_back(output)
+            yield from self.saved(output)
+        except Exception as failure:
+            yield Notify(partial(self.report.fail, failure))
+            raise
+        yield Notify(partial(self.report.complete, output))
+        return output.to_plain()
+
+    def by_own_version(self, own: Any) -> Body[dict[str, Any]]:
+        """What the task's class, or a patch, does in the place of all that."""
+        given = {
+            "agent": self.assignment.agent,
+            "context": self.briefing.context,
+            "tools": list(self.assignment.given_tools),
+        }
+        plain: dict[str, Any] = yield Call(
+            function=own,
+            keywords=given,
+            name="execute_sync",
+            kind="agent",
+            about=[self.briefing.description, self.briefing.context],
+            enter=OngoingTask(self.task, self.briefing).enter,
+            encode=partial(_output_of_user, where=self.assignment.where),
+        )
+        yield Enter("finish")
+        yield Notify(partial(self.report.publish_given, plain))
+        return plain
 
     def attempt(self, refused: tuple[str, str] | None) -> Body[tuple[TaskOutput, str | None]]:
         """Let the agent work on the task; a refused attempt and its reason come into the prompt."""
-        native = self.model.native_tools
-        messages = opening(self.agent, self.task, self.briefing, self.tools, native, self.book, refused)
-        yield Notify(partial(self.report.agent_begins, messages, self.assignment.given_tools))
-        role = self.briefing.role
-        answer: str = yield Scope(
-            name=f"Agent: {role}",
-            body=lambda: worked(self._worker(), messages),
-            metadata={"agent_role": role, "task": self.assignment.slug},
-        )
-        yield Notify(partial(self.report.agent_completes, answer))
-        return (yield from self._read(answer))
+        return (yield from self._read((yield from self.agent.answer(refused))))
 
     def again(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
         """The task once more, after a guardrail's refusal."""
@@ -106,7 +145,7 @@ class _Work:
         return self._read(text)
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        found = yield from structured(self.task, text, self._converter(), self.book, self.usage)
+        found = yield from structured(self.task, text, self.agent.converter, self.book, self.usage)
         output = TaskOutput(
             name=self.task.name or self.briefing.description,
             description=self.briefing.description,
@@ -120,30 +159,10 @@ class _Work:
         )
         return output, found.problem
 
-    def _converter(self) -> Model:
-        special = self.agent.function_calling_llm if isinstance(self.agent, Agent) else None
-        special = special or self.assignment.crew.function_calling_llm
-        return self.model if special is None else ObservedModel(as_model(special), self.agent, self.task)
-
-    def _worker(self) -> Worker:
-        own = self.agent.step_callback if isinstance(self.agent, Agent) else None
-        callbacks = [one for one in (own, self.assignment.crew.step_callback) if one is not None]
-        return Worker(
-            model=self.model,
-            tools=self.tools,
-            book=self.book,
-            max_iter=self.agent.max_iter,
-            where=self.assignment.where,
-            usage=self.usage,
-            told=self.report.step,
-            refused=self.report.tool_refused,
-            step_callbacks=tuple(dict.fromkeys(callbacks)),
-            counts=self.report.counts,
-        )
-
     def called_back(self, output: TaskOutput) -> Body[None]:
         """Tell the user's functions: the task's own, then the crew's if it is another one."""
-        for callback in dict.fromkeys((self.task.callback, self.assignment.crew.task_callback)):
+        crew = self.assignment.crew
+        for callback in dict.fromkeys((self.task.callback, crew.task_callback if crew else None)):
             if callback is not None:
                 yield Call(
                     function=callback,
@@ -166,6 +185,12 @@ class _Work:
             kind="file",
             about=content,
         )
+
+
+def _output_of_user(returned: Any, *, where: str) -> dict[str, Any]:
+    if isinstance(returned, TaskOutput):
+        return returned.to_plain()
+    raise TypeError(f"{where}: its own `execute_sync` returned {returned!r:.80}; let it return a `TaskOutput`")
 
 
 def _nothing(_: Any) -> None:

@@ -1,0 +1,139 @@
+"""What an agent does for a task: from the texts of a run to its answer."""
+
+from functools import cached_property, partial
+from typing import Any
+
+from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.bodies.prompt import opening, retold
+from crewgraph.compiler.bodies.react import Worker, worked
+from crewgraph.compiler.briefing import Briefing
+from crewgraph.compiler.observed import ObservedModel, ObservedTool
+from crewgraph.compiler.ongoing import OngoingTask
+from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.toolbox import Toolbox
+from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
+from crewgraph.core.ports import Model
+from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.own_version import own_version
+from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.resolve import as_model
+from crewgraph.llm.usage import UsageMetrics
+from crewgraph.prompts.book import Book
+
+__all__ = ["AgentAtWork", "Refused"]
+
+Refused = tuple[str, str]
+"""An earlier attempt, and why it was refused."""
+
+
+class AgentAtWork:
+    """An agent at work on a task, in one run.
+
+    Args:
+        assignment: who, on what, with which tools.
+        briefing: the texts of the run.
+        report: who is told.
+        usage: where requests are counted.
+        book: the wording.
+    """
+
+    def __init__(
+        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageMetrics, book: Book
+    ) -> None:
+        self._assignment, self._briefing = assignment, briefing
+        self._agent, self._task = assignment.agent, assignment.task
+        self._report, self._usage, self._book = report, usage, book
+        self._failures = 0
+
+    @cached_property
+    def model(self) -> Model:
+        """Its model."""
+        return ObservedModel(as_model(self._agent.llm), self._agent, self._task)
+
+    @cached_property
+    def converter(self) -> Model:
+        """The model that gives texts a structure."""
+        special = self._agent.function_calling_llm if isinstance(self._agent, Agent) else None
+        if special is None and self._assignment.crew is not None:
+            special = self._assignment.crew.function_calling_llm
+        return self.model if special is None else ObservedModel(as_model(special), self._agent, self._task)
+
+    @cached_property
+    def _tools(self) -> Toolbox:
+        known = self._assignment.tools
+        return Toolbox({name: ObservedTool(tool, self._agent, self._task) for name, tool in known.items()})
+
+    def answer(self, refused: Refused | None = None) -> Body[str]:
+        """Its answer; a refused attempt and the reason come into the prompt.
+
+        Raises:
+            TimeLimitReached: the work took longer than `max_execution_time`.
+        """
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if own is not None:
+            return (yield from self._by_own_version(own, refused))
+        return (yield from self.own_answer(refused))
+
+    def own_answer(self, refused: Refused | None = None) -> Body[str]:
+        """Its answer by the loop of model and tools, whatever its class overrides."""
+        native = self.model.native_tools
+        messages = opening(self._agent, self._task, self._briefing, self._tools, native, self._book, refused)
+        yield Notify(partial(self._report.agent_begins, messages, self._assignment.given_tools))
+        role, seconds = self._briefing.role, self._assignment.seconds
+        try:
+            answer: str = yield Scope(
+                name=f"Agent: {role}",
+                body=lambda: worked(self._worker(), messages),
+                metadata={"agent_role": role, "task": self._assignment.slug},
+                seconds=seconds,
+            )
+        except EffectFailed as failure:
+            if isinstance(failure.__cause__, TimeLimitReached):
+                raise TimeLimitReached(self._out_of_time(failure)) from failure
+            raise
+        yield Notify(partial(self._report.agent_completes, answer))
+        return answer
+
+    def _out_of_time(self, failure: EffectFailed) -> str:
+        return (
+            f"{self._assignment.where}: not done after its `max_execution_time` of {self._assignment.seconds:g} seconds: "
+            f"{failure.text}. Give it more time, or less to do."
+        )
+
+    def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
+        """What the agent's class, or a patch, does in the place of our loop."""
+        ongoing = OngoingTask(self._task, self._briefing)
+        context = retold(self._briefing.context, refused, self._book)
+        told: dict[str, Any] = yield Call(
+            function=own,
+            keywords={"task": self._task, "context": context, "tools": list(self._assignment.given_tools)},
+            name="execute_task",
+            kind="agent",
+            about=[self._briefing.description, context],
+            enter=ongoing.enter,
+            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.model_dump()},
+        )
+        self._usage.add_usage_metrics(UsageMetrics(**told["usage"]))
+        return told["answer"]
+
+    def _worker(self) -> Worker:
+        own = self._agent.step_callback if isinstance(self._agent, Agent) else None
+        crew = self._assignment.crew
+        callbacks = [one for one in (own, crew.step_callback if crew else None) if one is not None]
+        return Worker(
+            model=self.model,
+            tools=self._tools,
+            book=self._book,
+            max_iter=self._agent.max_iter,
+            where=self._assignment.where,
+            usage=self._usage,
+            told=self._report.step,
+            refused=self._report.tool_refused,
+            step_callbacks=tuple(dict.fromkeys(callbacks)),
+            counts=self._report.counts,
+            retries=self._agent.max_retry_limit if isinstance(self._agent, Agent) else 0,
+        )
+
+
+def _text(answer: Any) -> str:
+    return answer if isinstance(answer, str) else str(answer)

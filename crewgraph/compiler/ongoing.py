@@ -1,0 +1,32 @@
+"""The task that a user's own version of `execute_sync` or `execute_task` was called for.
+
+Such a version commonly calls ours. That call then works with the texts of this run, whatever the definition shows meanwhile,
+and what it uses is counted for the task.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from crewgraph.compiler.briefing import Briefing
+from crewgraph.definitions.task import Task
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["ONGOING", "OngoingTask"]
+
+
+@dataclass(frozen=True)
+class OngoingTask:
+    """A task at work, known to the code that a user's version of a verb runs."""
+
+    task: Task
+    briefing: Briefing
+    usage: UsageMetrics = field(default_factory=UsageMetrics)
+    """What our versions used, when called from the user's."""
+
+    def enter(self) -> None:
+        """Make it known to the code of the current context."""
+        ONGOING.set(self)
+
+
+ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
+"""The task around the running code, where a user's version of a verb was called for it."""

@@ -1,0 +1,117 @@
+"""Bounds on an agent's work: time, and requests that failed."""
+
+import time
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import BaseLLM, ScriptedLLM, ToolUse
+from crewgraph.errors import LimitReached, TimeLimitReached
+from crewgraph.events import TaskFailedEvent
+from crewgraph.tools import tool
+from runtime.parts import agent, crew, heard, task
+
+
+class Slow(BaseLLM):
+    """Takes its time."""
+
+    def call(self, messages: Any, *more: Any, **other: Any) -> str:
+        time.sleep(float(self.additional_params["seconds"]))
+        return "late"
+
+
+class Failing(BaseLLM):
+    """Fails some times, then answers."""
+
+    asked = 0
+
+    def call(self, messages: Any, *more: Any, **other: Any) -> str:
+        self.asked += 1
+        if self.asked <= self.additional_params["times"]:
+            raise self.additional_params.get("error", ValueError("broken"))
+        return "at last"
+
+
+def test_a_slow_model_is_not_waited_for(mode: Mode):
+    slow = agent(Slow("m", seconds=1.5), max_execution_time=0.2)
+    began = time.monotonic()
+    with heard() as events, pytest.raises(TimeLimitReached, match=r"`max_execution_time` of 0\.2 seconds") as caught:
+        mode.kickoff(crew(task("slow", slow)))
+    assert time.monotonic() - began < 1.2
+    assert isinstance(caught.value, TimeoutError) and isinstance(caught.value, LimitReached)
+    assert sum(isinstance(event, TaskFailedEvent) for event in events) == 1
+
+
+def test_a_slow_tool_is_not_waited_for(mode: Mode):
+    @tool
+    def think() -> str:
+        """Think for long."""
+        time.sleep(1.5)
+        return "a thought"
+
+    slow = agent(ScriptedLLM([ToolUse("think", {}), "done"]), tools=[think], max_execution_time=0.2)
+    began = time.monotonic()
+    with pytest.raises(TimeLimitReached, match="a call of the tool `think` was still under way"):
+        mode.kickoff(crew(task("slow", slow)))
+    assert time.monotonic() - began < 1.2
+
+
+def test_a_tasks_bound_counts_more_than_its_agents(mode: Mode):
+    slow = agent(Slow("m", seconds=0.3), max_execution_time=0.01)
+    assert mode.kickoff(crew(task("slow", slow, max_execution_time=30))).raw == "late"
+
+
+def test_work_in_time_is_not_touched(mode: Mode):
+    quick = agent(ScriptedLLM(["quick"]), max_execution_time=30)
+    assert mode.kickoff(crew(task("quick", quick))).raw == "quick"
+
+
+def test_a_failed_request_is_made_again(mode: Mode):
+    model = Failing("m", times=2)
+    assert mode.kickoff(crew(task("one", agent(model, max_retry_limit=2)))).raw == "at last"
+    assert model.asked == 3
+
+
+def test_after_the_retries_the_failure_is_the_runs(mode: Mode):
+    model = Failing("m", times=9)
+    with pytest.raises(ValueError, match="broken"):
+        mode.kickoff(crew(task("one", agent(model, max_retry_limit=1))))
+    assert model.asked == 2
+
+
+def test_each_task_has_its_own_retries(mode: Mode):
+    class Every(Failing):
+        def call(self, messages: Any, *more: Any, **other: Any) -> str:
+            self.asked += 1
+            if self.asked % 2:
+                raise ValueError("every other time")
+            return "done"
+
+    worker = agent(Every("m"), max_retry_limit=1)
+    assert mode.kickoff(crew(*(task(name, worker) for name in "abc"))).raw == "done"
+
+
+def test_tools_that_were_called_are_not_called_again(mode: Mode):
+    called: list[str] = []
+
+    @tool
+    def pay() -> str:
+        """Pay."""
+        called.append("paid")
+        return "paid"
+
+    def script(messages: Any) -> Any:
+        script.count += 1  # pyright: ignore[reportFunctionMemberAccess]
+        match script.count:  # pyright: ignore[reportFunctionMemberAccess]
+            case 1:
+                return ToolUse("pay", {})
+            case 2:
+                raise ValueError("broken")
+            case _:
+                return "done"
+
+    script.count = 0  # pyright: ignore[reportFunctionMemberAccess]
+    model = ScriptedLLM([script] * 5)
+    assert mode.kickoff(crew(task("one", agent(model, tools=[pay], max_retry_limit=1)))).raw == "done"
+    assert called == ["paid"]
