@@ -1,4 +1,4 @@
-"""The two ways to run, with the same calls."""
+"""The ways to run, with the same calls."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,10 +10,11 @@ __all__ = ["Mode"]
 
 
 class Mode:
-    """One of the two ways to run: the same calls, on this thread or on an event loop."""
+    """One of the ways to run: the same calls, on this thread or on an event loop, with tasks as nodes or as graphs."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, _, granularity = name.partition("-")
+        self.granularity = granularity or "task"
 
     @property
     def asynchronous(self) -> bool:
@@ -35,13 +36,19 @@ class Mode:
 
     def kickoff(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> CrewOutput:
         if self.asynchronous:
-            return asyncio.run(crew.akickoff(inputs, **options))
-        return crew.kickoff(inputs, **options)
+            return asyncio.run(crew.akickoff(inputs, **self._of_crew(options)))
+        return crew.kickoff(inputs, **self._of_crew(options))
 
     def resume(self, crew: Crew, thread_id: str, **options: Any) -> CrewOutput:
         if self.asynchronous:
             return asyncio.run(crew.aresume(thread_id, **options))
         return crew.resume(thread_id, **options)
+
+    def compile(self, crew: Crew, **options: Any) -> Any:
+        return crew.compile(**self._of_crew(options))
+
+    def _of_crew(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"granularity": self.granularity, **options}
 
     def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any) -> Any:
         return asyncio.run(asynchronous(*args)) if self.asynchronous else sync(*args)

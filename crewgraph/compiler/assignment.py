@@ -7,6 +7,7 @@ from typing import Any
 
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
+from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
@@ -70,7 +71,7 @@ def assignments(crew: Crew) -> list[Assignment]:
     Raises:
         CompileError: a task has no agent, or two tools of the same name.
     """
-    taken, adapted = {INPUTS}, dict[int, GuardedTool]()
+    taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
     made: list[Assignment] = []
     for n, task in enumerate(crew.tasks):
         if task.agent is None:

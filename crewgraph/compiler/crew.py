@@ -6,6 +6,7 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments
+from crewgraph.compiler.form import Form
 from crewgraph.compiler.sequential import wire_sequential
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready
@@ -17,14 +18,14 @@ __all__ = ["crew_graph"]
 
 
 def crew_graph(
-    crew: Crew, tasks: Sequence[Assignment] | None = None, *, stored: bool = True
+    crew: Crew, tasks: Sequence[Assignment] | None = None, form: Form | None = None
 ) -> "StateGraph[Any, Any, Any, Any]":
     """The graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
 
     Args:
         crew: what to translate.
         tasks: its assignments, where the caller has made them.
-        stored: False where the graph is compiled to keep nothing.
+        form: how it is translated; a node per task where None.
 
     Raises:
         CompileError: the crew has nothing to do or nobody to do it, or uses what cannot be translated.
@@ -43,5 +44,5 @@ def crew_graph(
         input_schema=schema("CrewInput", [INPUTS]),
         output_schema=schema("CrewResult", outputs),
     )
-    wire_sequential(graph, tasks, stored=stored)
+    wire_sequential(graph, tasks, (form or Form()).node)
     return graph

@@ -1,6 +1,6 @@
 """Tasks one after the other: edges, parallel branches of asynchronous tasks, and a conditional edge per conditional task."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +9,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.task import skipped_output, task_body
+from crewgraph.compiler.bodies.task import skipped_output
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.core.bridge import acall, call
-from crewgraph.core.node import BodyNode
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import ConditionalTask
 
-__all__ = ["wire_sequential"]
+__all__ = ["TaskNode", "wire_sequential"]
 
 _State = dict[str, Any]
 _FEW = 8
@@ -31,13 +30,17 @@ class _Ends:
     wait_for_all: bool = False
 
 
-def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], *, stored: bool) -> None:
+TaskNode = Callable[[Assignment, Sequence[str]], Any]
+"""Makes the node of a task, from the task and the channels that it reads."""
+
+
+def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], task_node: TaskNode) -> None:
     """Add the nodes and edges of a sequential crew.
 
     Args:
         graph: an empty graph whose state has a channel per task.
         tasks: the crew's tasks in order.
-        stored: False where the graph is compiled to keep nothing.
+        task_node: makes the node of a task.
     """
     ends = _Ends((START,))
     schemas = _Schemas([one.slug for one in tasks])
@@ -45,7 +48,8 @@ def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Ass
     while at < len(tasks):
         group = _group(tasks, at)
         for assignment in group:
-            graph.add_node(assignment.slug, _task_node(assignment, stored=stored), input_schema=schemas.of(assignment))
+            read = schemas.of(assignment)
+            graph.add_node(assignment.slug, task_node(assignment, read.channels), input_schema=read.schema)
         if isinstance(group[0].task, ConditionalTask):
             ends = _conditional(graph, ends, group[0], tasks[at - 1])
         else:
@@ -73,8 +77,12 @@ def _connect(graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, target: str) 
             graph.add_edge(source, target)
 
 
-def _task_node(assignment: Assignment, *, stored: bool) -> Any:
-    return BodyNode(assignment.slug, lambda state: task_body(assignment, state), stored=stored)
+@dataclass(frozen=True)
+class _Read:
+    """The part of the state that a task reads."""
+
+    channels: tuple[str, ...]
+    schema: Any
 
 
 class _Schemas:
@@ -88,15 +96,16 @@ class _Schemas:
     def __init__(self, slugs: Sequence[str]) -> None:
         self._slugs = slugs
         self._position = {slug: n for n, slug in enumerate(slugs)}
-        self._prefixes: dict[int, Any] = {}
+        self._prefixes: dict[int, _Read] = {}
 
-    def of(self, assignment: Assignment) -> Any:
+    def of(self, assignment: Assignment) -> _Read:
         sources = assignment.sources
         if len(sources) <= _FEW:
-            return schema(assignment.slug, [INPUTS, *sources])
+            return _Read(sources, schema(assignment.slug, [INPUTS, *sources]))
         length = 1 << max(self._position[source] for source in sources).bit_length()
         if length not in self._prefixes:
-            self._prefixes[length] = schema(f"first_{length}", [INPUTS, *self._slugs[:length]])
+            read = tuple(self._slugs[:length])
+            self._prefixes[length] = _Read(read, schema(f"first_{length}", [INPUTS, *read]))
         return self._prefixes[length]
 
 

@@ -74,6 +74,11 @@ class Recorded(Effect, ABC):
     def label(self) -> str:
         """What it is, for people."""
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What people are shown of it before it happens, as plain data."""
+        return {"what": self.label}
+
     @abstractmethod
     def key(self) -> str:
         """The digest of the request, the same in every process."""
@@ -132,6 +137,10 @@ class ToolCall(Recorded):
     @property
     def label(self) -> str:
         return f"a call of the tool `{self.tool.name}`"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return {"what": self.label, "tool": self.tool.name, "args": self.args}
 
     def key(self) -> str:
         return digest(self.kind, self.tool.name, self.args)

@@ -53,19 +53,23 @@ class Journal:
     """Whether the body is played in steps of a graph, each of which may end before an effect."""
 
     def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
-        self.config = config
-        self.place: Place = place_of(config)
+        self._known: dict[str, Record] = {}
+        self.settle(config)
         if not stored and self.place.saver is not None:
             raise CompileError(
                 "a crew compiled with `checkpointer=False` runs inside a graph that has a checkpointer; its steps could not "
                 "be kept. Compile it with `checkpointer=None`, so that it uses its parent's."
             )
+
+    def settle(self, config: RunnableConfig) -> None:
+        """Be the record of the node that got this config."""
+        self.config = config
+        self.place: Place = place_of(config)
         self.saver = self.place.saver if self.place.home is not None else None
         # With durability "exit" nothing is on disk before the end: so neither are we.
         self._late = self.place.durability == "exit"
         # What is not stored yet: without a checkpointer nothing ever is, and no digest is needed unless an attempt fails.
         self._done: list[tuple[str, Recorded, Record]] = []
-        self._known: dict[str, Record] = {}
         # With durability "async" the checkpoints we file under may not be stored yet; a record without them would be lost.
         sure = self.place.again or self.place.durability == "sync" or self._late
         self._unsure = () if sure else self.place.above
@@ -76,7 +80,7 @@ class Journal:
             return
         if self.saver is None:
             with _lock:
-                self._known = _failed.pop(self.place.task, {})
+                self._known.update(_failed.pop(self.place.task, {}))
             return
         saved = yield Saving(self.saver, "get_tuple", self.place.home)
         mine = f"{self.place.task}#"

@@ -6,7 +6,7 @@ A *program* is a generator that yields operations and receives their results. It
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -99,8 +99,10 @@ class Sleep(Operation):
 class Boundary(Operation):
     """Between two steps of a task: nothing, unless whoever carries the program out stops here."""
 
-    def __init__(self, stage: str, path: str = "", effects: Sequence[Recorded] = ()) -> None:
-        self.stage, self.path, self.effects = stage, path, effects
+    def __init__(self, stage: str, effects: Mapping[str, Recorded] | None = None) -> None:
+        self.stage = stage
+        self.effects: Mapping[str, Recorded] = effects or {}
+        """What comes behind it, by path."""
 
     def run(self) -> None:
         return None

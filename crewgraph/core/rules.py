@@ -139,7 +139,7 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
     journal = frame.journal
     record = journal.answer(here, effect)
     if record is None and journal.stepwise:
-        yield Boundary(effect.stage, here, (effect,))
+        yield Boundary(effect.stage, {here: effect})
         record = journal.answer(here, effect)  # whoever stopped here may have answered it himself
     if record is not None:
         counted(frame.config, record)
@@ -172,13 +172,10 @@ def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
 
 def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
     if frame.journal.stepwise:
-        open_ones = tuple(
-            one
-            for n, one in enumerate(effect.effects)
-            if isinstance(one, Recorded) and frame.journal.answer(f"{here}.{n}", one) is None
-        )
-        if open_ones:
-            yield Boundary(open_ones[0].stage, here, open_ones)
+        branches = {f"{here}.{n}": one for n, one in enumerate(effect.effects) if isinstance(one, Recorded)}
+        left = {path: one for path, one in branches.items() if frame.journal.answer(path, one) is None}
+        for first in list(left.values())[:1]:
+            yield Boundary(first.stage, left)
     branches = [_performed(one, frame, f"{here}.{n}") for n, one in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
         return _settled((yield Parallel(branches)))

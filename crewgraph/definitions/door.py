@@ -105,7 +105,12 @@ class CrewVerbs:
     """What can be done with a crew."""
 
     def kickoff(
-        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
 
@@ -114,6 +119,7 @@ class CrewVerbs:
             thread_id: a name to keep the run under, for `resume`; one is made where None.
             checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
                 default database, where None.
+            granularity: "task" or "step"; see `compile`.
 
         Raises:
             MissingInput: a placeholder has no value.
@@ -121,19 +127,31 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        return _kickoff().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+        return _kickoff().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     async def akickoff(
-        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
-        return await _kickoff().akickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer)
+        return await _kickoff().akickoff(
+            self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+        )
 
     async def kickoff_async(
-        self, inputs: Mapping[str, Any] | None = None, *, thread_id: str | None = None, checkpointer: Any = None
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`."""
-        return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer)
+        return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
         """Continue a run that ended early: what it had done is not done again.
@@ -152,16 +170,35 @@ class CrewVerbs:
         return await _kickoff().aresume(self, thread_id, checkpointer=checkpointer)
 
     def compile(
-        self, *, checkpointer: Any = None, store: "BaseStore | None" = None, cache: "BaseCache[Any] | None" = None
+        self,
+        *,
+        granularity: str = "task",
+        checkpointer: Any = None,
+        store: "BaseStore | None" = None,
+        cache: "BaseCache[Any] | None" = None,
+        interrupt_before: Sequence[str] = (),
+        interrupt_after: Sequence[str] = (),
     ) -> "CompiledStateGraph[Any, Any, Any, Any]":
         """The crew as a LangGraph graph: a node per task, its state `{"inputs": {...}, <task>: <output>}`.
 
         Args:
+            granularity: "task": each task is one node. "step": each task is a graph of the nodes `model`, `tools`,
+                `guardrail` and `finish`, for looking into it, stopping and forking there.
             checkpointer: a LangGraph checkpointer; None inherits a parent graph's, False keeps nothing.
             store: a LangGraph store for the nodes.
             cache: a LangGraph cache for the nodes.
+            interrupt_before: nodes to stop before: tasks, steps ("tools"), steps of one task ("research:tools").
+            interrupt_after: nodes to stop after.
 
         Raises:
-            CompileError: the crew uses something that cannot be translated.
+            CompileError: the crew uses something that cannot be translated, or a node to stop at does not exist.
         """
-        return _graphs().compiled(cast("Crew", self), checkpointer=checkpointer, store=store, cache=cache)
+        return _graphs().compiled(
+            cast("Crew", self),
+            granularity=granularity,
+            checkpointer=checkpointer,
+            store=store,
+            cache=cache,
+            interrupt_before=interrupt_before,
+            interrupt_after=interrupt_after,
+        )

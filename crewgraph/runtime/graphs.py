@@ -8,8 +8,10 @@ from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments, made_of
 from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.form import Form
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
+from crewgraph.errors import CompileError
 
 __all__ = ["CrewGraph", "Graph", "compiled", "graph_of"]
 
@@ -24,13 +26,37 @@ class CrewGraph:
     tasks: Sequence[Assignment]
 
 
-def compiled(crew: Crew, *, checkpointer: Any = None, store: Any = None, cache: Any = None) -> Graph:
+def compiled(
+    crew: Crew,
+    *,
+    granularity: str = "task",
+    checkpointer: Any = None,
+    store: Any = None,
+    cache: Any = None,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+) -> Graph:
     """The crew as a compiled graph of the caller's own; see `Crew.compile`."""
-    graph = crew_graph(crew, stored=checkpointer is not False)
-    return graph.compile(checkpointer=checkpointer, store=store, cache=cache, name=f"Crew: {crew.name}")
+    form = Form(
+        granularity=_known(granularity),
+        stored=checkpointer is not False,
+        before=tuple(interrupt_before),
+        after=tuple(interrupt_after),
+    )
+    refuse_unready(crew)
+    tasks = assignments(crew) if crew.tasks else None
+    graph = crew_graph(crew, tasks, form)
+    return graph.compile(
+        checkpointer=checkpointer,
+        store=store,
+        cache=cache,
+        interrupt_before=form.tasks(form.before, tasks or ()),
+        interrupt_after=form.tasks(form.after, tasks or ()),
+        name=f"Crew: {crew.name}",
+    )
 
 
-def graph_of(crew: Crew, checkpointer: Any) -> CrewGraph:
+def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:
     """The graph to run a crew with; the same one again where nothing it is made of has changed.
 
     Raises:
@@ -38,11 +64,19 @@ def graph_of(crew: Crew, checkpointer: Any) -> CrewGraph:
     """
     refuse_unready(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
-    key: Hashable = (made_of(crew), id(checkpointer))
+    key: Hashable = (made_of(crew), id(checkpointer), granularity)
     known: CrewGraph | None = crew.kept.get(key)
     if known is None:
         tasks = assignments(crew)
-        graph = crew_graph(crew, tasks, stored=checkpointer is not False)
+        graph = crew_graph(crew, tasks, Form(granularity=_known(granularity), stored=checkpointer is not False))
         known = CrewGraph(graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}"), tasks)
         crew.kept.put(key, known)
     return known
+
+
+def _known(granularity: str) -> str:
+    if granularity not in ("task", "step"):
+        raise CompileError(
+            f'`granularity` is {granularity!r}; give "task" (a node per task) or "step" (a graph per task).'
+        )
+    return granularity

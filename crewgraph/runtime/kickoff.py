@@ -31,20 +31,31 @@ from crewgraph.text import placeholders
 __all__ = ["akickoff", "aresume", "kickoff", "resume"]
 
 _LEAST_STEPS = 10_000
+_GRANULARITY = "crewgraph_granularity"  # in the metadata of checkpoints
 
 
 def kickoff(
-    crew: Crew, inputs: Mapping[str, Any] | None, *, thread_id: str | None = None, checkpointer: Any = None
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    *,
+    thread_id: str | None = None,
+    checkpointer: Any = None,
+    granularity: str = "task",
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
-    return drive(_kicked_off(crew, inputs, thread_id, checkpointer))
+    return drive(_kicked_off(crew, inputs, thread_id, checkpointer, granularity))
 
 
 async def akickoff(
-    crew: Crew, inputs: Mapping[str, Any] | None, *, thread_id: str | None = None, checkpointer: Any = None
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    *,
+    thread_id: str | None = None,
+    checkpointer: Any = None,
+    granularity: str = "task",
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
-    return await adrive(_kicked_off(crew, inputs, thread_id, checkpointer))
+    return await adrive(_kicked_off(crew, inputs, thread_id, checkpointer, granularity))
 
 
 def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
@@ -58,7 +69,7 @@ async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> Cr
 
 
 def _kicked_off(
-    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any
+    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
 ) -> Program[CrewOutput]:
     given = _checked(inputs or {})
     for callback in crew.before_kickoff_callbacks:
@@ -66,7 +77,7 @@ def _kicked_off(
         given = given if changed is None else _checked(changed)
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
-    run = _Started(crew, run_place(crew, thread_id, checkpointer))
+    run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
     for one in run.tasks:
         briefing_of(one, {INPUTS: given})  # what the last task misses is told before the first is paid for
     return (yield from run.told({INPUTS: given}, given))
@@ -77,7 +88,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = _Started(crew, run_place(crew, thread_id, checkpointer))
+    run = _Started(crew, run_place(crew, thread_id, checkpointer), "task")
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
@@ -86,6 +97,10 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
+    metadata: Mapping[str, Any] = state.metadata or {}
+    granularity: str = metadata.get(_GRANULARITY, "task")
+    if granularity != "task":  # what its steps have done is kept with them
+        run = _Started(crew, run.place, granularity)
     check_stored(run.tasks, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
@@ -113,13 +128,15 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
 class _Started:
     """A run about to begin: the graph and where it is kept."""
 
-    def __init__(self, crew: Crew, place: RunPlace) -> None:
+    def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
         self.crew, self.place = crew, place
-        made = graph_of(crew, place.checkpointer)
+        made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks = made.graph, made.tasks
         for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
             as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
+        if granularity != "task":
+            self.config["metadata"] = {**self.config.get("metadata", {}), _GRANULARITY: granularity}
         self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:

@@ -126,10 +126,11 @@ def ways(postgres: str | None) -> Iterator[Case]:
     savers = [("sqlite", "")] + ([("postgres", postgres)] if postgres else [])
     for saver, where in savers:
         for mode in ("sync", "async"):
-            for shape, durability in (("root", "sync"), ("foreign", "sync"), ("foreign", "async")):
-                if saver == "postgres" and mode == "async":
-                    continue  # PostgresSaver has no async face; its sibling for asyncio is another class
-                yield Case(mode, shape, durability, saver, where or "", "", "")
+            if saver == "postgres" and mode == "async":
+                continue  # PostgresSaver has no async face; its sibling for asyncio is another class
+            for granularity in ("task", "step"):
+                for shape, durability in (("root", "sync"), ("foreign", "sync"), ("foreign", "async")):
+                    yield Case(mode, shape, granularity, durability, saver, where or "", "", "")
 
 
 def main() -> None:
@@ -147,10 +148,13 @@ def main() -> None:
             for verdict in bad:
                 print(verdict)
             repeated, unrecorded = sum(v.repeated for v in verdicts), sum(v.unrecorded for v in verdicts)
-            name = f"{way.saver} | {way.mode} | {way.shape} | {way.durability}"
+            name = f"{way.saver} | {way.mode} | {way.shape} | {way.granularity} | {way.durability}"
             rows.append(f"| {name} | {len(verdicts)} | {len(bad)} | {repeated} | {unrecorded} |")
             print(rows[-1], flush=True)
-    head = "| saver | mode | shape | durability | kills | unsound | effects repeated | effects unrecorded when killed |"
+    head = (
+        "| saver | mode | shape | granularity | durability | kills | unsound | effects repeated "
+        "| effects unrecorded when killed |"
+    )
     rule = "|" + "---|" * head.count(" | ") + "---|"
     title = (
         "# Kills\n\nMade by `make kills`: a process killed with SIGKILL at every point, and resumed in a new one.\n\n"

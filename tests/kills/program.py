@@ -34,6 +34,9 @@ class Case:
     shape: str
     """root (kickoff), or foreign (a node of somebody's graph)."""
 
+    granularity: str
+    """task or step."""
+
     durability: str
     """Of the foreign graph: sync or async."""
 
@@ -185,14 +188,15 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
     began = saver.get_tuple(config) is not None
     if case.shape == "root":
         crew = crew_of(ledger, saver)
+        fresh: dict[str, Any] = {"thread_id": case.thread, "granularity": case.granularity}
         if case.mode == "sync":
-            result = crew.resume(case.thread) if began else crew.kickoff({"x": 1}, thread_id=case.thread)
+            result = crew.resume(case.thread) if began else crew.kickoff({"x": 1}, **fresh)
         else:
-            work = crew.aresume(case.thread) if began else crew.akickoff({"x": 1}, thread_id=case.thread)
+            work = crew.aresume(case.thread) if began else crew.akickoff({"x": 1}, **fresh)
             result = asyncio.run(work)
         return json.dumps([output.raw for output in result.tasks_output])
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("crew", crew_of(ledger, None).compile())
+    graph.add_node("crew", crew_of(ledger, None).compile(granularity=case.granularity))
     graph.add_edge(START, "crew")
     graph.add_edge("crew", END)
     compiled: Any = graph.compile(checkpointer=saver)

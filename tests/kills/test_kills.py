@@ -24,7 +24,7 @@ def kills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kills]:
 
 
 def named(way: Case) -> str:
-    return f"{way.saver}-{way.mode}-{way.shape}-{way.durability}"
+    return f"{way.saver}-{way.mode}-{way.shape}-{way.granularity}-{way.durability}"
 
 
 @pytest.mark.parametrize("way", list(ways(None)), ids=named)
@@ -45,7 +45,7 @@ def test_a_killed_run_goes_on_where_it_was_on_postgres(kills: Kills, postgres: P
 
 
 def test_a_run_killed_again_and_again_still_ends_with_every_recorded_effect_done_once(kills: Kills, tmp_path: Path):
-    way = Case("sync", "root", "sync", "sqlite", "", "", "")
+    way = Case("sync", "root", "task", "sync", "sqlite", "", "", "")
     case = kills.fresh(way)
     from dataclasses import replace
 

@@ -138,7 +138,7 @@ def test_the_state_is_plain_data(mode: Mode):
     saver = InMemorySaver()
     made = failing(ScriptedLLM(['{"name": "Ulm", "people": 7}', "end"]), checkpointer=saver)
     mode.kickoff(made, {"day": date(2025, 1, 31), "town": Town(name="Ulm", people=7), "pair": (1, 2)}, thread_id="t")
-    values = mode.state(made.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}).values
+    values = mode.state(mode.compile(made, checkpointer=saver), {"configurable": {"thread_id": "t"}}).values
     assert json.loads(json.dumps(values)) == values
     assert values["inputs"] == {"day": "2025-01-31", "town": {"name": "Ulm", "people": 7}, "pair": [1, 2]}
     assert values["first"]["pydantic"] == {"name": "Ulm", "people": 7}
@@ -186,7 +186,7 @@ def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: Mode, value: A
     made = failing(llm, checkpointer=saver)
     with pytest.raises(ConnectionError):
         mode.kickoff(made, thread_id="t")
-    made.compile(checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
+    mode.compile(made, checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
     with pytest.raises(StorageError, match="what thread `t` holds as `first` is not what a run of this crew writes"):
         mode.resume(made, "t")
     assert len(llm.requests) == 2
@@ -199,7 +199,7 @@ def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode:
         mode.kickoff(made, thread_id="t")
     forged = TaskOutput(description="d", agent="a", raw="x").to_plain()
     forged["pydantic"] = {"name": "Ulm", "people": "many"}
-    graph = made.compile(checkpointer=saver)
+    graph = mode.compile(made, checkpointer=saver)
     graph.update_state({"configurable": {"thread_id": "t"}}, {"first": forged})
     with pytest.raises(StorageError, match=r"people\s+Input should be a valid integer"):
         mode.resume(made, "t")
@@ -207,7 +207,7 @@ def test_a_changed_structure_in_a_checkpoint_is_checked_by_the_tasks_model(mode:
 
 def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_reads_it(mode: Mode):
     llm, saver = script(), InMemorySaver()
-    graph = failing(llm).compile(checkpointer=saver)
+    graph = mode.compile(failing(llm), checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "t"}}
     with pytest.raises(ConnectionError):
         mode.invoke(graph, {"inputs": {}}, config)

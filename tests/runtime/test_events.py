@@ -80,7 +80,7 @@ def test_a_whole_run_is_told_in_this_order(mode: Mode):
 
 def test_the_compiled_graph_tells_the_same_but_the_kickoff(mode: Mode):
     with heard() as events:
-        mode.invoke(busy().compile(), {"inputs": {}})
+        mode.invoke(mode.compile(busy()), {"inputs": {}})
     assert [event.type for event in events] == WHOLE_RUN[1:-1]
 
 

@@ -48,7 +48,7 @@ def test_the_answer_given_through_the_graph_continues_the_run(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done", checkpointer=saver)
     with pytest.raises(RunError, match="waits for an answer"):
         mode.kickoff(made, thread_id="t")
-    graph = made.compile(checkpointer=saver)
+    graph = mode.compile(made, checkpointer=saver)
     state = mode.invoke(graph, Command(resume="yes"), AT)
     assert (state["before"]["raw"], state["asks"]["raw"]) == ("ready", "done")
     assert "Observation: they said yes" in llm.requests[1].text
@@ -67,7 +67,7 @@ def test_a_resume_without_an_answer_asks_again(mode: Mode):
 
 def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    graph = made.compile(checkpointer=InMemorySaver())
+    graph = mode.compile(made, checkpointer=InMemorySaver())
     stopped = mode.invoke(graph, {"inputs": {}}, AT)
     assert [one.value for one in stopped["__interrupt__"]] == ["May I?"]
     assert mode.state(graph, AT).next == ("asks",)
@@ -99,7 +99,7 @@ def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_
 def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_its_own_answer(mode: Mode):
     calls = [ToolUse("ask", {"question": question}) for question in ("one?", "two?", "three?")]
     made, llm = asking(calls, "done", native=True)
-    graph = made.compile(checkpointer=InMemorySaver())
+    graph = mode.compile(made, checkpointer=InMemorySaver())
     state = mode.invoke(graph, {"inputs": {}}, AT)
     for _ in range(3):
         question = state["__interrupt__"][0]
@@ -117,7 +117,7 @@ def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_aga
     def approve(output: Any) -> None:
         said.append(interrupt(f"is {output.raw!r} good?"))
 
-    graph = crew(task("a", agent(llm), callback=approve)).compile(checkpointer=InMemorySaver())
+    graph = mode.compile(crew(task("a", agent(llm), callback=approve)), checkpointer=InMemorySaver())
     stopped = mode.invoke(graph, {"inputs": {}}, AT)
     assert [one.value for one in stopped["__interrupt__"]] == ["is 'done' good?"]
     assert mode.invoke(graph, Command(resume="yes"), AT)["a"]["raw"] == "done"
@@ -130,7 +130,7 @@ def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
     def judge(output: Any) -> tuple[bool, str]:
         return (interrupt(output.raw) == "good", "no good")
 
-    graph = crew(task("a", agent(llm), guardrail=judge)).compile(checkpointer=InMemorySaver())
+    graph = mode.compile(crew(task("a", agent(llm), guardrail=judge)), checkpointer=InMemorySaver())
     assert mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"][0].value == "first try"
     assert mode.invoke(graph, Command(resume="bad"), AT)["__interrupt__"][0].value == "second try"
     assert mode.invoke(graph, Command(resume="good"), AT)["a"]["raw"] == "no good"
@@ -139,7 +139,7 @@ def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
 
 def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    graph = made.compile(checkpointer=InMemorySaver())
+    graph = mode.compile(made, checkpointer=InMemorySaver())
     with heard() as events:
         mode.invoke(graph, {"inputs": {}}, AT)
     assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
@@ -153,7 +153,7 @@ def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode)
 
 def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: Mode):
     made, llm = asking("done")
-    graph = made.compile(checkpointer=InMemorySaver())
+    graph = mode.compile(made, checkpointer=InMemorySaver())
     assert mode.invoke(graph, {"inputs": {}}, AT, interrupt_before=["asks"])["before"]["raw"] == "ready"
     assert llm.requests == []
     assert mode.invoke(graph, None, AT)["asks"]["raw"] == "done"

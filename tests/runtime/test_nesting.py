@@ -40,7 +40,7 @@ def parent(node: Any, **compile: Any) -> Any:
 
 
 def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
-    graph = parent(two(ScriptedLLM(["one", "two"])).compile())
+    graph = parent(mode.compile(two(ScriptedLLM(["one", "two"]))))
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
     assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
 
@@ -48,7 +48,7 @@ def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: Mode, durability: str):
     llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
-    graph = parent(two(llm).compile(), checkpointer=InMemorySaver())
+    graph = parent(mode.compile(two(llm)), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError, match="down"):
         mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT, durability=durability)
     state = mode.invoke(graph, None, AT, durability=durability)
@@ -67,7 +67,7 @@ def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: Mo
         return f"booked {i}"
 
     llm = ScriptedLLM([ToolUse("book", {"i": 1}), ConnectionError("down"), "end"])
-    graph = parent(crew(task("first", agent(llm, tools=[book]))).compile(), checkpointer=InMemorySaver())
+    graph = parent(mode.compile(crew(task("first", agent(llm, tools=[book])))), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError):
         mode.invoke(graph, {"inputs": {}}, AT, durability=durability)
     assert mode.invoke(graph, None, AT, durability=durability)["first"]["raw"] == "end"
@@ -76,7 +76,7 @@ def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: Mo
 
 
 def test_a_crew_compiled_to_keep_nothing_is_refused_inside_a_graph_that_keeps_its_runs(mode: Mode):
-    graph = parent(two(ScriptedLLM([])).compile(checkpointer=False), checkpointer=InMemorySaver())
+    graph = parent(mode.compile(two(ScriptedLLM([])), checkpointer=False), checkpointer=InMemorySaver())
     with pytest.raises(CompileError, match=r"compiled with `checkpointer=False` runs inside a graph that has a"):
         mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
 
@@ -90,7 +90,7 @@ def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: Mode):
     llm = ScriptedLLM(by_prompt)
     graph: Any = StateGraph(Both)
     for name in ("a", "b"):
-        graph.add_node(f"crew_{name}", crew(task(name, agent(llm), description=f"say {name}")).compile())
+        graph.add_node(f"crew_{name}", mode.compile(crew(task(name, agent(llm), description=f"say {name}"))))
         graph.add_edge(START, f"crew_{name}")
     state = mode.invoke(graph.compile(checkpointer=InMemorySaver()), {"inputs": {}}, AT)
     assert (state["a"]["raw"], state["b"]["raw"]) == ("a", "b")

@@ -17,7 +17,7 @@ AT: Any = {"configurable": {"thread_id": "t"}}
 def ran(mode: Mode, llm: ScriptedLLM, **more: Any) -> Any:
     worker = agent(llm, **more)
     made = crew(task("first", worker, description="look at {topic}"), task("second", worker), task("third", worker))
-    graph = made.compile(checkpointer=InMemorySaver())
+    graph = mode.compile(made, checkpointer=InMemorySaver())
     mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
     return graph
 
@@ -100,7 +100,7 @@ def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: Mode):
         return f"<{i}>"
 
     llm = ScriptedLLM([ToolUse("look", {"i": 1}), ConnectionError("down"), ToolUse("look", {"i": 1}), "end"])
-    graph = crew(task("only", agent(llm, tools=[look]))).compile(checkpointer=InMemorySaver())
+    graph = mode.compile(crew(task("only", agent(llm, tools=[look]))), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError):
         mode.invoke(graph, {"inputs": {}}, AT)
     fork = graph.update_state(before(graph, "only").config, {"inputs": {}}, as_node="__start__")

@@ -43,13 +43,13 @@ def test_a_later_task_is_given_the_earlier_ones_text(mode: Mode):
 
 
 def test_the_compiled_graph_gives_each_tasks_output_under_its_name(mode: Mode):
-    graph = two_tasks(ScriptedLLM(["facts", "report"])).compile()
+    graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
     assert {name: output["raw"] for name, output in state.items()} == {"research_task": "facts", "report": "report"}
 
 
 def test_the_compiled_graph_streams_the_tasks_as_they_end(mode: Mode):
-    graph = two_tasks(ScriptedLLM(["facts", "report"])).compile()
+    graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
     updates = mode.stream(graph, {"inputs": {"topic": "rain"}}, stream_mode="updates")
     assert [(name, output[name]["raw"]) for update in updates for name, output in update.items()] == [
         ("research_task", "facts"),
@@ -58,8 +58,9 @@ def test_the_compiled_graph_streams_the_tasks_as_they_end(mode: Mode):
 
 
 def test_the_compiled_graph_streams_the_words_of_a_model(mode: Mode):
-    graph = crew(task("a", agent(ScriptedLLM(["one two three"], stream=True)))).compile()
-    pieces = mode.stream(graph, {"inputs": {}}, stream_mode="messages")
+    graph = mode.compile(crew(task("a", agent(ScriptedLLM(["one two three"], stream=True)))))
+    streamed = mode.stream(graph, {"inputs": {}}, stream_mode="messages", subgraphs=True)
+    pieces = [piece for _, piece in streamed]
     assert "".join(chunk.content for chunk, _ in pieces) == "one two three"
     assert len(pieces) >= 3
 

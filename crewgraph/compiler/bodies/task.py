@@ -96,7 +96,6 @@ class _Work:
             yield Notify(partial(self.report.begin, self.briefing))
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
-                yield Enter("guardrail")
                 output, problem = yield from guarded(self.task, output, problem, self, self.report)
             yield Enter("finish")
             if problem is not None:

@@ -1,0 +1,190 @@
+"""A body as several nodes of a graph: each performs the effects of one stage, and stops before those of another.
+
+What was performed stands in a channel of the graph (`STEPS`), so it is seen in the history and can be edited there; what
+comes next stands in another (`PENDING`), which the graph's edges look at.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+from crewgraph.core.effects import Body, Recorded
+from crewgraph.core.journal import Journal, Record
+from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
+from crewgraph.core.rules import whole
+
+__all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
+
+STEPS = "steps"
+"""The channel of what was performed: dicts with "path", "key", "what" and "value" or "error".
+
+One without a "key" answers whatever is asked at its path: that is how somebody answers in the place of a tool.
+"""
+
+PENDING = "pending"
+"""The channel of what comes next: a dict with "stage" and "effects", which have "path", "what" and, for a tool, "tool" and
+"args"; None at the end."""
+
+_PROGRAMS = 256
+
+
+class StepJournal(Journal):
+    """The record of a body that is played in several nodes: the channel's entries, and the running node's own journal."""
+
+    stepwise = True
+
+    def __init__(self, config: RunnableConfig, entries: Sequence[Record], *, stored: bool = True) -> None:
+        super().__init__(config, stored=stored)
+        self.entries: list[Record] = list(entries)
+        self.added: list[Record] = []
+        """What the running node adds to the channel."""
+        self._filed: dict[str, list[Record]] = {}
+        for entry in entries:
+            self._file(entry)
+
+    def move(self, config: RunnableConfig) -> None:
+        """Go on in another node."""
+        self.settle(config)
+        self._known = {}
+        self.entries, self.added = [*self.entries, *self.added], []
+
+    def answer(self, here: str, effect: Recorded) -> Record | None:
+        """As the base; what another node performed comes from the channel."""
+        record = super().answer(here, effect)
+        if record is not None:  # of an earlier attempt at this node: the channel does not have it yet
+            if all(entry["path"] != here or entry["key"] != effect.key() for entry in self.added):
+                self._add(here, effect, record)
+            return record
+        for entry in reversed(self._filed.get(here, ())):
+            if entry.get("key") is None or entry["key"] == effect.key():
+                return {name: entry[name] for name in ("value", "error") if name in entry}
+        return None
+
+    def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
+        """As the base, and into the channel."""
+        yield from super().write(here, effect, record)
+        self._add(here, effect, record)
+
+    def _add(self, here: str, effect: Recorded, record: Record) -> None:
+        kept = {name: record[name] for name in ("value", "error") if name in record}
+        self.added.append({"path": here, "key": effect.key(), "what": effect.label, **kept})
+        self._file(self.added[-1])
+
+    def _file(self, entry: Record) -> None:
+        self._filed.setdefault(str(entry["path"]), []).append(entry)
+
+
+_Suspended = tuple[Program[Any], StepJournal]
+
+
+class Stepper:
+    """The nodes of one body.
+
+    A body that stopped before a node's end is kept, and goes on in the next node if the channel holds the very same
+    entries; else it is played again from its start, answered from them. So a long task costs as much as a short one for
+    each of its steps.
+
+    Args:
+        body: makes the generator of effects from the graph's state.
+        stages: the nodes there are; effects of other stages are performed wherever they come up.
+        stored: False where the graph is compiled to keep nothing.
+    """
+
+    def __init__(
+        self, body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]], stages: Collection[str], *, stored: bool = True
+    ) -> None:
+        self._body, self._stages, self._stored = body, frozenset(stages), stored
+
+    def play(self, stage: str, state: Mapping[str, Any], config: RunnableConfig) -> Program[dict[str, Any]]:
+        """The effects of a stage; the update of the graph's state."""
+        entries: Sequence[Record] = state.get(STEPS) or []
+        suspended = _suspended.take(self, entries)
+        if suspended is None:
+            journal = StepJournal(config, entries, stored=self._stored)
+            program: Program[Any] = whole(self._body(state), journal)
+        else:
+            program, journal = suspended
+            journal.move(config)
+            yield from journal.load()
+        stopped = yield from self._until(program, stage)
+        if not isinstance(stopped, Boundary):
+            return {**stopped, STEPS: journal.added, PENDING: None}
+        _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
+        return {STEPS: journal.added, PENDING: _told(stopped)}
+
+    def _until(self, program: Program[Any], stage: str) -> Program[Any]:
+        """Carry a program out to its result, or to the first effect of another node's stage."""
+        reply: Any = None
+        step: Callable[[Any], Operation] = program.send
+        try:
+            while True:
+                operation = step(reply)
+                if isinstance(operation, Boundary) and operation.stage in self._stages - {stage}:
+                    return operation
+                try:
+                    reply, step = (yield operation), program.send
+                except GeneratorExit:
+                    program.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+                    reply, step = error, program.throw
+        except StopIteration as stop:
+            return stop.value
+
+
+class StepNode(Runnable[Any, Any]):
+    """One node of a body: performs the effects of its stage; see `BodyNode` for why it is a Runnable."""
+
+    def __init__(self, stage: str, stepper: Stepper) -> None:
+        self.name = stage
+        self._stage, self._stepper = stage, stepper
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config) if config is None else config
+        return drive(self._stepper.play(self._stage, input, config))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config) if config is None else config
+        return await adrive(self._stepper.play(self._stage, input, config))
+
+
+def _told(boundary: Boundary) -> dict[str, Any]:
+    effects = [{"path": path, **effect.shown} for path, effect in boundary.effects.items()]
+    return {"stage": boundary.stage, "effects": effects}
+
+
+class _Programs:
+    """Programs that stopped between two nodes, the latest ones, by the entries they have seen."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # The entries are kept with the program, so that no other entry gets an id of theirs.
+        self._kept: OrderedDict[int, tuple[Stepper, Sequence[Record], _Suspended]] = OrderedDict()
+
+    def take(self, owner: Stepper, entries: Sequence[Record]) -> _Suspended | None:
+        with self._lock:
+            found = self._kept.pop(id(entries[-1]), None) if entries else None
+        if found is None:
+            return None
+        by, seen, suspended = found
+        same = by is owner and len(seen) == len(entries) and all(map(_is, seen, entries))
+        return suspended if same else None
+
+    def put(self, owner: Stepper, entries: Sequence[Record], suspended: _Suspended) -> None:
+        if not entries:
+            return
+        with self._lock:
+            self._kept[id(entries[-1])] = (owner, entries, suspended)
+            if len(self._kept) > _PROGRAMS:
+                self._kept.popitem(last=False)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+_suspended = _Programs()
