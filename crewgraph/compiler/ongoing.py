@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.definitions.task import Task
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.ledger import UsageLedger
 
 __all__ = ["ONGOING", "OngoingTask"]
 
@@ -20,7 +20,7 @@ class OngoingTask:
 
     task: Task
     briefing: Briefing
-    usage: UsageMetrics = field(default_factory=UsageMetrics)
+    usage: UsageLedger = field(default_factory=UsageLedger)
     """What our versions used, when called from the user's."""
 
     def enter(self) -> None:

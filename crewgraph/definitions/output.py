@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
+from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["CrewOutput", "OutputFormat", "TaskOutput"]
@@ -72,6 +73,9 @@ class TaskOutput(_Structured):
     usage: UsageMetrics = Field(default_factory=UsageMetrics)
     """What the models reported for this task, all attempts included."""
 
+    usage_by_model: dict[str, UsageMetrics] = Field(default_factory=dict[str, UsageMetrics])
+    """The same, by the name of the model."""
+
     @model_validator(mode="after")
     def _summarised(self) -> Self:
         self.summary = " ".join(self.description.split()[:_SUMMARY_WORDS]) + "..."
@@ -92,7 +96,8 @@ class TaskOutput(_Structured):
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data, the form that checkpoints hold."""
-        plain = self.model_dump(mode="json", exclude={"pydantic"})
+        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model"})
+        plain["usage_by_model"] = plain_usage(self.usage_by_model)
         # Names instead of aliases, and no computed fields: what `from_plain` can read again, whatever the model.
         found = self.pydantic
         plain["pydantic"] = None if found is None else found.model_dump(mode="json", by_alias=False, round_trip=True)

@@ -18,7 +18,6 @@ from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
-from crewgraph.llm.usage import UsageMetrics
 from crewgraph.runtime.operations import Run
 from crewgraph.runtime.place import RunPlace, place_around
 
@@ -58,13 +57,13 @@ def _executed(
     assignment = alone(task, agent, context, tools)
     plain = yield from _ran(assignment, own_task_body)
     output = TaskOutput.from_plain(plain, task.output_pydantic)
-    _counted(task, output.usage)
+    _counted(task, output.usage_by_model)
     return output
 
 
 def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> Program[str]:
     plain = yield from _ran(alone(task, agent, context, tools), answer_body)
-    _counted(task, UsageMetrics(**plain["usage"]))
+    _counted(task, plain["usage"])
     return plain["answer"]
 
 
@@ -80,8 +79,8 @@ def _ran(assignment: Assignment, body: _Body) -> Program[Any]:
     return run.written[assignment.slug]
 
 
-def _counted(task: Task, used: UsageMetrics) -> None:
+def _counted(task: Task, used: Mapping[str, Any]) -> None:
     """What a user's version of a verb uses by calling ours is used by the task it was called for."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
-        ongoing.usage.add_usage_metrics(used)
+        ongoing.usage.add(used)

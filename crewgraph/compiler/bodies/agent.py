@@ -16,8 +16,8 @@ from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import Book
 
 __all__ = ["AgentAtWork", "Refused"]
@@ -38,7 +38,7 @@ class AgentAtWork:
     """
 
     def __init__(
-        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageMetrics, book: Book
+        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageLedger, book: Book
     ) -> None:
         self._assignment, self._briefing = assignment, briefing
         self._agent, self._task = assignment.agent, assignment.task
@@ -111,9 +111,9 @@ class AgentAtWork:
             kind="agent",
             about=[self._briefing.description, context],
             enter=ongoing.enter,
-            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.model_dump()},
+            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.to_plain()},
         )
-        self._usage.add_usage_metrics(UsageMetrics(**told["usage"]))
+        self._usage.add(told["usage"])
         return told["answer"]
 
     def _worker(self) -> Worker:

@@ -12,7 +12,7 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.task import Task
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import extract_json
@@ -32,7 +32,7 @@ class Structured:
     """Why there is no structure, where one was asked for."""
 
 
-def structured(task: Task, text: str, model: Model, book: Book, usage: UsageMetrics) -> Body[Structured]:
+def structured(task: Task, text: str, model: Model, book: Book, usage: UsageLedger) -> Body[Structured]:
     """The structure that `task` asks for, out of `text`."""
     schema = task.output_pydantic or task.output_json
     if schema is None:
@@ -82,7 +82,7 @@ def _told(error: ValidationError) -> str:
 
 
 def _asked(
-    text: str, schema: type[BaseModel], model: Model, book: Book, usage: UsageMetrics, problem: str
+    text: str, schema: type[BaseModel], model: Model, book: Book, usage: UsageLedger, problem: str
 ) -> Body[tuple[BaseModel | None, str]]:
     transcript = Transcript(
         [
@@ -96,7 +96,7 @@ def _asked(
         except EffectFailed as failure:
             # What the agent wrote is worth more than its structure: the task keeps it.
             return None, f"the model could not be asked: {failure}"
-        usage.count(reply["usage"])
+        usage.count(model.name, reply["usage"])
         answer = text_of(reply["content"])
         found, problem = _read(answer, schema)
         if found is not None:

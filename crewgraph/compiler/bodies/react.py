@@ -14,7 +14,7 @@ from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["Worker", "worked"]
@@ -39,7 +39,7 @@ class Worker:
     where: str
     """For messages: "task `x` of agent `y`"."""
 
-    usage: UsageMetrics
+    usage: UsageLedger
     told: Callable[[AgentAction | AgentFinish, int], None]
     """Is told of each step and its number."""
 
@@ -117,7 +117,7 @@ def _asked(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], 
                 raise
             worker.retries -= 1
         else:
-            worker.usage.count(reply["usage"])
+            worker.usage.count(worker.model.name, reply["usage"])
             return reply
 
 

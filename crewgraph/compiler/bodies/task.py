@@ -19,7 +19,7 @@ from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import english
 
 __all__ = ["answer_body", "own_task_body", "skipped_output", "task_body"]
@@ -43,7 +43,7 @@ def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[s
     """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
     work = _Work(assignment, state)
     answer = yield from work.agent.own_answer()
-    return {assignment.slug: {"answer": answer, "usage": work.usage.model_dump()}}
+    return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
 
 
 def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutput:
@@ -75,7 +75,7 @@ class _Work:
     def __init__(self, assignment: Assignment, state: Mapping[str, Any]) -> None:
         self.assignment, self.task = assignment, assignment.task
         self.book = english()
-        self.usage = UsageMetrics()
+        self.usage = UsageLedger()
         self.report = TaskReport(assignment)
         self._state = state
 
@@ -100,7 +100,7 @@ class _Work:
             yield Enter("finish")
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
-            output.usage = self.usage  # a guardrail may have given another output
+            self.charge(output)  # a guardrail may have given another output
             yield Notify(partial(self.report.publish, output))
             yield from self.called_back(output)
             yield from self.saved(output)
@@ -154,9 +154,13 @@ class _Work:
             json_dict=found.json_dict,
             agent=self.briefing.role,
             output_format=self.task.output_format,
-            usage=self.usage,
         )
+        self.charge(output)
         return output, found.problem
+
+    def charge(self, output: TaskOutput) -> None:
+        """Let the output tell what was used so far."""
+        output.usage, output.usage_by_model = self.usage.total, self.usage.told
 
     def called_back(self, output: TaskOutput) -> Body[None]:
         """Tell the user's functions: the task's own, then the crew's if it is another one."""

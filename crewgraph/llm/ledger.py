@@ -1,0 +1,57 @@
+"""Who was asked how much: usage by the name of the model."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from crewgraph.core.messages import Usage
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["UsageLedger", "plain_usage", "total"]
+
+
+class UsageLedger:
+    """What models reported while something was done, each under its name: they differ in their prices."""
+
+    def __init__(self) -> None:
+        self._by_model: dict[str, UsageMetrics] = {}
+
+    def count(self, model: str, usage: Usage | None) -> None:
+        """Add one answered request; None where nothing was reported counts the request alone."""
+        self._of(model).count(usage)
+
+    def add(self, used: Mapping[str, Any]) -> None:
+        """Add what another ledger told, as it is or as plain data."""
+        for model, usage in used.items():
+            self._of(model).add_usage_metrics(UsageMetrics.model_validate(usage))
+
+    def _of(self, model: str) -> UsageMetrics:
+        if model not in self._by_model:
+            self._by_model[model] = UsageMetrics()
+        return self._by_model[model]
+
+    @property
+    def told(self) -> dict[str, UsageMetrics]:
+        """The usages so far, which later requests do not change."""
+        return {model: usage.model_copy() for model, usage in self._by_model.items()}
+
+    @property
+    def total(self) -> UsageMetrics:
+        """The sum over all models."""
+        return total(self._by_model.values())
+
+    def to_plain(self) -> dict[str, dict[str, int]]:
+        """As plain data, for `add`."""
+        return plain_usage(self._by_model)
+
+
+def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:
+    """Usages by model as plain data, zeros left out."""
+    return {model: usage.model_dump(exclude_defaults=True) for model, usage in by_model.items()}
+
+
+def total(parts: Iterable[UsageMetrics]) -> UsageMetrics:
+    """The sum of usages; none of them is changed."""
+    made = UsageMetrics()
+    for part in parts:
+        made.add_usage_metrics(part)
+    return made
