@@ -4,6 +4,7 @@ CrewgraphError
 ├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
 ├── CompileError         a definition cannot become a graph (also ValueError)
 ├── MissingExtra         an optional package is not installed (also ImportError)
+├── UnknownPrompt        a text of the prompts is asked for that is not there (also KeyError)
 ├── ModelError           no model, or an answer of a model that cannot be used
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
 ├── StorageError         checkpoints cannot be read or written (also RuntimeError)
@@ -37,6 +38,7 @@ __all__ = [
     "StorageError",
     "TimeLimitReached",
     "ToolFailed",
+    "UnknownPrompt",
 ]
 
 
@@ -87,6 +89,12 @@ class CompileError(CrewgraphError, ValueError):
 
 class MissingExtra(CrewgraphError, ImportError):
     """An optional package is not installed; the message holds the pip line."""
+
+
+class UnknownPrompt(CrewgraphError, KeyError):
+    """A text of the prompts is asked for that is not there; the message lists those that are."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotes
 
 
 class ModelError(CrewgraphError):

@@ -14,6 +14,7 @@ from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import CompileError, StorageError
+from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.use import GuardedTool
@@ -58,6 +59,12 @@ class Assignment:
         if self.task.max_execution_time is not None:
             return self.task.max_execution_time
         return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
+
+    @property
+    def book(self) -> Book:
+        """The wording of its prompts: the agent's own, else the crew's."""
+        own, crew = self.agent.i18n, self.crew or self.agent.crew
+        return own.book if own.prompt_file is not None or crew is None else crew.texts.book
 
     @property
     def where(self) -> str:

@@ -10,6 +10,7 @@ from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
+from crewgraph.prompts.i18n import I18N
 
 __all__ = ["Agent", "BaseAgent"]
 
@@ -49,6 +50,9 @@ class BaseAgent(AgentVerbs, Definition):
 
     llm: Any = None
     """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`."""
+
+    i18n: I18N = Field(default_factory=I18N)
+    """Texts of its own for its prompts; the crew's where it has no `prompt_file`."""
 
     crew: Any = Field(default=None, exclude=True, repr=False)
     """The crew it was last kicked off in."""

@@ -18,6 +18,7 @@ from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import Task
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.prompts.i18n import I18N
 
 __all__ = ["Crew"]
 
@@ -117,8 +118,8 @@ class Crew(CrewVerbs, Definition):
     prompt_file: str | None = None
     """A JSON file whose texts replace ours in the prompts."""
 
-    i18n: Any = None
-    """The texts of the prompts."""
+    i18n: I18N = Field(default_factory=I18N)
+    """The texts of the prompts, those of `prompt_file` among them."""
 
     output_log_file: bool | str | None = None
     """A file the run is logged to."""
@@ -186,6 +187,12 @@ class Crew(CrewVerbs, Definition):
         return value
 
     @model_validator(mode="after")
+    def _with_texts(self) -> Self:
+        if self.texts.prompt_file is not None:
+            self.prompt_file = self.texts.prompt_file
+        return self
+
+    @model_validator(mode="after")
     def _meaningful(self) -> Self:
         faults = crew_faults(self)
         if faults:
@@ -208,6 +215,17 @@ class Crew(CrewVerbs, Definition):
     def kept(self) -> Kept:
         """What others keep with this crew."""
         return self._kept
+
+    @property
+    def texts(self) -> I18N:
+        """The texts of its prompts; read again where `prompt_file` names another file now.
+
+        Raises:
+            pydantic.ValidationError: the file cannot be read.
+        """
+        if self.prompt_file is not None and self.i18n.prompt_file != self.prompt_file:
+            self.i18n = I18N(prompt_file=self.prompt_file)
+        return self.i18n
 
     @property
     def key(self) -> str:

@@ -166,8 +166,6 @@ CREW: dict[str, Any] = {
     "max_rpm": 10,
     "rpm_controller": object(),
     "cache_handler": object(),
-    "prompt_file": __file__,
-    "i18n": object(),
     "output_log_file": "log.txt",
     "training": True,
 }

@@ -57,7 +57,7 @@ def test_a_refused_agent_gets_its_whole_task_again_with_its_answer_and_the_reaso
     found = TaskOutput(description="Find the files", agent="Clerk", raw="the files lie in /a").to_plain()
     done = play(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
     first, second = (done.said(request)[-1][1] for request in (0, 1))
-    feedback = BOOK.slice("feedback", task_output="bad", guardrail_result_error="`bad` is wrong")
+    feedback = BOOK.error("validation_error", task_output="bad", guardrail_result_error="`bad` is wrong")
     assert second == f"{first}\n\n{feedback}"
     assert "Count in town" in first
     assert "the files lie in /a" in first

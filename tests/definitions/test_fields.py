@@ -26,6 +26,7 @@ from crewgraph import (
 )
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 from crewgraph.definitions.task import NOT_SPECIFIED
+from crewgraph.prompts.i18n import I18N
 
 TABLE: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "fields.json").read_text("utf-8"))
 
@@ -46,10 +47,8 @@ CLASSES: dict[str, type[BaseModel]] = {
     )
 }
 
-TEXTS = "the texts of the prompts are a crew's, not a field of each definition"
+TEXTS = "the texts of the prompts are a crew's and an agent's, not a field of each task"
 DIFFERENT: dict[tuple[str, str], str] = {
-    ("Agent", "i18n"): TEXTS,
-    ("BaseAgent", "i18n"): TEXTS,
     ("Task", "i18n"): TEXTS,
     ("ConditionalTask", "i18n"): TEXTS,
     ("Agent", "tools_handler"): "tool calls are counted and kept by the run, not by a handler of the agent",
@@ -68,7 +67,7 @@ def written(cls: type[BaseModel], name: str) -> str:
         return "UUID()"
     if default is NOT_SPECIFIED:
         return "NOT_SPECIFIED"
-    if isinstance(default, (SecurityConfig, Fingerprint, UsageMetrics)):
+    if isinstance(default, (SecurityConfig, Fingerprint, I18N, UsageMetrics)):
         return f"{type(default).__name__}()"
     if isinstance(default, (Process, OutputFormat)):
         return repr(default.value)
@@ -158,7 +157,7 @@ SPECIFIED: dict[str, dict[str, str]] = {
         "max_rpm": "None",
         "rpm_controller": "None",
         "prompt_file": "None",
-        "i18n": "None",
+        "i18n": "I18N()",
         "manager_llm": "None",
         "manager_agent": "None",
         "step_callback": "None",

@@ -9,27 +9,54 @@ import pytest
 
 from crewgraph.prompts.book import Book, english
 
-TEXTS: dict[str, dict[str, str]] = json.loads(
+TEXTS: dict[str, dict[str, Any]] = json.loads(
     resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8")
 )
 
-PLACEHOLDERS: dict[str, set[str]] = {
-    "role_playing": {"role", "goal", "backstory"},
-    "tools": {"tools", "tool_names"},
-    "task": {"input"},
-    "expected_output": {"expected_output"},
-    "task_with_context": {"task", "context"},
-    "formatted_task_instructions": {"output_format"},
-    "feedback": {"task_output", "guardrail_result_error"},
-    "conversion_system": {"schema"},
-    "conversion_text": {"text"},
-    "conversion_again": {"error"},
-    "no_action_name": {"tool_names"},
+WHO = {"role", "goal", "backstory"}
+PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
+    ("slices", "role_playing"): WHO,
+    ("slices", "tools"): {"tools", "tool_names"},
+    ("slices", "task"): {"input"},
+    ("slices", "native_task"): {"input"},
+    ("slices", "expected_output"): {"expected_output"},
+    ("slices", "task_with_context"): {"task", "context"},
+    ("slices", "formatted_task_instructions"): {"output_format"},
+    ("slices", "conversion_system"): {"schema"},
+    ("slices", "conversion_text"): {"text"},
+    ("slices", "conversion_again"): {"error"},
+    ("slices", "format"): {"tool_names"},
+    ("slices", "format_without_tools"): {"tool_names"},
+    ("slices", "memory"): {"memory"},
+    ("slices", "human_feedback"): {"human_feedback"},
+    ("slices", "getting_input"): {"final_answer"},
+    ("slices", "summarize_instruction"): {"group"},
+    ("slices", "summary"): {"merged_summary"},
+    ("slices", "lite_agent_system_prompt_with_tools"): {*WHO, "tools", "tool_names"},
+    ("slices", "lite_agent_system_prompt_without_tools"): WHO,
+    ("slices", "lite_agent_response_format"): {"response_format"},
+    ("slices", "knowledge_search_query"): {"task_prompt"},
+    ("errors", "validation_error"): {"task_output", "guardrail_result_error"},
+    ("errors", "no_action_name"): {"tool_names"},
+    ("errors", "force_final_answer_error"): {"formatted_answer"},
+    ("errors", "agent_tool_unexisting_coworker"): {"coworkers"},
+    ("errors", "tool_usage_error"): {"error"},
+    ("errors", "wrong_tool_name"): {"tool", "tools"},
+    ("errors", "tool_usage_exception"): {"tool", "error", "tool_inputs"},
+    ("errors", "agent_tool_execution_error"): {"agent_role", "error"},
+    ("tools", "delegate_work"): {"coworkers"},
+    ("tools", "ask_question"): {"coworkers"},
+    ("reasoning", "initial_plan"): WHO,
+    ("reasoning", "refine_plan"): WHO,
+    ("reasoning", "create_plan_prompt"): {"description", "expected_output", "tools"},
+    ("reasoning", "refine_plan_prompt"): {"current_plan"},
+    ("planning", "create_plan_prompt"): {"description", "expected_output", "tools", "max_steps"},
+    ("planning", "refine_plan_prompt"): {"current_plan"},
 }
 
 
 def test_each_text_has_the_placeholders_that_are_filled_in_it():
-    found = {key: set(re.findall(r"\{(\w+)\}", text)) for part in TEXTS.values() for key, text in part.items()}
+    found = {(part, key): set(re.findall(r"\{(\w+)\}", str(TEXTS[part][key]))) for part, key in english()}
     assert {key: names for key, names in found.items() if names} == PLACEHOLDERS
 
 

@@ -14,7 +14,7 @@ __all__ = ["opening", "retold", "task_prompt"]
 def task_prompt(task: Task, briefing: Briefing, book: Book) -> str:
     """What a task asks for, without what others found out."""
     parts = [
-        book.slice("task", input=briefing.description),
+        briefing.description,
         book.slice("expected_output", expected_output=briefing.expected_output),
     ]
     if task.markdown:
@@ -55,7 +55,7 @@ def opening(
     asked = task_prompt(task, briefing, book)
     if briefing.context:
         asked = book.slice("task_with_context", task=asked, context=briefing.context)
-    asked = retold(asked, refused, book)
+    asked = book.slice("task", input=retold(asked, refused, book))
     told = "\n\n".join(system)
     if isinstance(agent, Agent) and agent.use_system_prompt is False:
         return [{"role": "user", "content": f"{told}\n\n{asked}"}]
@@ -66,5 +66,5 @@ def retold(text: str, refused: tuple[str, str] | None, book: Book) -> str:
     """A text with what became of an earlier attempt, if there was one."""
     if refused is None:
         return text
-    again = book.slice("feedback", task_output=refused[0], guardrail_result_error=refused[1])
+    again = book.error("validation_error", task_output=refused[0], guardrail_result_error=refused[1])
     return f"{text}\n\n{again}" if text else again

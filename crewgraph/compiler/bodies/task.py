@@ -20,7 +20,6 @@ from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.ledger import UsageLedger
-from crewgraph.prompts.book import english
 
 __all__ = ["answer_body", "own_task_body", "skipped_output", "task_body"]
 
@@ -74,7 +73,7 @@ class _Work:
 
     def __init__(self, assignment: Assignment, state: Mapping[str, Any]) -> None:
         self.assignment, self.task = assignment, assignment.task
-        self.book = english()
+        self.book = assignment.book
         self.usage = UsageLedger()
         self.report = TaskReport(assignment)
         self._state = state

@@ -1,0 +1,143 @@
+"""The texts of the prompts as users read and replace them, by the keys that CrewAI's programs know."""
+
+import json
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any, Self, cast
+
+from pydantic import BaseModel, PrivateAttr, model_validator
+
+from crewgraph.prompts.book import Book, Text, english
+
+__all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
+
+_WITHOUT_EFFECT = {
+    "slices": (
+        "native_task observation format format_without_tools final_answer_format memory human_feedback getting_input "
+        "summarizer_system_message summarize_instruction summary manager_request lite_agent_system_prompt_with_tools "
+        "lite_agent_system_prompt_without_tools lite_agent_response_format knowledge_search_query "
+        "knowledge_search_query_system_prompt conversation_history_instruction"
+    ),
+    "errors": (
+        "force_final_answer_error agent_tool_unexisting_coworker task_repeated_usage tool_usage_error "
+        "tool_arguments_error wrong_tool_name tool_usage_exception agent_tool_execution_error"
+    ),
+    "tools": "delegate_work ask_question add_image recall_memory save_to_memory",
+    "hierarchical_manager_agent": "role goal backstory",
+    "reasoning": "initial_plan refine_plan create_plan_prompt refine_plan_prompt",
+    "planning": "create_plan_prompt refine_plan_prompt",
+}
+
+WITHOUT_EFFECT = frozenset((part, key) for part, keys in _WITHOUT_EFFECT.items() for key in keys.split())
+"""Texts that can be read and that no prompt is made of yet: replacing one is told to be without effect."""
+
+
+class I18N(BaseModel):
+    """The texts that prompts are made of: our own, with those of a file laid over them.
+
+        I18N().slice("role_playing")
+        Crew(..., prompt_file="prompts.json")     # {"slices": {"role_playing": "You are {role}. {backstory} {goal}"}}
+
+    Raises:
+        pydantic.ValidationError: the file cannot be read, or holds something else than texts by part and key.
+    """
+
+    prompt_file: str | None = None
+    """A JSON file with texts that replace ours, by part and key; what it leaves out stays as it is."""
+
+    _book: Book | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def load_prompts(self) -> Self:
+        """Read the file again."""
+        self._book = None if self.prompt_file is None else english().below(_read(self.prompt_file))
+        return self
+
+    @property
+    def book(self) -> Book:
+        """The texts, for those who fill them."""
+        return self._book or english()
+
+    def slice(self, slice: str) -> str:
+        """A text that tells a model what to do, its placeholders unfilled.
+
+        Raises:
+            UnknownPrompt: there is none of this key (also KeyError).
+        """
+        return self.retrieve("slices", slice)
+
+    def errors(self, error: str) -> str:
+        """A text that tells a model what went wrong.
+
+        Raises:
+            UnknownPrompt: there is none of this key (also KeyError).
+        """
+        return self.retrieve("errors", error)
+
+    def tools(self, tool: str) -> Text:
+        """What a model is told of one of our own tools.
+
+        Raises:
+            UnknownPrompt: there is none of this key (also KeyError).
+        """
+        return self.book.text("tools", tool)
+
+    def retrieve(self, kind: str, key: str) -> str:
+        """A text of any part.
+
+        Args:
+            kind: the part: "slices", "errors", "tools", "reasoning", "planning", "hierarchical_manager_agent".
+            key: which of its texts.
+
+        Raises:
+            UnknownPrompt: there is no such part or text (also KeyError).
+        """
+        return cast(str, self.book.text(kind, key))
+
+
+@cache
+def get_i18n(prompt_file: str | None = None) -> I18N:
+    """The texts with those of a file, read once in a process."""
+    return I18N(prompt_file=prompt_file)
+
+
+I18N_DEFAULT = I18N()
+"""Our own texts."""
+
+
+def _read(path: str) -> dict[str, dict[str, Text]]:
+    try:
+        found: Any = json.loads(Path(path).read_text("utf-8-sig"))
+    except OSError as error:
+        raise ValueError(f"the prompt file {path!r} cannot be read: {error}") from error
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise ValueError(f"the prompt file {path!r} is no JSON: {error}") from error
+    if not isinstance(found, dict) or not all(_is_part(part) for part in cast(dict[str, Any], found).values()):
+        raise ValueError(
+            f"the prompt file {path!r} does not hold texts by part and key; write "
+            '{"slices": {"role_playing": "You are {role}. ..."}}'
+        )
+    texts = cast(dict[str, dict[str, Text]], found)
+    _tell_without_effect(path, texts)
+    return texts
+
+
+def _is_part(part: Any) -> bool:
+    if not isinstance(part, dict):
+        return False
+    texts = cast(dict[str, Any], part).values()
+    return all(isinstance(text, str) or (isinstance(text, dict) and _is_part(text)) for text in texts)
+
+
+def _tell_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:
+    ours = english()
+    known = set(ours) - WITHOUT_EFFECT
+    idle = [
+        f"{part}.{key}"
+        for part, key in Book(texts)
+        if (part, key) not in known and not ((part, key) in WITHOUT_EFFECT and texts[part][key] == ours.text(part, key))
+    ]
+    if idle:
+        told = f"the prompt file {path!r} has texts that no prompt is made of, which have no effect: {', '.join(idle)}"
+        warnings.warn(told, UserWarning, stacklevel=2)
