@@ -91,6 +91,33 @@ MEASURES: tuple[Measure, ...] = (
         goal="at most 0.40 ms where `ToolNode` takes 0.94 (×0.43).",
     ),
     Measure(
+        name="each",
+        title="One crew for a hundred inputs at once, a model that takes 0.2 s",
+        figures={"rate": "runs per second"},
+        cases={"`kickoff_for_each_async`": ""},
+        contenders=(
+            _hand("`abatch` of a graph of one node", "each"),
+            _ours("nothing kept", "each", "nothing"),
+            _ours("`SqliteCheckpointer`", "each", "kept"),
+            _theirs(CREWAI_121, "each"),
+            _theirs(CREWAI_115, "each"),
+        ),
+        goal="at least 180 runs per second.",
+    ),
+    Measure(
+        name="beside",
+        title="Fifty tasks beside each other and one behind them, a model that takes 0.2 s",
+        figures={"wall": "seconds of wall time, where 0.4 are waited for"},
+        cases={"`kickoff`": "kickoff", "`akickoff`": "akickoff"},
+        contenders=(
+            _hand("a node per task", "beside", "50", "{case}"),
+            _ours("`async_execution`", "beside", "50", "{case}"),
+            _theirs(CREWAI_121, "beside", "50", cases=("kickoff",)),
+            _theirs(CREWAI_115, "beside", "50", cases=("kickoff",)),
+        ),
+        goal="at most 0.46 s (×1.15 of what is waited for).",
+    ),
+    Measure(
         name="imports",
         title="Imports",
         figures=_OF_PROCESS,

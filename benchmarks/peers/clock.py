@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["printed", "timed"]
+__all__ = ["printed", "timed", "waited"]
 
 
 def timed(work: Callable[[], Any], *, units: int, repeats: int) -> dict[str, float]:
@@ -19,6 +19,14 @@ def timed(work: Callable[[], Any], *, units: int, repeats: int) -> dict[str, flo
         work()
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return {"cpu": 1000 * cpu / (units * repeats), "wall": 1000 * wall / (units * repeats)}
+
+
+def waited(work: Callable[[], Any]) -> float:
+    """Seconds of wall time for some work, which is done once before."""
+    work()
+    wall = time.perf_counter()
+    work()
+    return time.perf_counter() - wall
 
 
 def printed(figures: dict[str, float]) -> None:

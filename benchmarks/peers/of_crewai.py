@@ -1,5 +1,6 @@
 """CrewAI itself, the same programs."""
 
+import asyncio
 import sys
 import time
 from typing import Any
@@ -8,8 +9,20 @@ from crewai import Agent, BaseLLM, Crew, Task
 from crewai.events import TaskCompletedEvent, crewai_event_bus
 from crewai.tools import tool
 
-from benchmarks.peers.clock import printed, timed
-from benchmarks.peers.work import BACKSTORY, CALLS, EXPECTED, GOAL, ROLE, Zero, description, repeats
+from benchmarks.peers.clock import printed, timed, waited
+from benchmarks.peers.work import (
+    ANSWER,
+    BACKSTORY,
+    CALLS,
+    EXPECTED,
+    GOAL,
+    INPUTS,
+    ROLE,
+    SECONDS,
+    Zero,
+    description,
+    repeats,
+)
 
 # Before the first kickoff CrewAI asks people whether to trace; the measured runs are later ones.
 
@@ -28,6 +41,22 @@ def zero_llm(calls: int = 0) -> BaseLLM:
             return False
 
     return ZeroLLM(model="zero")
+
+
+class SlowLLM(BaseLLM):
+    def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        time.sleep(SECONDS)
+        return ANSWER
+
+    async def acall(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        await asyncio.sleep(SECONDS)
+        return ANSWER
+
+    def supports_function_calling(self) -> bool:
+        return False
+
+    def supports_stop_words(self) -> bool:
+        return False
 
 
 def crew_of(tasks: int, llm: Any, **wishes: Any) -> Crew:
@@ -88,6 +117,32 @@ def first() -> dict[str, float]:
     """The processor time of this whole process, up to its first result."""
     run(crew_of(1, zero_llm()), heard())
     return {"cpu": 1000 * time.process_time()}
+
+
+def each() -> dict[str, float]:
+    """One crew for a hundred inputs at once."""
+    crew = crew_of(1, SlowLLM(model="slow"))
+    crew.tasks[0].description = "Look into {matter}"
+
+    async def several() -> None:
+        outputs = await crew.kickoff_for_each_async(INPUTS)
+        assert len({output.tasks_output[0].description for output in outputs}) == len(INPUTS)
+
+    return {"rate": len(INPUTS) / waited(lambda: asyncio.run(several()))}
+
+
+def beside(count: str) -> dict[str, float]:
+    """So many asynchronous tasks, each with an agent of its own, and a synchronous one behind them."""
+    agents = [
+        Agent(role=f"{ROLE} {n}", goal=GOAL, backstory=BACKSTORY, llm=SlowLLM(model="slow"))
+        for n in range(int(count) + 1)
+    ]
+    tasks = [
+        Task(description=description(n), expected_output=EXPECTED, agent=agent, async_execution=n < int(count))
+        for n, agent in enumerate(agents)
+    ]
+    crew = Crew(agents=agents, tasks=tasks, cache=False, tracing=False)
+    return {"wall": waited(lambda: crew.kickoff())}
 
 
 if __name__ == "__main__":

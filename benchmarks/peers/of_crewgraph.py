@@ -3,14 +3,27 @@
 What is heavy is imported where it is used: `first` measures the imports.
 """
 
+import asyncio
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.clock import printed, timed, waited
 from benchmarks.peers.database import bytes_of
-from benchmarks.peers.work import BACKSTORY, CALLS, EXPECTED, GOAL, ROLE, Zero, description, repeats
+from benchmarks.peers.work import (
+    ANSWER,
+    BACKSTORY,
+    CALLS,
+    EXPECTED,
+    GOAL,
+    INPUTS,
+    ROLE,
+    SECONDS,
+    Zero,
+    description,
+    repeats,
+)
 from crewgraph import LLM, Agent, BaseLLM, Crew, Task
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
 
@@ -22,6 +35,16 @@ class ZeroLLM(BaseLLM):
 
     def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
         return self._zero.answer()
+
+
+class SlowLLM(BaseLLM):
+    def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        time.sleep(SECONDS)
+        return ANSWER
+
+    async def acall(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        await asyncio.sleep(SECONDS)
+        return ANSWER
 
 
 def crew_of(tasks: int, llm: Any, **wishes: Any) -> Crew:
@@ -119,6 +142,39 @@ def http(url: str, keep: str) -> dict[str, float]:
     crew, outputs = crew_of(1, llm), heard()
     saver = SqliteCheckpointer("http.db") if keep == "kept" else False
     return timed(lambda: run(crew, outputs, saver), units=1, repeats=50)
+
+
+def each(keep: str) -> dict[str, float]:
+    """One crew for a hundred inputs at once."""
+    from crewgraph.checkpoints import SqliteCheckpointer
+
+    crew = crew_of(1, SlowLLM("slow"))
+    crew.tasks[0].description = "Look into {matter}"
+    saver = SqliteCheckpointer("each.db") if keep == "kept" else False
+
+    async def several() -> None:
+        outputs = await crew.kickoff_for_each_async(INPUTS, checkpointer=saver)
+        assert len({output.tasks_output[0].description for output in outputs}) == len(INPUTS)
+
+    return {"rate": len(INPUTS) / waited(lambda: asyncio.run(several()))}
+
+
+def beside(count: str, verb: str) -> dict[str, float]:
+    """So many asynchronous tasks, and a synchronous one behind them."""
+    crew = crew_of(int(count) + 1, SlowLLM("slow"))
+    for task in crew.tasks[:-1]:
+        task.async_execution = True
+
+    verbs = {
+        "kickoff": lambda: crew.kickoff(checkpointer=False),
+        "akickoff": lambda: asyncio.run(crew.akickoff(checkpointer=False)),
+    }
+
+    def run() -> None:
+        result = verbs[verb]()
+        assert len(result.tasks_output) == len(crew.tasks)
+
+    return {"wall": waited(run)}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """LangGraph, as one would write these graphs by hand; what is heavy is imported where it is used."""
 
+import asyncio
 import operator
 import sqlite3
 import sys
@@ -9,9 +10,21 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
-from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.clock import printed, timed, waited
 from benchmarks.peers.database import bytes_of
-from benchmarks.peers.work import ANSWER, BACKSTORY, CALLS, EXPECTED, GOAL, ROLE, Zero, description, repeats
+from benchmarks.peers.work import (
+    ANSWER,
+    BACKSTORY,
+    CALLS,
+    EXPECTED,
+    GOAL,
+    INPUTS,
+    ROLE,
+    SECONDS,
+    Zero,
+    description,
+    repeats,
+)
 
 SYSTEM = f"You are {ROLE}. {BACKSTORY}\nYour goal: {GOAL}\nEnd with the line `Final Answer: ` and your answer."
 
@@ -182,6 +195,58 @@ def http(url: str, keep: str) -> dict[str, float]:
     saver, options = saver_at("http.db", "same") if keep == "kept" else (None, {})
     graph = chain.compiled(checkpointer=saver)
     return timed(lambda: chain.run(graph, chain.config, **options), units=1, repeats=50)
+
+
+def each() -> dict[str, float]:
+    """A graph of one node for a hundred inputs at once."""
+    from langgraph.graph import START, StateGraph
+
+    async def task(state: Mapping[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(SECONDS)
+        return {"answer": f"{state['matter']}: {ANSWER}"}
+
+    graph: Any = StateGraph(TypedDict("State", {"matter": str, "answer": str}, total=False))
+    graph.add_node("task", task)
+    graph.add_edge(START, "task")
+    app = graph.compile()
+
+    async def several() -> None:
+        outputs = await app.abatch(INPUTS)
+        assert len({output["answer"] for output in outputs}) == len(INPUTS)
+
+    return {"rate": len(INPUTS) / waited(lambda: asyncio.run(several()))}
+
+
+def beside(count: str, verb: str) -> dict[str, float]:
+    """So many nodes beside each other, and one behind them."""
+    from langchain_core.runnables import RunnableLambda
+    from langgraph.graph import START, StateGraph
+
+    def node(name: str) -> Any:
+        def task(_: Any) -> dict[str, Any]:
+            time.sleep(SECONDS)
+            return {name: {"raw": ANSWER}}
+
+        async def atask(_: Any) -> dict[str, Any]:
+            await asyncio.sleep(SECONDS)
+            return {name: {"raw": ANSWER}}
+
+        return RunnableLambda(task, atask)
+
+    names = [f"task_{n}" for n in range(int(count))]
+    graph: Any = StateGraph(TypedDict("State", dict.fromkeys([*names, "last"], dict), total=False))
+    for name in names:
+        graph.add_node(name, node(name))
+        graph.add_edge(START, name)
+    graph.add_node("last", node("last"))
+    graph.add_edge(names, "last")
+    app, config = graph.compile(), {"max_concurrency": len(names) + 1}
+
+    def run() -> None:
+        result = asyncio.run(app.ainvoke({}, config)) if verb == "akickoff" else app.invoke({}, config)
+        assert len(result) == len(names) + 1
+
+    return {"wall": waited(run)}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,18 @@
 """What every peer is given to do: the same texts, the same answers, no latency."""
 
-__all__ = ["ANSWER", "BACKSTORY", "CALLS", "EXPECTED", "GOAL", "ROLE", "Zero", "description", "repeats"]
+__all__ = [
+    "ANSWER",
+    "BACKSTORY",
+    "CALLS",
+    "EXPECTED",
+    "GOAL",
+    "INPUTS",
+    "ROLE",
+    "SECONDS",
+    "Zero",
+    "description",
+    "repeats",
+]
 
 ROLE, GOAL = "Researcher", "Find what matters"
 BACKSTORY = "You have read a great deal and write briefly."
@@ -9,6 +21,13 @@ ANSWER = "Final Answer: The matter is settled, as far as anybody knows."
 
 CALLS = 50
 """How often the tool is called before the answer."""
+
+
+SECONDS = 0.2
+"""How long the slow model takes."""
+
+INPUTS = [{"matter": f"matter {number}"} for number in range(100)]
+"""What one crew is kicked off for, all at once."""
 
 
 def description(number: int) -> str:

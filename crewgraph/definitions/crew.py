@@ -232,6 +232,10 @@ class Crew(CrewVerbs, Definition):
         """A name for its content that is the same in every process."""
         return key_of(*(agent.key for agent in self.agents), *(task.key for task in self.tasks))
 
+    def calculate_usage_metrics(self) -> UsageMetrics:
+        """What the models reported for the last run, or for all runs of the last `kickoff_for_each`; zeros before any."""
+        return UsageMetrics() if self.usage_metrics is None else self.usage_metrics.model_copy()
+
     def publish(self, output: CrewOutput) -> None:
         """Let the crew show the usage of the run that ended last."""
         self.usage_metrics = self.token_usage = output.token_usage

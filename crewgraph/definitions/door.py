@@ -29,6 +29,12 @@ def _kickoff() -> ModuleType:
     return kickoff
 
 
+def _for_each() -> ModuleType:
+    from crewgraph.runtime import for_each  # noqa: PLC0415
+
+    return for_each
+
+
 def _graphs() -> ModuleType:
     from crewgraph.runtime import graphs  # noqa: PLC0415
 
@@ -152,6 +158,47 @@ class CrewVerbs:
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`."""
         return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def kickoff_for_each(
+        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+    ) -> "list[CrewOutput]":
+        """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
+
+        Each is a run of its own: with its own thread, callbacks and events. Where one fails, the others go on to their
+        ends; then the first failure is raised. It has two attributes more: `outputs`, a list with what each run gave and
+        None for those that failed, and `failures`, the exceptions by position. `usage_metrics` of the crew is afterwards
+        the sum over all.
+
+        Args:
+            inputs: for each run, values for the `{placeholders}`.
+            max_concurrency: how many runs there may be at a time, each in a thread; one where None.
+            checkpointer: where the runs are kept, as for `kickoff`.
+
+        Raises:
+            TypeError: the inputs are no list of dicts.
+            Exception: as `kickoff`.
+        """
+        return _for_each().kickoff_for_each(self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer)
+
+    async def akickoff_for_each(
+        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+    ) -> "list[CrewOutput]":
+        """Run the tasks for each of several inputs on this event loop, all at once; see `kickoff_for_each`.
+
+        Args:
+            inputs: for each run, values for the `{placeholders}`.
+            max_concurrency: how many runs there may be at a time; all where None.
+            checkpointer: where the runs are kept, as for `kickoff`.
+        """
+        return await _for_each().akickoff_for_each(
+            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer
+        )
+
+    async def kickoff_for_each_async(
+        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+    ) -> "list[CrewOutput]":
+        """CrewAI's name for `akickoff_for_each`."""
+        return await self.akickoff_for_each(inputs, max_concurrency=max_concurrency, checkpointer=checkpointer)
 
     def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
         """Continue a run that ended early: what it had done is not done again.

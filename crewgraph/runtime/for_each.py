@@ -1,0 +1,106 @@
+"""One crew for many inputs: each a run of its own, and none lost because another one fails."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, cast
+from uuid import uuid4
+
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.output import CrewOutput
+from crewgraph.llm.ledger import total
+from crewgraph.runtime.kickoff import akickoff, kickoff
+
+__all__ = ["akickoff_for_each", "kickoff_for_each"]
+
+_Outcome = CrewOutput | BaseException
+
+
+def kickoff_for_each(
+    crew: Crew, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+) -> list[CrewOutput]:
+    """Run a crew for each of several inputs; see `Crew.kickoff_for_each`."""
+    items = _items(inputs, max_concurrency)
+
+    def one(item: "_Item") -> _Outcome:
+        try:
+            return kickoff(crew, item.inputs, thread_id=item.thread_id, checkpointer=checkpointer)
+        except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
+            return error
+
+    if max_concurrency is None or len(items) < 2:
+        return _settled(crew, items, [one(item) for item in items])
+    pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
+    try:
+        started = [pool.submit(copy_context().run, one, item) for item in items]
+        return _settled(crew, items, [future.result() for future in started])
+    finally:  # a KeyboardInterrupt begins no further one
+        pool.shutdown(cancel_futures=True)
+
+
+async def akickoff_for_each(
+    crew: Crew, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+) -> list[CrewOutput]:
+    """Run a crew for each of several inputs at once; see `Crew.akickoff_for_each`."""
+    items = _items(inputs, max_concurrency)
+    gate = asyncio.Semaphore(max_concurrency or len(items) or 1)
+
+    async def one(item: "_Item") -> CrewOutput:
+        async with gate:
+            return await akickoff(crew, item.inputs, thread_id=item.thread_id, checkpointer=checkpointer)
+
+    outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
+    return _settled(crew, items, outcomes)
+
+
+class _Item:
+    """One of the inputs, and the name its run is kept under."""
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        self.inputs, self.thread_id = inputs, str(uuid4())
+
+
+def _items(inputs: Sequence[Mapping[str, Any]], max_concurrency: int | None) -> list[_Item]:
+    given: object = inputs
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+        raise TypeError(f'`inputs` is {given!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
+    for n, item in enumerate(cast(Sequence[object], given)):
+        if not isinstance(item, Mapping):
+            raise TypeError(f'`inputs[{n}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    if max_concurrency is not None and max_concurrency < 1:
+        raise ValueError(
+            f"`max_concurrency` is {max_concurrency}; give the greatest number of runs at a time, at least 1"
+        )
+    return [_Item(item) for item in inputs]
+
+
+def _settled(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
+    """The outputs in order; else the first failure, which carries those there are."""
+    failures = {n: outcome for n, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
+    outputs = [None if isinstance(outcome, BaseException) else outcome for outcome in outcomes]
+    finished = [output for output in outputs if output is not None]
+    # What an `after_kickoff` function gave in its place may be anything.
+    used = total(output.token_usage for output in finished if isinstance(output, CrewOutput))  # pyright: ignore[reportUnnecessaryIsInstance]
+    crew.usage_metrics = crew.token_usage = used
+    for failure in failures.values():
+        if not isinstance(failure, Exception):
+            raise failure
+    if failures:
+        raise _told(failures, outputs, items)
+    return finished
+
+
+def _told(
+    failures: Mapping[int, BaseException], outputs: Sequence[CrewOutput | None], items: Sequence[_Item]
+) -> BaseException:
+    first, *others = failures
+    error = failures[first]
+    error.add_note(
+        f"`inputs[{first}]` failed, thread `{items[first].thread_id}`. {len(outputs) - len(failures)} of {len(outputs)} runs "
+        "are finished: `outputs` of this exception holds what they gave, None for each that failed; `failures` says why."
+    )
+    for n in others:
+        error.add_note(f"`inputs[{n}]` failed, too, thread `{items[n].thread_id}`: {failures[n]!r:.300}")
+    error.outputs, error.failures = list(outputs), dict(failures)  # pyright: ignore[reportAttributeAccessIssue]
+    return error

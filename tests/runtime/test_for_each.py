@@ -1,0 +1,223 @@
+"""One crew for many inputs: each a run of its own, and none lost because another one fails."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from modes import Mode
+from pydantic import BaseModel, ValidationError
+
+from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
+
+from .parts import agent, by_prompt, crew, heard, task
+
+
+class Numbered(BaseModel):
+    n: int
+
+
+def for_each(mode: Mode, made: Crew, inputs: Any, **options: Any) -> list[CrewOutput]:
+    if mode.asynchronous:
+        return asyncio.run(made.kickoff_for_each_async(inputs, **options))
+    return made.kickoff_for_each(inputs, **options)
+
+
+def echo(**more: Any) -> Crew:
+    """Its first task says `x`, its second one "done"."""
+    worker = agent(ScriptedLLM(by_prompt, usage={"prompt_tokens": 3, "completion_tokens": 1}))
+    first = task("first", worker, description="say {x}")
+    return crew(first, task("second", worker, description="say done"), **more)
+
+
+def failing(messages: Sequence[dict[str, Any]]) -> str:
+    said = by_prompt(messages)
+    if said.startswith("boom"):
+        raise ConnectionError(said)
+    return said
+
+
+def fails(**more: Any) -> Crew:
+    return crew(task("only", agent(ScriptedLLM(failing)), description="say {x}"), **more)
+
+
+def test_outputs_come_in_the_order_of_the_inputs_and_definitions_stay(mode: Mode):
+    made = echo()
+    outputs = for_each(mode, made, [{"x": "one"}, {"x": "two"}, {"x": "three"}])
+    assert [output.tasks_output[0].raw for output in outputs] == ["one", "two", "three"]
+    assert made.tasks[0].template("description") == "say {x}"
+    assert made.kickoff({"x": "four"}).tasks_output[0].raw == "four"
+
+
+def test_each_is_a_run_of_its_own_thread_that_can_be_resumed(mode: Mode, tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        made = echo(checkpointer=saver)
+        outputs = for_each(mode, made, [{"x": "one"}, {"x": "two"}])
+        threads = [str(output.thread_id) for output in outputs]
+        assert len(set(threads)) == 2
+        assert mode.resume(made, threads[0]).tasks_output[0].raw == "one"
+    kept_nowhere = for_each(mode, echo(), [{"x": "one"}], checkpointer=False)
+    assert kept_nowhere[0].thread_id is None
+
+
+def test_usage_is_the_sum_over_all(mode: Mode):
+    made = echo()
+    outputs = for_each(mode, made, [{"x": "one"}, {"x": "two"}])
+    assert [output.token_usage.total_tokens for output in outputs] == [8, 8]
+    expected = UsageMetrics(total_tokens=16, prompt_tokens=12, completion_tokens=4, successful_requests=4)
+    assert made.usage_metrics == made.token_usage == made.calculate_usage_metrics() == expected
+
+
+def test_no_inputs_are_no_runs(mode: Mode):
+    made = echo()
+    assert for_each(mode, made, []) == []
+    assert made.usage_metrics == UsageMetrics()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (None, r"`inputs` is None; give a list of dicts"),
+        ({"x": "one"}, r"`inputs` is \{'x': 'one'\}; give a list of dicts"),
+        ("ab", r"`inputs` is 'ab'; give a list of dicts"),
+        (5, r"`inputs` is 5; give a list"),
+        ([{"x": "one"}, "two"], r"`inputs\[1\]` is 'two'; give a dict"),
+        ([None], r"`inputs\[0\]` is None; give a dict"),
+        ([{1: "one"}], r"`inputs` is \{1: 'one'\}; give a dict of names and values"),
+    ],
+)
+def test_what_is_no_list_of_dicts_is_refused(mode: Mode, inputs: Any, message: str):
+    with pytest.raises(TypeError, match=message):
+        for_each(mode, echo(), inputs)
+
+
+def test_nothing_is_run_where_one_of_the_inputs_is_no_dict(mode: Mode):
+    made = echo()
+    with pytest.raises(TypeError):
+        for_each(mode, made, [{"x": "one"}, 5])
+    assert made.tasks[0].output is None
+
+
+@pytest.mark.parametrize("wrong", [0, -1])
+def test_a_concurrency_below_one_is_refused(mode: Mode, wrong: int):
+    with pytest.raises(ValueError, match=f"`max_concurrency` is {wrong}; give .* at least 1"):
+        for_each(mode, echo(), [{"x": "one"}], max_concurrency=wrong)
+
+
+@pytest.mark.parametrize("together", [None, 2])
+def test_one_that_fails_costs_no_other_and_the_error_carries_what_is_finished(
+    mode: Mode, tmp_path: Path, together: int | None
+):
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        made = fails(checkpointer=saver)
+        inputs = [{"x": "one"}, {"x": "boom a"}, {"x": "three"}, {"x": "boom b"}]
+        with pytest.raises(ConnectionError, match="boom a") as raised:
+            for_each(mode, made, inputs, max_concurrency=together)
+        outputs: list[CrewOutput | None] = raised.value.outputs  # type: ignore[attr-defined]
+        failures: dict[int, Exception] = raised.value.failures  # type: ignore[attr-defined]
+        assert [output and output.raw for output in outputs] == ["one", None, "three", None]
+        assert {n: str(error) for n, error in failures.items()} == {1: "boom a", 3: "boom b"}
+        assert made.usage_metrics is not None and made.usage_metrics.successful_requests == 2
+        notes = " ".join(raised.value.__notes__)
+        assert "`inputs[1]` failed, thread `" in notes and "2 of 4 runs are finished" in notes
+        assert "`inputs[3]` failed, too, thread `" in notes
+        thread = notes.partition("`inputs[1]` failed, thread `")[2].partition("`")[0]
+        made.tasks[0].agent = agent(ScriptedLLM(["mended"]))
+        assert mode.resume(made, thread).raw == "mended"
+
+
+def test_an_error_that_is_not_written_in_python_carries_the_outputs_too(mode: Mode):
+    made = fails()
+
+    def picky(given: dict[str, Any]) -> dict[str, Any]:
+        Numbered.model_validate(given)
+        return {"x": given["n"]}
+
+    made.before_kickoff_callbacks.append(picky)
+    with pytest.raises(ValidationError) as raised:
+        for_each(mode, made, [{"n": 1}, {"n": "many"}])
+    outputs: list[CrewOutput | None] = raised.value.outputs  # type: ignore[attr-defined]
+    assert [output and output.raw for output in outputs] == ["1", None]
+
+
+def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
+    told: list[Any] = []
+    made = echo(
+        before_kickoff_callbacks=[lambda given: {**given, "x": given["x"].upper()}],
+        after_kickoff_callbacks=[lambda output: told.append(output.tasks_output[0].raw)],
+    )
+    with heard() as events:
+        for_each(mode, made, [{"x": "one"}, {"x": "two"}])
+    assert sorted(told) == ["ONE", "TWO"]
+    assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
+    threads = {event.thread_id for event in events if isinstance(event, CrewKickoffCompletedEvent)}
+    assert len(threads) == 2
+
+
+class Crowd:
+    """A model that knows how many ask it at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.now = self.most = 0
+
+    def __call__(self, messages: Any) -> str:
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.1)
+        with self._lock:
+            self.now -= 1
+        return "done"
+
+
+@pytest.mark.parametrize(("together", "sync", "beside"), [(None, 1, 9), (1, 1, 1), (3, 3, 3), (50, 9, 9)])
+def test_so_many_runs_are_under_way_at_a_time(mode: Mode, together: int | None, sync: int, beside: int):
+    crowd = Crowd()
+    made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
+    for_each(mode, made, [{"x": n} for n in range(9)], max_concurrency=together)
+    assert crowd.most == (beside if mode.asynchronous else sync)
+
+
+def test_akickoff_for_each_is_the_same():
+    outputs = asyncio.run(echo().akickoff_for_each(({"x": "one"},)))
+    assert outputs[0].tasks_output[0].raw == "one"
+
+
+def test_a_cancelled_batch_ends_at_once():
+    crowd = Crowd()
+    made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
+
+    async def given_up() -> None:
+        batch = asyncio.ensure_future(made.akickoff_for_each([{"x": n} for n in range(100)], max_concurrency=1))
+        await asyncio.sleep(0.05)
+        batch.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await batch
+
+    asyncio.run(given_up())
+
+
+def test_inside_a_node_each_is_a_run_of_its_own(mode: Mode, tmp_path: Path):
+    made = echo()
+
+    def node(_: dict[str, Any]) -> dict[str, Any]:
+        return {"out": [output.thread_id for output in made.kickoff_for_each([{"x": "one"}, {"x": "two"}])]}
+
+    async def anode(_: dict[str, Any]) -> dict[str, Any]:
+        return {"out": [output.thread_id for output in await made.akickoff_for_each([{"x": "one"}, {"x": "two"}])]}
+
+    graph: Any = StateGraph(dict)
+    graph.add_node("n", anode if mode.asynchronous else node)
+    graph.add_edge(START, "n")
+    graph.add_edge("n", END)
+    with SqliteCheckpointer(tmp_path / "outer.db") as saver:
+        app = graph.compile(checkpointer=saver)
+        result = mode.invoke(app, {}, {"configurable": {"thread_id": "outer"}})
+    assert len({*result["out"], "outer"}) == 3
