@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["flag", "retention_days", "size_cap", "storage_dir"]
+__all__ = ["flag", "prices_file", "retention_days", "size_cap", "storage_dir"]
 
 _DAY_LIMIT = 30
 _BYTE_LIMIT = 1 << 30
@@ -34,6 +34,12 @@ def retention_days() -> float:
 def size_cap() -> int:
     """The checkpoint database's greatest size in bytes (`CREWGRAPH_MAX_BYTES`, 0 sets no bound)."""
     return int(_number("CREWGRAPH_MAX_BYTES", _BYTE_LIMIT))
+
+
+def prices_file() -> Path | None:
+    """A JSON file with prices of models (`CREWGRAPH_PRICES`), laid over ours."""
+    chosen = os.environ.get("CREWGRAPH_PRICES")
+    return Path(chosen).expanduser() if chosen else None
 
 
 def flag(name: str) -> bool:

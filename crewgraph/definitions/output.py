@@ -1,13 +1,14 @@
 """What tasks and crews give back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from crewgraph.llm.ledger import plain_usage
+from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["CrewOutput", "OutputFormat", "TaskOutput"]
@@ -76,6 +77,13 @@ class TaskOutput(_Structured):
     usage_by_model: dict[str, UsageMetrics] = Field(default_factory=dict[str, UsageMetrics])
     """The same, by the name of the model."""
 
+    @property
+    def cost(self) -> float | None:
+        """What that costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
+        if self.usage.successful_requests and not self.usage_by_model:
+            return None
+        return cost(self.usage_by_model)
+
     @model_validator(mode="after")
     def _summarised(self) -> Self:
         self.summary = " ".join(self.description.split()[:_SUMMARY_WORDS]) + "..."
@@ -137,6 +145,27 @@ class CrewOutput(_Structured):
     """The thread the run is kept under, for `resume` and time travel; None where nothing was kept."""
 
     @property
+    def usage_by_task(self) -> dict[str, UsageMetrics]:
+        """What the models reported for each task, by the task's name, else its description."""
+        return _sums((output.name or output.description, output.usage) for output in self.tasks_output)
+
+    @property
+    def usage_by_agent(self) -> dict[str, UsageMetrics]:
+        """The same, by the role of the agent that a task was given to."""
+        return _sums((output.agent, output.usage) for output in self.tasks_output)
+
+    @property
+    def usage_by_model(self) -> dict[str, UsageMetrics]:
+        """The same, by the name of the model."""
+        return _sums(one for output in self.tasks_output for one in output.usage_by_model.items())
+
+    @property
+    def cost(self) -> float | None:
+        """What the run costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
+        costs = [output.cost for output in self.tasks_output]
+        return None if None in costs else sum(one for one in costs if one is not None)
+
+    @property
     def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The structured form of the last task as JSON text.
 
@@ -154,3 +183,10 @@ class CrewOutput(_Structured):
             if form is not None and key in form:
                 return form[key]
         raise KeyError(f"the output has no structured field `{key}`")
+
+
+def _sums(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:
+    sums: dict[str, UsageMetrics] = {}
+    for name, usage in parts:
+        sums.setdefault(name, UsageMetrics()).add_usage_metrics(usage)
+    return sums

@@ -88,3 +88,19 @@ def test_a_run_that_was_resumed_reports_what_all_of_its_parts_cost(mode: Mode):
 def test_a_provider_that_reports_nothing_still_has_its_requests_counted(mode: Mode):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"], usage={})))))
     assert result.token_usage == UsageMetrics(successful_requests=1)
+
+
+def test_usage_is_told_by_model_by_agent_and_by_task(mode: Mode):
+    spent = {"prompt_tokens": 10, "completion_tokens": 5}
+    writer, reader = ScriptedLLM(["no JSON", "two"], usage=spent), ScriptedLLM(['{"n": 3}'], usage=spent)
+    writer.model, reader.model = "writes", "reads"
+    worker = agent(writer, role="worker {x}", function_calling_llm=reader)
+    made = crew(task("one", worker, output_json=Number), task("two", agent(writer, role="other")))
+    result = mode.kickoff(made, {"x": 1})
+    once = UsageMetrics(total_tokens=15, prompt_tokens=10, completion_tokens=5, successful_requests=1)
+    assert result.tasks_output[0].usage_by_model == {"writes": once, "reads": once}
+    assert result.usage_by_model == {"writes": once + once, "reads": once}
+    assert result.usage_by_agent == {"worker 1": once + once, "other": once}
+    assert result.usage_by_task == {"one": once + once, "two": once}
+    assert result.cost is None  # nobody told the prices
+    assert mode.resume(made, str(result.thread_id)).usage_by_model == result.usage_by_model

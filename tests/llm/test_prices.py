@@ -1,0 +1,141 @@
+"""What usage costs: by model, replaceable, and unknown rather than nothing."""
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from crewgraph import CrewOutput, TaskOutput, UsageMetrics
+from crewgraph.llm.prices import Price, cost, price_of, register, replace
+
+
+@pytest.fixture(autouse=True)
+def own_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("CREWGRAPH_PRICES", raising=False)
+    yield
+    replace(None)
+
+
+def used(prompt: int = 0, completion: int = 0, **more: int) -> UsageMetrics:
+    return UsageMetrics(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        successful_requests=1,
+        **more,
+    )
+
+
+def output(**by_model: UsageMetrics) -> TaskOutput:
+    made = TaskOutput(description="d", name="n", agent="a", usage_by_model=by_model)
+    for usage in by_model.values():
+        made.usage.add_usage_metrics(usage)
+    return made
+
+
+def test_the_price_is_per_million_tokens_and_the_cache_has_its_own():
+    price = Price(input=10, cached_input=1, cache_write=20, output=100)
+    usage = used(1_000_000, 10_000, cached_prompt_tokens=500_000, cache_creation_tokens=100_000)
+    assert price.of(usage) == pytest.approx(0.4 * 10 + 0.5 * 1 + 0.1 * 20 + 0.01 * 100)
+    assert Price(input=10, output=100).of(usage) == pytest.approx(10 + 1)
+
+
+def test_every_price_of_ours_has_a_date_and_costs_something():
+    table: dict[str, dict[str, Any]] = json.loads(
+        resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8")
+    )
+    for model, fields in table.items():
+        price = price_of(model)
+        assert price is not None and price.input > 0 and price.output >= price.input, model
+        assert fields["as_of"] == price.as_of and len(fields["as_of"]) == 7, model
+        assert price.cached_input is None or price.cached_input < price.input, model
+
+
+@pytest.mark.parametrize("name", ["gpt-4o-mini-2024-07-18", "gpt-4o-mini-latest", "gpt-4o-mini@20240718"])
+def test_a_dated_name_has_the_price_of_the_name_without_it(name: str):
+    assert price_of(name) == price_of("gpt-4o-mini") is not None
+
+
+@pytest.mark.parametrize("name", ["nobody", "gpt-4o-mini-tuned", ""])
+def test_a_model_nobody_told_the_price_of_has_none(name: str):
+    assert price_of(name) is None
+    assert cost({name: used(1, 1)}) is None
+
+
+def test_several_models_add_up_and_one_unknown_makes_the_sum_unknown():
+    register("dear", input=10, output=10)
+    register("cheap", input=1, output=1)
+    assert cost({"dear": used(100_000), "cheap": used(100_000)}) == pytest.approx(1.1)
+    assert cost({"dear": used(100_000), "other": used(1)}) is None
+    assert cost({}) == 0
+
+
+def test_a_model_that_did_not_tell_its_tokens_costs_nobody_knows_what():
+    register("silent", input=10, output=10)
+    assert cost({"silent": UsageMetrics(successful_requests=1)}) is None
+
+
+def test_a_model_may_be_free():
+    register("local", input=0, output=0)
+    assert cost({"local": used(5, 5)}) == 0
+
+
+def test_what_is_registered_counts_before_a_file_and_a_file_before_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "prices.json"
+    path.write_text('{"gpt-4o": {"input": 1, "output": 2}, "mine": {"input": 3, "output": 4}}', "utf-8")
+    monkeypatch.setenv("CREWGRAPH_PRICES", str(path))
+    assert price_of("gpt-4o") == Price(input=1, output=2)
+    assert price_of("mine") == Price(input=3, output=4)
+    assert price_of("gpt-4o-mini") is not None
+    register("mine", input=5, output=6)
+    assert price_of("mine") == Price(input=5, output=6)
+    path.write_text('{"gpt-4o": {"input": 7, "output": 8}}', "utf-8")
+    assert price_of("gpt-4o") == Price(input=7, output=8)
+
+
+def test_all_prices_can_be_replaced_and_taken_back():
+    ours = price_of("gpt-4o")
+    replace({"only": {"input": 1, "output": 2}})
+    assert price_of("only") == Price(input=1, output=2)
+    assert price_of("gpt-4o") is None
+    replace(None)
+    assert (price_of("only"), price_of("gpt-4o")) == (None, ours)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"m": {"input": 1}}', '{"m": {"input": -1, "output": 1}}', '{"m": 5}'])
+def test_a_file_that_holds_no_prices_is_told_with_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+    path = tmp_path / "prices.json"
+    path.write_text(text, "utf-8")
+    monkeypatch.setenv("CREWGRAPH_PRICES", str(path))
+    with pytest.raises(ValueError, match=r"CREWGRAPH_PRICES=.*cannot be read: .*(?s:.*)USD per million"):
+        price_of("m")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_PRICES", str(tmp_path / "nowhere.json"))
+    with pytest.raises(ValueError, match=r"cannot be read: .*nowhere"):
+        price_of("m")
+
+
+def test_prices_below_zero_and_unknown_fields_are_refused():
+    with pytest.raises(ValidationError):
+        register("m", input=-1, output=1)
+    with pytest.raises(ValidationError):
+        replace({"m": {"input": 1, "output": 1, "per": "token"}})
+
+
+def test_outputs_tell_their_cost():
+    register("dear", input=10, output=10)
+    first, second = output(dear=used(100_000)), output(dear=used(200_000))
+    assert first.cost == pytest.approx(1)
+    assert CrewOutput(tasks_output=[first, second]).cost == pytest.approx(3)
+    assert CrewOutput(tasks_output=[first, output(other=used(1))]).cost is None
+    assert TaskOutput(description="skipped", agent="a").cost == 0
+    assert TaskOutput(description="old", agent="a", usage=used(5, 5)).cost is None
+    assert TaskOutput.from_plain(first.to_plain()).cost == first.cost
