@@ -1,11 +1,11 @@
 """Agents: who does the work."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
@@ -13,6 +13,11 @@ from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.prompts.i18n import I18N
 
 __all__ = ["Agent", "BaseAgent"]
+
+
+_OF_RUNS = frozenset(
+    {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
+)
 
 
 class BaseAgent(AgentVerbs, Definition):
@@ -89,6 +94,13 @@ class BaseAgent(AgentVerbs, Definition):
 
     mcps: list[Any] | None = None
     """Addresses of MCP servers whose tools it may use."""
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return super().__deepcopy__(sharing(self.crew, memo))  # a crew holds its agents: without this there is no end
+
+    def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Another agent like this one: with an identity of its own, and the same model and tools; in no crew yet."""
+        return self._again(without=_OF_RUNS)
 
     @property
     def key(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.definition import Definition, key_of
+from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
 from crewgraph.definitions.given_callback import GivenCallback
@@ -21,6 +21,9 @@ from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
 
 __all__ = ["Crew"]
+
+
+_OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training_data"})
 
 
 class Crew(CrewVerbs, Definition):
@@ -215,6 +218,25 @@ class Crew(CrewVerbs, Definition):
     def kept(self) -> Kept:
         """What others keep with this crew."""
         return self._kept
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        # A database is where it is: the copy keeps its runs there, too.
+        return super().__deepcopy__(sharing(self.checkpointer, memo))
+
+    def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Another crew like this one, not yet kicked off; its agents and tasks are its own, models and tools are the same."""
+        manager = None if self.manager_agent is None else self.manager_agent.copy()
+        working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
+        agents = {id(agent): agent.copy() for agent in dict.fromkeys(working)}
+        tasks: list[Task] = []
+        mapping: dict[str, Task] = {}
+        for task in self.tasks:
+            # Its own agent first: several may have the same role.
+            by = list(agents.values()) if task.agent is None else [agents[id(task.agent)]]
+            tasks.append(task.copy(by, mapping))
+            mapping[str(task.id)] = tasks[-1]
+        own: dict[str, Any] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
+        return self._again(without=_OF_RUNS, manager_agent=manager, **own)
 
     @property
     def texts(self) -> I18N:

@@ -4,15 +4,21 @@ import difflib
 import hashlib
 import sys
 import warnings
-from typing import Any, ClassVar, cast
+from collections.abc import Container
+from copy import copy
+from typing import Any, ClassVar, Self, cast
 from uuid import UUID, uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 
-__all__ = ["Definition", "UnknownKeyword", "callers_level", "key_of"]
+__all__ = ["Definition", "UnknownKeyword", "callers_level", "key_of", "sharing"]
+
+_OWN = frozenset({"id", "config", "security_config"})
+_CONTAINERS = (list, dict, set)
 
 _told: set[tuple[str, str]] = set()
 
@@ -38,6 +44,20 @@ def key_of(*parts: str) -> str:
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
+def sharing(thing: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
+    """What `__deepcopy__` is told for a thing to be shared by the copy."""
+    known = {} if memo is None else memo
+    known.setdefault(id(thing), thing)
+    return known
+
+
+def _is_default(value: Any, field: FieldInfo) -> bool:
+    if field.is_required():
+        return False
+    default = field.get_default(call_default_factory=True, validated_data={})
+    return value is default or (type(value) in _CONTAINERS and value == default)
+
+
 class Definition(BaseModel):
     """The base of agents, tasks and crews."""
 
@@ -61,6 +81,24 @@ class Definition(BaseModel):
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+    def _again(self, *, without: Container[str] = (), **given: Any) -> Self:
+        """Another definition of this class with the same fields: a new identity, lists of its own, the same things in them.
+
+        Args:
+            without: fields that begin anew.
+            given: fields with other values.
+        """
+        fields: dict[str, Any] = {**(self.model_extra or {})}
+        for name, field in type(self).model_fields.items():
+            if name not in given and name not in _OWN and name not in without:
+                value = getattr(self, name)
+                if name in self.model_fields_set or not _is_default(value, field):
+                    fields[field.alias or name] = copy(value) if type(value) in _CONTAINERS else value
+        made = type(self)(**fields, **given)
+        made.config = self.config  # not passed: it is in the fields already
+        made.security_config.fingerprint.metadata.update(self.fingerprint.metadata)
+        return made
 
     @property
     def fingerprint(self) -> Fingerprint:

@@ -1,7 +1,7 @@
 """Tasks: what is to be done."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Self, final
@@ -38,6 +38,21 @@ NOT_SPECIFIED = NotSpecified()
 """A task's `context` that nobody gave: the outputs of all earlier tasks."""
 
 _TEMPLATES = ("description", "expected_output", "output_file")
+
+_OF_RUNS = frozenset(
+    {
+        "output",
+        "prompt_context",
+        "processed_by_agents",
+        "used_tools",
+        "tools_errors",
+        "delegations",
+        "retry_count",
+        "start_time",
+        "end_time",
+        "max_retries",  # its value is in `guardrail_max_retries` already
+    }
+)
 
 
 class Task(TaskVerbs, Definition):
@@ -166,6 +181,26 @@ class Task(TaskVerbs, Definition):
                 super().__setattr__(field, text)
             elif field in self._templates:
                 super().__setattr__(field, text)
+
+    def copy(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, agents: Sequence[BaseAgent], task_mapping: Mapping[str, "Task"]
+    ) -> Self:
+        """Another task like this one, not yet done: with an identity of its own, and the same functions and tools.
+
+        Args:
+            agents: whoever of them has the role of this task's agent does the copy; none where nobody has.
+            task_mapping: the tasks that stand in the copy's context in the place of this one's, by `key` or `str(id)`; a
+                task that is not in it stays in the context itself.
+        """
+        role = None if self.agent is None else self.agent.role
+        given: dict[str, Any] = {"agent": next((agent for agent in agents if agent.role == role), None)}
+        if isinstance(self.context, (list, tuple)):
+            given["context"] = [
+                task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context
+            ]
+        copied = self._again(without=_OF_RUNS, **given, **{field: self.template(field) for field in _TEMPLATES})
+        copied.max_retries = self.max_retries
+        return copied
 
     @property
     def key(self) -> str:
