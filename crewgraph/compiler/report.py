@@ -58,7 +58,13 @@ class TaskReport:
                 **({"output_file": briefing.output_file} if briefing.output_file is not None else {}),
             }
         )
-        self._tell(TaskStartedEvent, context=briefing.context, task=task)
+        self._tell(
+            TaskStartedEvent,
+            context=briefing.context,
+            task=task,
+            description=briefing.description,
+            agent_role=briefing.role,
+        )
 
     def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent begins an attempt."""

@@ -27,7 +27,6 @@ _CREW: tuple[_Rule, ...] = (
     ("max_rpm", lambda crew: crew.max_rpm is not None),
     ("rpm_controller", lambda crew: crew.rpm_controller is not None),
     ("cache_handler", lambda crew: crew.cache_handler is not None),
-    ("output_log_file", lambda crew: bool(crew.output_log_file)),
     ("training", lambda crew: crew.training),
 )
 

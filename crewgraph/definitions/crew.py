@@ -125,7 +125,7 @@ class Crew(CrewVerbs, Definition):
     """The texts of the prompts, those of `prompt_file` among them."""
 
     output_log_file: bool | str | None = None
-    """A file the run is logged to."""
+    """A file each task's start and completion is logged to: a name that ends in .txt or .json; True for `logs.txt`."""
 
     share_crew: bool | None = False
     """Accepted, without effect: nothing is ever sent anywhere."""

@@ -28,6 +28,9 @@ class TaskStartedEvent(_TaskEvent):
     context: str | None
     """The earlier outputs that the task builds on."""
 
+    description: str | None = None
+    """What is to be done, with its placeholders filled."""
+
 
 class TaskCompletedEvent(_TaskEvent):
     """A task is done."""

@@ -23,6 +23,7 @@ from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEv
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
+from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output
@@ -146,7 +147,7 @@ class _Started:
         for agent in {*crew.agents, *(one.agent for one in self.tasks)}:
             agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
-        with shown(crew):
+        with shown(crew), logged(crew):
             _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given)

@@ -166,7 +166,6 @@ CREW: dict[str, Any] = {
     "max_rpm": 10,
     "rpm_controller": object(),
     "cache_handler": object(),
-    "output_log_file": "log.txt",
     "training": True,
 }
 AGENT: dict[str, Any] = {

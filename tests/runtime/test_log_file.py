@@ -1,0 +1,165 @@
+"""`output_log_file`: each task's start and completion in a file."""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+
+import crewgraph
+from crewgraph import Crew, ScriptedLLM
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.task import TaskStartedEvent
+
+from .parts import agent, by_prompt, crew, task
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def logging_crew(file: bool | str, **more: Any) -> Crew:
+    worker = agent(ScriptedLLM(by_prompt), role="worker {x}")
+    first = task("first", worker, description="say {x}")
+    second = task("second", worker, description="say done")
+    second.name = None
+    return crew(first, second, output_log_file=file, **more)
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_lines_tell_when_which_task_begins_and_ends(mode: Mode, folder: Path):
+    mode.kickoff(logging_crew("run.txt"), {"x": "one"})
+    lines = (folder / "run.txt").read_text("utf-8").splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d: ", line) for line in lines)
+    assert [line[21:] for line in lines] == [
+        'task_name="first", task="say one", agent="worker one", status="started"',
+        'task_name="first", task="say one", agent="worker one", status="completed", output="one"',
+        'task_name="None", task="say done", agent="worker one", status="started"',
+        'task_name="None", task="say done", agent="worker one", status="completed", output="done"',
+    ]
+
+
+def test_a_json_file_is_a_list_of_objects(mode: Mode, folder: Path):
+    mode.kickoff(logging_crew("run.json"), {"x": 'a "quote"\u00fc'})
+    first = entries(folder / "run.json")[1]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", first.pop("timestamp"))
+    assert first == {
+        "task_name": "first",
+        "task": 'say a "quote"\u00fc',
+        "agent": 'worker a "quote"\u00fc',
+        "status": "completed",
+        "output": 'a "quote"\u00fc',
+    }
+
+
+@pytest.mark.parametrize(
+    ("wish", "name"),
+    [(True, "logs.txt"), ("a.txt", "a.txt"), ("a.json", "a.json"), ("a.log", "a.log.txt"), ("a", "a.txt")],
+)
+def test_the_name_says_the_form(folder: Path, wish: bool | str, name: str):
+    logging_crew(wish).kickoff({"x": "one"})
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("wish", [False, None, ""])
+def test_without_a_wish_there_is_no_file_and_nobody_listens(folder: Path, wish: Any):
+    logging_crew(wish).kickoff({"x": "one"})
+    assert list(folder.iterdir()) == []
+
+
+def test_runs_append_and_folders_are_made(folder: Path):
+    for name in ("deep/er/run.json", "deep/er/run.txt"):
+        made = logging_crew(name)
+        made.kickoff({"x": "one"})
+        made.kickoff({"x": "two"})
+    assert len(entries(folder / "deep/er/run.json")) == 8
+    assert len((folder / "deep/er/run.txt").read_text("utf-8").splitlines()) == 8
+    assert not crewai_event_bus.wants(TaskStartedEvent)
+
+
+def test_a_json_file_is_valid_after_each_entry(folder: Path):
+    path, seen = folder / "run.json", list[int]()
+    made = logging_crew("run.json", task_callback=lambda _: seen.append(len(entries(path))))
+    made.kickoff({"x": "one"})
+    assert seen == [1, 3]
+    assert len(entries(path)) == 4
+
+
+def test_parallel_tasks_and_runs_lose_no_entry(mode: Mode, folder: Path):
+    worker = agent(ScriptedLLM(by_prompt))
+    beside = [task(f"t{n}", worker, description="say {x}", async_execution=True) for n in range(8)]
+    made = crew(*beside, task("last", worker, description="say end"), output_log_file="run.json", checkpointer=False)
+    inputs = [{"x": n} for n in range(5)]
+    if mode.asynchronous:
+        asyncio.run(made.akickoff_for_each(inputs))
+    else:
+        made.kickoff_for_each(inputs, max_concurrency=5)
+    found = entries(folder / "run.json")
+    assert len(found) == 5 * 9 * 2
+    completed = [one["output"] for one in found if one["status"] == "completed"]
+    assert {text: completed.count(text) for text in completed} == {"0": 8, "1": 8, "2": 8, "3": 8, "4": 8, "end": 5}
+
+
+PROGRAM = """
+import sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+worker = Agent(role="w", goal="g", backstory="b", llm=ScriptedLLM(lambda messages: "x" * 200))
+tasks = [Task(description=f"t{n}", expected_output="e", agent=worker) for n in range(20)]
+Crew(agents=[worker], tasks=tasks, output_log_file="shared.json", checkpointer=False).kickoff()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
+def test_processes_may_share_a_file(folder: Path):
+    surroundings = {**os.environ, "PYTHONPATH": str(Path(crewgraph.__file__).parents[1])}
+    started = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=surroundings) for _ in range(3)]
+    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert len(entries(folder / "shared.json")) == 3 * 20 * 2
+
+
+@pytest.mark.parametrize("begun", ["[]", " [ ]\n", '[\n    {"a": 1}\n]\n', ""])
+def test_a_file_with_a_list_goes_on(folder: Path, begun: str):
+    path = folder / "run.json"
+    path.write_text(begun, "utf-8")
+    logging_crew("run.json").kickoff({"x": "one"})
+    assert len(entries(path)) == (len(json.loads(begun)) if begun else 0) + 4
+
+
+@pytest.mark.parametrize("begun", ["not json", '{"a": []}', "[1]", '["x"]'])
+def test_a_file_of_something_else_is_left_alone_and_told_of_once(
+    folder: Path, begun: str, caplog: pytest.LogCaptureFixture
+):
+    path = folder / "run.json"
+    path.write_text(begun, "utf-8")
+    with caplog.at_level(logging.WARNING, logger="crewgraph"):
+        assert logging_crew("run.json").kickoff({"x": "one"}).raw == "done"
+    assert path.read_text("utf-8") == begun
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the log of the run could not be written to `{path}`, the run goes on: it is there already, and no list of objects"
+    ]
+
+
+def test_what_cannot_be_written_costs_no_work(mode: Mode, folder: Path, caplog: pytest.LogCaptureFixture):
+    (folder / "run.txt").mkdir()
+    with caplog.at_level(logging.WARNING, logger="crewgraph"):
+        assert mode.kickoff(logging_crew("run.txt"), {"x": "one"}).raw == "done"
+    assert len(caplog.records) == 1
+
+
+def test_secrets_of_the_environment_are_covered(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-secret")
+    logging_crew("run.txt").kickoff({"x": "sk-very-secret"})
+    text = (folder / "run.txt").read_text("utf-8")
+    assert "sk-very-secret" not in text and 'output="***"' in text
