@@ -13,10 +13,11 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Recorded, Scope
+from crewgraph.core.span import aspanned, spanned
 from crewgraph.errors import TimeLimitReached
 
 __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
@@ -144,22 +145,16 @@ class Spanned(Operation):
         self.scope, self.config, self.program = scope, config, program
 
     def run(self) -> Any:
-        def inner(_: None, config: RunnableConfig) -> Any:
-            return drive(self.program(config))
-
-        return RunnableLambda(inner, name=self.scope.name).invoke(None, self._named())
+        return spanned(self.scope.name, self.scope.given, self._own(), lambda config: drive(self.program(config)))
 
     async def arun(self) -> Any:
-        async def inner(_: None, config: RunnableConfig) -> Any:
-            return await adrive(self.program(config))
+        return await aspanned(
+            self.scope.name, self.scope.given, self._own(), lambda config: adrive(self.program(config))
+        )
 
-        return await RunnableLambda(inner, name=self.scope.name).ainvoke(None, self._named())
-
-    def _named(self) -> RunnableConfig:
+    def _own(self) -> RunnableConfig:
         own: RunnableConfig = {
             **self.config,
-            "run_name": self.scope.name,
-            "tags": [*(self.config.get("tags") or ()), *self.scope.tags],
             "metadata": {**(self.config.get("metadata") or {}), **self.scope.metadata},
         }
         return own

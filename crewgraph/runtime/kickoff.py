@@ -184,6 +184,7 @@ def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
 def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
+        "metadata": {"crew_name": crew.name},
         "configurable": place.configurable,
         "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
     }
