@@ -80,7 +80,10 @@ class Run(Operation):
         again: bool = False,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
-        self.options: dict[str, Any] = {"stream_mode": ["updates", "values"] if again else ["updates"]}
+        self.options: dict[str, Any] = {
+            "stream_mode": ["updates", "values"] if again else ["updates"],
+            "output_keys": graph.output_channels,  # the run's output in the trace, too
+        }
         if durability is not None:
             self.options["durability"] = durability
         self.written: dict[str, Any] = {}

@@ -8,6 +8,7 @@ with LangSmithServer() as server:
 import gzip
 import json
 import threading
+from collections.abc import Callable
 from email.parser import BytesParser
 from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,11 +40,15 @@ class LangSmithServer:
     requests: list[str]
     """Method, path and encoding of each request."""
 
+    flush: Callable[[], None]
+    """Makes the client send what it has gathered; for whoever shares a process with it."""
+
     faults: list[str]
     """What no server of this kind would take: unknown paths, unreadable bodies, patches of unknown runs."""
 
     def __init__(self, *, multipart: bool = True, zstd: bool = True) -> None:
         self.runs, self.requests, self.faults = {}, [], []
+        self.flush = lambda: None
         self._info = {
             "version": "0.13.0",
             "instance_flags": {"zstd_compression_enabled": zstd},
@@ -79,6 +84,7 @@ class LangSmithServer:
     @property
     def roots(self) -> list[Trace]:
         """The runs that stand below none, in the order they began."""
+        self.flush()
         return self.below(None)
 
     def below(self, parent: str | None) -> list[Trace]:
@@ -91,8 +97,9 @@ class LangSmithServer:
         found = [run for run in self.runs.values() if run.get("name") == name]
         return sorted(found, key=lambda run: str(run["dotted_order"]))
 
-    def tree(self) -> str:
-        """All runs as lines `name [type]`, two blanks for each run they stand below; `!` marks failures, `?` open ones."""
+    def tree(self, top: Trace | None = None) -> str:
+        """All runs, or those of one, as lines `name [type]`: two blanks for each run above, `!` if failed, `?` if open."""
+        self.flush()
         lines: list[str] = []
 
         def write(run: Trace, depth: int) -> None:
@@ -101,7 +108,7 @@ class LangSmithServer:
             for child in self.below(run["id"]):
                 write(child, depth + 1)
 
-        for root in self.roots:
+        for root in self.roots if top is None else [top]:
             write(root, 0)
         return "\n".join(lines)
 
