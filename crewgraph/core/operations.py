@@ -17,7 +17,9 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Recorded, Scope
+from crewgraph.core.open_runs import closing_runs
 from crewgraph.core.span import aspanned, spanned
+from crewgraph.core.watched import is_watched
 from crewgraph.errors import TimeLimitReached
 
 __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
@@ -126,9 +128,15 @@ class Perform(Operation):
 
     async def arun(self) -> Any:
         if self.deadline is None:
-            return await self.effect.aperform(self.config)
+            return await self._aperformed()
         with self._in_time():
-            return await wait_on_loop(self.effect.aperform(self.config), self.deadline - time.monotonic())
+            return await wait_on_loop(self._aperformed(), self.deadline - time.monotonic())
+
+    async def _aperformed(self) -> Any:
+        if not is_watched(self.config):
+            return await self.effect.aperform(self.config)
+        async with closing_runs(self.config) as config:
+            return await self.effect.aperform(config)
 
     @contextmanager
     def _in_time(self) -> Generator[None]:

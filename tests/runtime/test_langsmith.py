@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langsmith import Client
@@ -21,6 +23,7 @@ from servers.langsmith_api import LangSmithServer
 from servers.openai_api import OpenAIServer, call, text
 
 from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.errors import TimeLimitReached
 from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
@@ -104,7 +107,9 @@ Crew: desk [chain]
 
 # ------------------------------------------------------------------------------------------------------- tree
 @pytest.mark.parametrize("kept", ["kept", "nowhere"])
-def test_a_kickoff_reads_crew_task_agent_model_and_tool(mode: Mode, kept: str, langsmith: LangSmithServer, serve: Serve):
+def test_a_kickoff_reads_crew_task_agent_model_and_tool(
+    mode: Mode, kept: str, langsmith: LangSmithServer, serve: Serve
+):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if kept == "kept" else False)
     assert langsmith.tree() == DESK
 
@@ -154,9 +159,13 @@ def test_a_structured_answer_makes_no_run_but_that_of_the_model(mode: Mode, lang
     server = serve(['{"height": 3}', "no structure", '{"height": 4}'])
     formed = gpt(server.url, response_format=Tide)
     plain = gpt(server.url)
-    output = mode.kickoff(crew(task("formed", agent(formed, "a")), task("read", agent(plain, "b"), output_pydantic=Tide)))
+    output = mode.kickoff(
+        crew(task("formed", agent(formed, "a")), task("read", agent(plain, "b"), output_pydantic=Tide))
+    )
     assert output.pydantic == Tide(height=4)
-    assert langsmith.tree() == """\
+    assert (
+        langsmith.tree()
+        == """\
 Crew: crew [chain]
   formed [chain]
     Agent: a [chain]
@@ -165,6 +174,7 @@ Crew: crew [chain]
     Agent: b [chain]
       gpt-4o-mini [llm]
     gpt-4o-mini [llm]"""
+    )
 
 
 def test_a_resume_shows_what_was_left_to_do(mode: Mode, langsmith: LangSmithServer):
@@ -176,11 +186,14 @@ def test_a_resume_shows_what_was_left_to_do(mode: Mode, langsmith: LangSmithServ
     mode.resume(team, "one")
     first, second = langsmith.roots
     assert langsmith.tree(first).count("look [tool]") == 1
-    assert langsmith.tree(second) == """\
+    assert (
+        langsmith.tree(second)
+        == """\
 Crew: crew [chain]
   text [chain]
     Agent: w [chain]
       scripted [llm]"""
+    )
 
 
 # ----------------------------------------------------------------------------------------------------- nested
@@ -239,7 +252,9 @@ def test_a_kickoff_in_a_tool_stands_below_the_tool(mode: Mode, langsmith: LangSm
 
     boss = agent(ScriptedLLM([ToolUse("ask_team"), "Final Answer: x"], model="boss"), "boss", tools=[ask_team])
     mode.kickoff(crew(task("all", boss)))
-    assert langsmith.tree() == """\
+    assert (
+        langsmith.tree()
+        == """\
 Crew: crew [chain]
   all [chain]
     Agent: boss [chain]
@@ -250,6 +265,7 @@ Crew: crew [chain]
             Agent: w [chain]
               scripted [llm]
       boss [llm]"""
+    )
 
 
 # --------------------------------------------------------------------------------------------------- failures
@@ -262,13 +278,16 @@ def test_every_run_of_a_failed_kickoff_has_its_error_and_has_ended(mode: Mode, l
     worker = agent(ScriptedLLM([ToolUse("broken"), ConnectionError("the provider is down")]), "w", tools=[broken])
     with pytest.raises(ConnectionError):
         mode.kickoff(crew(task("text", worker)))
-    assert langsmith.tree() == """\
+    assert (
+        langsmith.tree()
+        == """\
 Crew: crew [chain] !
   text [chain] !
     Agent: w [chain] !
       scripted [llm]
       broken [tool] !
       scripted [llm] !"""
+    )
     errors = [run["error"].partition("Traceback")[0] for run in langsmith.runs.values() if run.get("error")]
     assert errors.count("ConnectionError('the provider is down')") == 4
     assert errors.count("OSError('no such tide')") == 1
@@ -283,25 +302,74 @@ def test_a_guardrail_that_raises_shows_its_error(mode: Mode, langsmith: LangSmit
     assert "    Guardrail: judge [chain] !" in langsmith.tree().splitlines()
 
 
-def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    began = threading.Event()
+class Neighbour:
+    """A parallel task that begins and goes on until it is cancelled, or for a while; the other one fails once it began."""
 
-    def answer(request: Any) -> Any:
-        began.set()
+    def __init__(self) -> None:
+        self.began = threading.Event()
+
+    def answer(self, request: Any) -> Any:
+        self.began.set()
         return text("slow", delay=0.3)
 
-    def fail(messages: Any) -> str:
-        began.wait(20)
+    async def wait(self) -> str:
+        """Wait."""
+        self.began.set()
+        await asyncio.sleep(0.3)
+        return "slow"
+
+    def fail(self, messages: Any) -> str:
+        self.began.wait(20)
         raise ConnectionError("down")
 
-    slow = task("slow", agent(served(serve(answer).url), "slow"), async_execution=True)
-    failing = task("failing", agent(ScriptedLLM(fail), "failing"), async_execution=True)
+    def at_work(self, kind: str, serve: Serve) -> Any:
+        if kind == "model":
+            return agent(gpt(serve(self.answer).url), "slow")
+        if kind == "own model":
+            neighbour = self
+
+            class Own(BaseLLM):
+                def call(self, messages: Any, **_: Any) -> str:
+                    raise AssertionError("asked without an event loop")
+
+                async def acall(self, messages: Any, **_: Any) -> str:
+                    return await neighbour.wait()
+
+            return agent(Own("gpt-4o-mini"), "slow")
+        waiting = tool("wait")(self.wait) if kind == "tool" else langchain_tool("wait")(self.wait)
+        return agent(ScriptedLLM([ToolUse("wait"), "Final Answer: x"], model="slow"), "slow", tools=[waiting])
+
+
+@pytest.mark.parametrize("kind", ["model", "own model", "tool", "LangChain tool"])
+def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(kind: str, langsmith: LangSmithServer, serve: Serve):
+    neighbour = Neighbour()
+    slow = task("slow", neighbour.at_work(kind, serve), async_execution=True)
+    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
+    team = crew(slow, failing, task("last", agent(ScriptedLLM([]), "last")))
     with pytest.raises(ConnectionError):
-        mode.kickoff(crew(slow, failing, task("last", agent(ScriptedLLM([]), "last"))))
+        asyncio.run(team.akickoff())
     lines = langsmith.tree().splitlines()
     assert "      scripted [llm] !" in lines
-    # A sync run waits for the neighbour, an async one cancels it.
-    assert ("      test [llm] !" if mode.asynchronous else "      test [llm]") in lines
+    assert ("      wait [tool] !" if "tool" in kind else "      gpt-4o-mini [llm] !") in lines
+
+
+def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmithServer, serve: Serve):
+    neighbour = Neighbour()
+    slow = task("slow", neighbour.at_work("model", serve), async_execution=True)
+    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
+    with pytest.raises(ConnectionError):
+        crew(slow, failing, task("last", agent(ScriptedLLM([]), "last"))).kickoff()
+    assert "      gpt-4o-mini [llm]" in langsmith.tree().splitlines()
+
+
+def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    slow = agent(gpt(serve(lambda request: text("slow", delay=0.6)).url), "slow", max_execution_time=0.2)
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(crew(task("text", slow)))
+    langsmith.flush()
+    if not mode.asynchronous:
+        time.sleep(0.8)  # nobody waits for the thread that asks
+    assert "      gpt-4o-mini [llm]" + (" !" if mode.asynchronous else "") in langsmith.tree().splitlines()
 
 
 # ----------------------------------------------------------------------------------------------- what is shown
@@ -388,11 +456,14 @@ def test_the_environment_switches_traces_on(protocol: str, tmp_path: Path):
         assert server.tree() == TWICE
         assert {run["session_name"] for run in server.runs.values()} == {"tests"}
         paths = {line.partition(" ")[2] for line in server.requests}
-    assert paths == {
-        "parts, compressed": {"/info identity", "/runs/multipart zstd"},
-        "parts": {"/info identity", "/runs/multipart identity"},
-        "batches": {"/info identity", "/runs/batch identity"},
-    }[protocol]
+    assert (
+        paths
+        == {
+            "parts, compressed": {"/info identity", "/runs/multipart zstd"},
+            "parts": {"/info identity", "/runs/multipart identity"},
+            "batches": {"/info identity", "/runs/batch identity"},
+        }[protocol]
+    )
 
 
 def test_nothing_is_sent_where_nobody_asks_for_it(tmp_path: Path):
