@@ -16,8 +16,8 @@ from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.loops import across_event_loops
-from crewgraph.llm.streamed import counting_when_streamed
 from crewgraph.llm.plain import plain
+from crewgraph.llm.streamed import counting_when_streamed
 from crewgraph.llm.usage import read_usage
 
 if TYPE_CHECKING:

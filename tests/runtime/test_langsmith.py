@@ -26,7 +26,7 @@ from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutp
 from crewgraph.errors import TimeLimitReached
 from crewgraph.tools import tool
 
-from .parts import agent, crew, served, task
+from .parts import agent, crew, task
 
 Serve = Callable[[Any], OpenAIServer]
 REPOSITORY = Path(__file__).parent.parent.parent
