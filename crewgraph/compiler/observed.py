@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.compiler.pieces import telling_pieces
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.plain import plain
@@ -49,7 +50,7 @@ class ObservedModel:
     ) -> Reply:
         self._asking(messages, tools)
         try:
-            reply = self.model.complete(messages, tools, stop, config)
+            reply = self.model.complete(messages, tools, stop, telling_pieces(config, self.agent, self.task))
         except BaseException as error:
             self._failed(error)
             raise
@@ -60,7 +61,8 @@ class ObservedModel:
     ) -> Reply:
         self._asking(messages, tools)
         try:
-            reply = await self.model.acomplete(messages, tools, stop, config)
+            telling = telling_pieces(config, self.agent, self.task)
+            reply = await self.model.acomplete(messages, tools, stop, telling)
         except BaseException as error:
             self._failed(error)
             raise

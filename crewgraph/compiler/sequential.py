@@ -49,7 +49,12 @@ def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Ass
         group = _group(tasks, at)
         for assignment in group:
             read = schemas.of(assignment)
-            graph.add_node(assignment.slug, task_node(assignment, read.channels), input_schema=read.schema)
+            graph.add_node(
+                assignment.slug,
+                task_node(assignment, read.channels),
+                input_schema=read.schema,
+                metadata={"crew_name": assignment.crew.name if assignment.crew else None, "task": assignment.slug},
+            )
         if isinstance(group[0].task, ConditionalTask):
             ends = _conditional(graph, ends, group[0], tasks[at - 1])
         else:

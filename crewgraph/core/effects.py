@@ -21,7 +21,9 @@ from crewgraph.core.digest import digest
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.ports import Model, Tool
+from crewgraph.core.span import aspanned, spanned
 from crewgraph.core.transcript import Transcript
+from crewgraph.core.watched import is_watched
 from crewgraph.errors import RunError
 
 __all__ = [
@@ -169,6 +171,11 @@ class Call(Recorded):
     encode: Callable[[Any], Any] | None = None
     enter: Callable[[], Any] | None = None
     kind: str = "call"  # pyright: ignore[reportIncompatibleVariableOverride]
+    span: str = ""
+    """The name of its run in the trace; empty for none."""
+
+    given: Any = None
+    """What the trace shows as its input."""
 
     @property
     def label(self) -> str:
@@ -178,12 +185,22 @@ class Call(Recorded):
         return digest(self.kind, self.name, self.about)
 
     def perform(self, config: RunnableConfig) -> Any:
+        if self.span and is_watched(config):
+            return spanned(self.span, self.given, config, self._called)
+        return self._called(config)
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        if self.span and is_watched(config):
+            return await aspanned(self.span, self.given, config, self._acalled)
+        return await self._acalled(config)
+
+    def _called(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
             return self._plain(context.run(call, self.function, *self.args, **self.keywords))
 
-    async def aperform(self, config: RunnableConfig) -> Any:
+    async def _acalled(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
@@ -233,7 +250,9 @@ class Scope(Effect):
     kind: ClassVar[str] = "scope"
     name: str
     body: Callable[[], Body[Any]]
-    tags: tuple[str, ...] = ()
+    given: Any = None
+    """What the trace shows as its input."""
+
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float | None = None
 

@@ -13,10 +13,13 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Recorded, Scope
+from crewgraph.core.open_runs import closing_runs
+from crewgraph.core.span import aspanned, spanned
+from crewgraph.core.watched import is_watched
 from crewgraph.errors import TimeLimitReached
 
 __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
@@ -125,9 +128,15 @@ class Perform(Operation):
 
     async def arun(self) -> Any:
         if self.deadline is None:
-            return await self.effect.aperform(self.config)
+            return await self._aperformed()
         with self._in_time():
-            return await wait_on_loop(self.effect.aperform(self.config), self.deadline - time.monotonic())
+            return await wait_on_loop(self._aperformed(), self.deadline - time.monotonic())
+
+    async def _aperformed(self) -> Any:
+        if not is_watched(self.config):
+            return await self.effect.aperform(self.config)
+        async with closing_runs(self.config) as config:
+            return await self.effect.aperform(config)
 
     @contextmanager
     def _in_time(self) -> Generator[None]:
@@ -144,22 +153,16 @@ class Spanned(Operation):
         self.scope, self.config, self.program = scope, config, program
 
     def run(self) -> Any:
-        def inner(_: None, config: RunnableConfig) -> Any:
-            return drive(self.program(config))
-
-        return RunnableLambda(inner, name=self.scope.name).invoke(None, self._named())
+        return spanned(self.scope.name, self.scope.given, self._own(), lambda config: drive(self.program(config)))
 
     async def arun(self) -> Any:
-        async def inner(_: None, config: RunnableConfig) -> Any:
-            return await adrive(self.program(config))
+        return await aspanned(
+            self.scope.name, self.scope.given, self._own(), lambda config: adrive(self.program(config))
+        )
 
-        return await RunnableLambda(inner, name=self.scope.name).ainvoke(None, self._named())
-
-    def _named(self) -> RunnableConfig:
+    def _own(self) -> RunnableConfig:
         own: RunnableConfig = {
             **self.config,
-            "run_name": self.scope.name,
-            "tags": [*(self.config.get("tags") or ()), *self.scope.tags],
             "metadata": {**(self.config.get("metadata") or {}), **self.scope.metadata},
         }
         return own

@@ -4,6 +4,7 @@ What was performed stands in a channel of the graph (`STEPS`), so it is seen in 
 comes next stands in another (`PENDING`), which the graph's edges look at.
 """
 
+import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -183,8 +184,15 @@ class _Programs:
                 self._kept.popitem(last=False)
 
 
+    def clear(self) -> None:
+        """Let go of all of them."""
+        with self._lock:
+            self._kept.clear()
+
+
 def _is(one: object, other: object) -> bool:
     return one is other
 
 
 _suspended = _Programs()
+atexit.register(_suspended.clear)  # generators that end with the interpreter find its modules gone

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, LiteralString, Self, cast
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
@@ -29,6 +29,8 @@ _OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs"
 class Crew(CrewVerbs, Definition):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
+    model_config = ConfigDict(populate_by_name=True)
+
     _former: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
 
     name: str | None = "crew"
@@ -45,6 +47,9 @@ class Crew(CrewVerbs, Definition):
 
     verbose: bool = False
     """Whether the run is shown on the console. Numbers are taken as CrewAI's former levels: 0 is off."""
+
+    streaming: bool = Field(default=False, alias="stream")
+    """Given as `stream`: whether `kickoff` returns the pieces of the answers, to be iterated, instead of the output."""
 
     cache: bool = True
     """Whether results of tools are kept and used again."""
@@ -213,6 +218,10 @@ class Crew(CrewVerbs, Definition):
         return self
 
     _kept: Kept = PrivateAttr(default_factory=Kept)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Programs switch `crew.stream` on as the field it is elsewhere; read, it is the verb.
+        super().__setattr__("streaming" if name == "stream" else name, value)
 
     @property
     def kept(self) -> Kept:

@@ -1,6 +1,6 @@
 """The one door upwards: the verbs that users call on definitions, carried out by the runtime."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import ModuleType
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput, TaskOutput
+    from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
 __all__ = ["AgentVerbs", "CrewVerbs", "TaskVerbs"]
@@ -33,6 +34,18 @@ def _for_each() -> ModuleType:
     from crewgraph.runtime import for_each  # noqa: PLC0415
 
     return for_each
+
+
+def _stream() -> ModuleType:
+    from crewgraph.runtime import stream  # noqa: PLC0415
+
+    return stream
+
+
+def _chunks() -> ModuleType:
+    from crewgraph.runtime import chunks  # noqa: PLC0415
+
+    return chunks
 
 
 def _graphs() -> ModuleType:
@@ -120,6 +133,8 @@ class CrewVerbs:
     ) -> "CrewOutput":
         """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
 
+        A crew made with `stream=True` gives a `CrewStreamingOutput` instead, whose iteration is the run.
+
         Args:
             inputs: values for the `{placeholders}`.
             thread_id: a name to keep the run under, for `resume`; one is made where None.
@@ -133,7 +148,8 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        return _kickoff().kickoff(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        run = _chunks().chunked if self._streams() else _kickoff().kickoff
+        return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     async def akickoff(
         self,
@@ -144,6 +160,9 @@ class CrewVerbs:
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
+        if self._streams():
+            run = _chunks().achunked
+            return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return await _kickoff().akickoff(
             self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
         )
@@ -199,6 +218,48 @@ class CrewVerbs:
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
         return await self.akickoff_for_each(inputs, max_concurrency=max_concurrency, checkpointer=checkpointer)
+
+    def stream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "Generator[StreamItem]":
+        """Run the tasks, and tell of everything as it happens; the last item holds the output.
+
+        The run goes on while items are taken, one step of the graph ahead at most. Models stream because of it. Leaving the
+        loop ends the run as soon as the requests under way are answered; `resume` goes on with what was done.
+
+        Args:
+            inputs: values for the `{placeholders}`.
+            thread_id: a name to keep the run under, for `resume`; one is made where None, and told by the first item.
+            checkpointer: where the run is kept, as for `kickoff`.
+            granularity: "task" or "step"; see `compile`.
+
+        Raises:
+            Exception: what `kickoff` raises, behind the items of what was done before.
+        """
+        return _stream().stream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def astream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "AsyncGenerator[StreamItem]":
+        """Run the tasks on this event loop, and tell of everything as it happens; see `stream`.
+
+        Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
+        ends only when Python finds that nobody holds it.
+        """
+        return _stream().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def _streams(self) -> bool:
+        return cast("Crew", self).streaming
 
     def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
         """Continue a run that ended early: what it had done is not done again.

@@ -17,6 +17,7 @@ from crewgraph.events.depends import Depends, Handler, handler_name
 from crewgraph.events.pending import PendingWork
 from crewgraph.events.plan import Plan, Registration, Steps
 from crewgraph.events.scope import Scope
+from crewgraph.events.stream_context import SINKS
 
 __all__ = ["EventBus", "crewai_event_bus", "event_bus"]
 
@@ -43,6 +44,9 @@ class EventBus:
 
     **Failure.** What a handler raises is logged (logger `crewgraph.events`) and goes no further;
     `KeyboardInterrupt`, `SystemExit` and their like pass.
+
+    **One run.** Sinks (`crewgraph.events.stream_context`) are called last, like synchronous handlers, with what the code of
+    their context emits.
 
     All methods may be called from any thread.
     """
@@ -117,7 +121,7 @@ class EventBus:
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether anybody listens to this class of events; one that nobody hears need not be made."""
-        return not self._plan(event_type).silent
+        return not self._plan(event_type).silent or bool(SINKS.get())
 
     def emit(self, source: Any, event: BaseEvent) -> Future[None] | None:
         """Bring an event to its handlers.
@@ -126,10 +130,10 @@ class EventBus:
             None where nobody listens; else a future that is done when all handlers are: at once where no
             `async def` is among them. Never block on it on the thread whose event loop runs the handlers.
         """
-        plan = self._plan(type(event))
-        if plan.silent:
+        plan, sinks = self._plan(type(event)), SINKS.get()
+        if plan.silent and not sinks:
             return None
-        for handler in plan.inline:
+        for handler in (*plan.inline, *sinks):
             _call(handler, source, event)
         if not plan.later:
             return _DONE
@@ -138,7 +142,7 @@ class EventBus:
     async def aemit(self, source: Any, event: BaseEvent) -> None:
         """Bring an event to its handlers and wait for all of them."""
         plan = self._plan(type(event))
-        for handler in plan.inline:
+        for handler in (*plan.inline, *SINKS.get()):
             _call(handler, source, event)
         await _call_later(plan.later, source, event)
 

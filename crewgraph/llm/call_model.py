@@ -12,6 +12,7 @@ from crewgraph.core.watched import is_watched
 from crewgraph.extras import load
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.arguments import accepted
+from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
@@ -71,7 +72,7 @@ class CallModel:
     ) -> Reply:
         """Answer a conversation."""
         arguments = self._arguments("call", tools, stop)
-        with _Call(self, messages, config) as call:
+        with _Call(self, (messages, tools), config) as call:
             return call.read(self.source.call(self._conversation(messages), **arguments), stop)
 
     async def acomplete(
@@ -82,7 +83,7 @@ class CallModel:
         config: "RunnableConfig",
     ) -> Reply:
         """Answer a conversation: by the object's own `acall`, else by its `call` in a thread."""
-        with _Call(self, messages, config) as call:
+        with _Call(self, (messages, tools), config) as call:
             return call.read(await self._acall(messages, tools, stop), stop)
 
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> Any:
@@ -103,19 +104,35 @@ class CallModel:
         return accepted(self.source, method, offered)
 
     @property
+    def provider(self) -> str:
+        """Who serves the model, where somebody said so; else its class, in the form of LangChain's own names."""
+        told = next((kept["_provider"] for kept in _own(self.source) if "_provider" in kept), None)
+        kind = type(self.source).__name__
+        return told if isinstance(told, str) else kind.removesuffix("LLM").lower() or kind.lower()
+
+    @property
     def traced(self) -> bool:
         """Whether a call is a run of its own for callback handlers."""
         return self._traced
 
 
+def _own(source: Any) -> list[Mapping[str, Any]]:
+    """What an object and its classes hold, without what they take over from BaseLLM."""
+    classes = [vars(kind) for kind in type(source).__mro__ if kind is not BaseLLM]
+    return [getattr(source, "__dict__", {}), *classes]
+
+
 class _Call:
     """One call: its usage, its errors and, where someone listens, its run."""
 
-    def __init__(self, model: CallModel, messages: Sequence[Message], config: "RunnableConfig") -> None:
+    def __init__(
+        self, model: CallModel, asked: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
+    ) -> None:
         self._ongoing = OngoingCall()
         self._errors = ProviderErrors(model.name)
         self._config = config
-        self._run = Listened(model.name, messages, config) if model.traced and is_watched(config) else None
+        watched = model.traced and is_watched(config)
+        self._run = Listened(model.name, model.provider, asked, config) if watched else None
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:

@@ -17,6 +17,7 @@ from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.loops import across_event_loops
 from crewgraph.llm.plain import plain
+from crewgraph.llm.streamed import counting_when_streamed
 from crewgraph.llm.usage import read_usage
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools)
         with ProviderErrors(self.name):
-            answer = asked.invoke(_converted.of(messages), config, **self._keywords(stop))
-        return self._reply(answer, stop)
+            answer = asked.invoke(_converted.of(messages), self._named(config), **self._keywords(stop))
+        return self._reply(answer, stop, forms=not tools)
 
     async def acomplete(
         self,
@@ -141,15 +142,20 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools, across_loops=True)
         with ProviderErrors(self.name):
-            answer = await asked.ainvoke(_converted.of(messages), config, **self._keywords(stop))
-        return self._reply(answer, stop)
+            answer = await asked.ainvoke(_converted.of(messages), self._named(config), **self._keywords(stop))
+        return self._reply(answer, stop, forms=not tools)
+
+    def _named(self, config: "RunnableConfig") -> "RunnableConfig":
+        named: RunnableConfig = {**config, "run_name": self.name}  # in the trace the model, not its class
+        return named
 
     def _asked(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
-            source = _mapped(self.source, across_event_loops) if across_loops else self.source
+            source = _mapped(self.source, counting_when_streamed)
+            source = _mapped(source, across_event_loops) if across_loops else source
             self._bindings[key] = self._bound(source, tools)
         return self._bindings[key]
 
@@ -161,17 +167,17 @@ class ChatModel:
         if isinstance(self._response_format, Mapping):
             return source.bind(response_format=dict(self._response_format))
         form = self._response_format.model_json_schema()
-        return source.with_structured_output(form, include_raw=True)
+        return _unread(source.with_structured_output(form, include_raw=True))
 
     def _keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         words = list(dict.fromkeys([*self._stop, *stop]))
         return {"stop": words} if stop and takes_stop(self.name) else {}
 
-    def _reply(self, answer: Any, stop: Sequence[str]) -> Reply:
-        if isinstance(answer, dict) and "raw" in answer:
-            reply = _formed(_read(cast("dict[str, Any]", answer)["raw"]))
-        else:
-            reply = _read(answer)
+    def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
+        answer = cast("dict[str, Any]", answer)["raw"] if isinstance(answer, dict) and "raw" in answer else answer
+        reply = _read(answer)
+        if forms and isinstance(self._response_format, type):
+            reply = _formed(reply)
         if self._on_usage is not None:
             self._on_usage(reply["usage"])
         if takes_stop(self.name):
@@ -221,6 +227,12 @@ def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
 
 def _bind_tools(owner: Any) -> Any:
     return getattr(owner, "bind_tools", None)
+
+
+def _unread(forming: Any) -> Any:
+    """The model in a chain that gives its answer beside the reading of it, which is done here."""
+    steps: Any = getattr(getattr(forming, "first", None), "steps__", None)
+    return steps["raw"] if isinstance(steps, Mapping) and "raw" in steps else forming
 
 
 def _binds_tools(source: Any, base: Any) -> bool:

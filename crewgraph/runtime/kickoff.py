@@ -21,6 +21,7 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.llm.resolve import as_model
+from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.logfile import logged
@@ -29,7 +30,7 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output
 from crewgraph.text import placeholders
 
-__all__ = ["akickoff", "aresume", "kickoff", "resume"]
+__all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
 
 _LEAST_STEPS = 10_000
 _GRANULARITY = "crewgraph_granularity"  # in the metadata of checkpoints
@@ -44,7 +45,7 @@ def kickoff(
     granularity: str = "task",
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
-    return drive(_kicked_off(crew, inputs, thread_id, checkpointer, granularity))
+    return drive(kicked_off(crew, inputs, thread_id, checkpointer, granularity))
 
 
 async def akickoff(
@@ -56,7 +57,7 @@ async def akickoff(
     granularity: str = "task",
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
-    return await adrive(_kicked_off(crew, inputs, thread_id, checkpointer, granularity))
+    return await adrive(kicked_off(crew, inputs, thread_id, checkpointer, granularity))
 
 
 def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
@@ -69,9 +70,15 @@ async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> Cr
     return await adrive(_resumed(crew, thread_id, checkpointer))
 
 
-def _kicked_off(
-    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
+def kicked_off(
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    thread_id: str | None,
+    checkpointer: Any,
+    granularity: str,
+    audience: Audience | None = None,
 ) -> Program[CrewOutput]:
+    """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
     given = _checked(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
@@ -81,6 +88,8 @@ def _kicked_off(
     run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
     for one in run.tasks:
         briefing_of(one, {INPUTS: given})  # what the last task misses is told before the first is paid for
+    if audience is not None:
+        audience.begins(crew.name, run.place.thread_id, given, run.tasks)
     return (yield from run.told({INPUTS: given}, given))
 
 
@@ -187,6 +196,7 @@ def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
 def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
+        "metadata": {"crew_name": crew.name},
         "configurable": place.configurable,
         "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
     }

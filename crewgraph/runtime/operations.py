@@ -1,19 +1,23 @@
 """The I/O of a run as operations, so that one program serves `kickoff` and `akickoff`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.stream_context import SINKS
+from crewgraph.runtime.audience import Audience
 
 __all__ = ["CallBack", "Heard", "ReadState", "Run"]
 
@@ -80,31 +84,93 @@ class Run(Operation):
         again: bool = False,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
-        self.options: dict[str, Any] = {"stream_mode": ["updates", "values"] if again else ["updates"]}
+        self.options: dict[str, Any] = {
+            "stream_mode": ["updates", "values"] if again else ["updates"],
+            "output_keys": graph.output_channels,  # the run's output in the trace, too
+        }
         if durability is not None:
             self.options["durability"] = durability
         self.written: dict[str, Any] = {}
         self.questions: list[Any] = []
 
     def run(self) -> "Run":
-        def play() -> None:
-            self._apart()
-            for streamed in self.graph.stream(self.given, self.config, **self.options):
-                self._gather(streamed)
-
-        copy_context().run(play)
+        copy_context().run(self._played)
         return self
 
     async def arun(self) -> "Run":
         _refuse_without_async_face(self.graph)
+        up = _writer()
         before = var_child_runnable_config.get()
         self._apart()
         try:
-            async for streamed in self.graph.astream(self.given, self.config, **self.options):
-                self._gather(streamed)
+            async for streamed in self.graph.astream(self.given, self.config, **self._options(custom=up is not None)):
+                self._gather(streamed, up)
         finally:
             var_child_runnable_config.set(before)
         return self
+
+    def _played(self) -> None:
+        up = _writer()
+        self._apart()
+        for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
+            self._gather(streamed, up)
+
+    def parts(self, audience: Audience) -> Generator[Any]:
+        """Run, and give what is written to the custom stream, as it is written."""
+        steps = self.graph.stream(self.given, self.config, **self._options(custom=True))
+        try:
+            while True:
+                written: list[Any] = []
+                with self._watched(audience):
+                    streamed = next(steps, None)
+                    if streamed is None:
+                        return
+                    self._gather(streamed, written.append)
+                yield from written
+        except GeneratorExit:
+            audience.leave()  # before the nodes that still work are waited for
+            raise
+        finally:
+            with self._watched(audience):
+                steps.close()
+
+    async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
+        """The same on this event loop."""
+        _refuse_without_async_face(self.graph)
+        steps = self.graph.astream(self.given, self.config, **self._options(custom=True))
+        try:
+            while True:
+                written: list[Any] = []
+                with self._watched(audience):
+                    streamed = await anext(steps, None)
+                    if streamed is None:
+                        return
+                    self._gather(streamed, written.append)
+                for one in written:
+                    yield one
+        except GeneratorExit:
+            audience.leave()
+            raise
+        finally:
+            with self._watched(audience):
+                await steps.aclose()
+
+    @contextmanager
+    def _watched(self, audience: Audience) -> Generator[None]:
+        """A step of the run: what it sees of the context around is put back before the watcher's code goes on."""
+        before = var_child_runnable_config.get()
+        with audience.listening():
+            self._apart()
+            try:
+                yield
+            finally:
+                var_child_runnable_config.set(before)
+
+    def _options(self, *, custom: bool) -> dict[str, Any]:
+        if not custom:
+            return self.options
+        # Without `subgraphs`, LangGraph throws away what the steps of a task write.
+        return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
 
     def _apart(self) -> None:
         # A run of its own inside a node of somebody's graph must not take that node's checkpoint for its own.
@@ -113,8 +179,14 @@ class Run(Operation):
             kept: Any = {key: value for key, value in config.items() if key != "configurable"}
             var_child_runnable_config.set(kept)
 
-    def _gather(self, streamed: Any) -> None:
-        mode, update = streamed
+    def _gather(self, streamed: Any, written: Callable[[Any], None] | None) -> None:
+        *inside, mode, update = streamed
+        if mode == "custom":
+            if written is not None:
+                written(update)
+            return
+        if any(inside):  # of a graph within this one
+            return
         if mode == "values":
             self.written.update({name: value for name, value in update.items() if not name.startswith("__")})
             return
@@ -123,6 +195,16 @@ class Run(Operation):
                 self.questions.extend(values)
             elif values and source != "__metadata__":
                 self.written.update(values)
+
+
+def _writer() -> Callable[[Any], None] | None:
+    """The custom stream of the run around this one, where somebody watches that."""
+    if not SINKS.get():
+        return None
+    try:
+        return get_stream_writer()
+    except (RuntimeError, KeyError):  # there is none
+        return None
 
 
 def _refuse_without_async_face(graph: Any) -> None:

@@ -93,9 +93,10 @@ class Stored:
     def __enter__(self) -> None:
         self.ledger.die(f"before {self.name}")
 
-    def __exit__(self, *_: object) -> None:
-        self.ledger.line(self.name)
-        self.ledger.die(f"after {self.name}")
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:  # else the checkpointer would have to wait for another writer, and tries again in a thread
+            self.ledger.line(self.name)
+            self.ledger.die(f"after {self.name}")
 
 
 def watched(saver: type[Any], ledger: Ledger) -> type[Any]:

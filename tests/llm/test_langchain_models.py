@@ -226,7 +226,7 @@ def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
     recorder = Recorder()
     model, _ = chat(["hi"])
     ask(mode, as_model(model), config={"callbacks": [recorder], "tags": ["team"]})
-    assert recorder.seen == [("start", "ChatOpenAI", ["team"]), ("end", "hi")]
+    assert recorder.seen == [("start", "test", ["team"]), ("end", "hi")]
 
 
 def test_a_model_that_is_none_of_langchains_is_one_run_of_its_own(mode: str):
@@ -252,7 +252,7 @@ def test_an_overridden_call_of_llm_makes_no_second_run(serve: Serve, mode: str):
     recorder = Recorder()
     llm = Shouting("openai/test", base_url=serve(None).url)
     assert ask(mode, as_model(llm), config={"callbacks": [recorder]})["content"] == "ECHO: TWO WORDS"
-    assert recorder.seen == [("start", "ChatOpenAI", []), ("end", "echo: two words")]
+    assert recorder.seen == [("start", "test", []), ("end", "echo: two words")]
 
 
 def test_callbacks_of_a_call_are_told(serve: Serve):

@@ -84,7 +84,8 @@ class AgentAtWork:
             answer: str = yield Scope(
                 name=f"Agent: {role}",
                 body=lambda: worked(self._worker(), messages),
-                metadata={"agent_role": role, "task": self._assignment.slug},
+                given={"messages": messages},
+                metadata={"agent_role": role},
                 seconds=seconds,
             )
         except EffectFailed as failure:

@@ -90,6 +90,8 @@ def _judgement(task: Task, guardrail: Any, number: int, retries: int, output: Ta
         name=name,
         kind="guardrail",
         about=[number, retries, output.to_plain()],
+        span=f"Guardrail: {name}",
+        given={"output": output.raw},
         encode=partial(_read, where=f"guardrail `{name}` of {title(task)}"),
     )
 

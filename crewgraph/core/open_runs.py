@@ -1,0 +1,79 @@
+"""The requests and tool calls that are open in the trace while an effect is under way.
+
+LangChain leaves them open for ever when the task that awaits them is cancelled: because a parallel task failed, because the
+time is up, because whoever watched the run went away.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    AsyncCallbackManagerForToolRun,
+    BaseCallbackHandler,
+    BaseCallbackManager,
+)
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import get_async_callback_manager_for_config
+
+__all__ = ["closing_runs"]
+
+_RunKind = type[AsyncCallbackManagerForLLMRun] | type[AsyncCallbackManagerForToolRun]
+
+
+@asynccontextmanager
+async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]:
+    """The config for awaited work whose runs are to end when it is cancelled."""
+    manager = get_async_callback_manager_for_config(config)
+    runs = _OpenRuns()
+    manager.add_handler(runs, inherit=True)
+    try:
+        own: RunnableConfig = {**config, "callbacks": manager}
+        yield own
+    except asyncio.CancelledError as error:
+        await runs.end(manager, error)
+        raise
+
+
+class _OpenRuns(BaseCallbackHandler):
+    """Knows which runs have begun and not ended."""
+
+    run_inline = True  # noted before anything else can happen
+
+    def __init__(self) -> None:
+        self._open: dict[UUID, _RunKind] = {}
+
+    async def end(self, manager: BaseCallbackManager, error: BaseException) -> None:
+        """Tell all handlers that what is open was ended by an error, the innermost first."""
+        handlers = [handler for handler in manager.handlers if handler is not self]
+        for run_id, kind in reversed(list(self._open.items())):
+            run = kind(run_id=run_id, handlers=handlers, inheritable_handlers=[])
+            if isinstance(run, AsyncCallbackManagerForLLMRun):
+                await run.on_llm_error(error)
+            else:
+                await run.on_tool_error(error)
+        self._open.clear()
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open[run_id] = AsyncCallbackManagerForLLMRun
+
+    def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open[run_id] = AsyncCallbackManagerForLLMRun
+
+    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open[run_id] = AsyncCallbackManagerForToolRun
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open.pop(run_id, None)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open.pop(run_id, None)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open.pop(run_id, None)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._open.pop(run_id, None)

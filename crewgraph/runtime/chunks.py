@@ -1,0 +1,66 @@
+"""The stream of a run in CrewAI's form: pieces of answers, and the output last."""
+
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
+from typing import Any
+
+from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk, StreamChunkType, ToolCallChunk
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.stream import Finished, StreamItem, TaskStarted, Token, ToolCallToken
+from crewgraph.runtime.stream import astream, stream
+
+__all__ = ["achunked", "chunked"]
+
+
+def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
+    """What `kickoff` returns for a crew that streams."""
+
+    def pieces() -> Generator[StreamChunk | CrewOutput]:
+        view = _View(crew)
+        with closing(stream(crew, inputs, **options)) as items:
+            for item in items:
+                yield from view.of(item)
+
+    return CrewStreamingOutput(sync_iterator=pieces())
+
+
+def achunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
+    """What `akickoff` returns for a crew that streams."""
+
+    async def pieces() -> AsyncGenerator[StreamChunk | CrewOutput]:
+        view = _View(crew)
+        async with aclosing(astream(crew, inputs, **options)) as items:
+            async for item in items:
+                for piece in view.of(item):
+                    yield piece
+
+    return CrewStreamingOutput(async_iterator=pieces())
+
+
+class _View:
+    """Items as chunks; the others are left out."""
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        self._known: dict[str, dict[str, Any]] = {}
+
+    def of(self, item: StreamItem) -> Generator[StreamChunk | CrewOutput]:
+        """The chunk for an item, or the output."""
+        if isinstance(item, TaskStarted):
+            task = self._crew.tasks[item.index]
+            self._known[item.task] = {
+                "task_index": item.index,
+                "task_name": item.name or item.description,
+                "task_id": str(task.id),
+                "agent_role": item.agent,
+                "agent_id": str(task.agent.id) if task.agent is not None else "",
+            }
+        elif isinstance(item, Token):
+            yield StreamChunk(content=item.text, **self._known.get(item.task, {}))
+        elif isinstance(item, ToolCallToken):
+            called = ToolCallChunk(tool_id=item.id, tool_name=item.tool, arguments=item.arguments, index=item.index)
+            about = self._known.get(item.task, {})
+            yield StreamChunk(content=item.text, chunk_type=StreamChunkType.TOOL_CALL, tool_call=called, **about)
+        elif isinstance(item, Finished):
+            yield item.output

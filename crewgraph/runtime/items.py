@@ -1,0 +1,128 @@
+"""From an event of a task to what `crew.stream` tells of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crewgraph.definitions.stream import (
+    Judged,
+    ModelFinished,
+    ModelStarted,
+    Step,
+    StreamItem,
+    TaskFailed,
+    TaskFinished,
+    TaskStarted,
+    Token,
+    ToolCallToken,
+    ToolFinished,
+    ToolStarted,
+)
+from crewgraph.events.agent import AgentStepEvent
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.guardrail import LLMGuardrailCompletedEvent
+from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
+from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
+from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["Shown", "item_of", "task_of"]
+
+_Whose = dict[str, str]
+"""`task` and `agent`, as every item of a task has them."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A task as items speak of it."""
+
+    index: int
+    task: str
+    agent: str
+    description: str
+
+
+def task_of(event: BaseEvent) -> Any:
+    """The task that an event belongs to; None where it belongs to none."""
+    task = getattr(event, "from_task", None)
+    return task if task is not None else getattr(event, "task", None)
+
+
+def item_of(event: BaseEvent, shown: Shown) -> StreamItem | None:
+    """The item for an event of a task; None where the stream does not speak of such events."""
+    whose = {"task": shown.task, "agent": shown.agent}
+    if isinstance(event, TaskStartedEvent):
+        return TaskStarted(**whose, index=shown.index, name=event.task.name, description=shown.description)
+    made = _MADE.get(type(event))
+    return None if made is None else made(event, whose)
+
+
+def _task_finished(event: TaskCompletedEvent, whose: _Whose) -> StreamItem:
+    return TaskFinished(**whose, output=event.output)
+
+
+def _task_failed(event: TaskFailedEvent, whose: _Whose) -> StreamItem:
+    return TaskFailed(**whose, error=event.error)
+
+
+def _model_started(event: LLMCallStartedEvent, whose: _Whose) -> StreamItem:
+    return ModelStarted(**whose, model=event.model or "")
+
+
+def _piece(event: LLMStreamChunkEvent, whose: _Whose) -> StreamItem:
+    called = event.tool_call
+    if called is None:
+        return Token(**whose, text=event.chunk)
+    return ToolCallToken(
+        **whose,
+        tool=called.function.name or "",
+        text=event.chunk,
+        arguments=called.function.arguments,
+        id=called.id,
+        index=called.index,
+    )
+
+
+def _model_finished(event: LLMCallCompletedEvent, whose: _Whose) -> StreamItem:
+    text = event.response if isinstance(event.response, str) else ""
+    usage = None if event.usage is None else UsageMetrics(**event.usage, successful_requests=1)
+    return ModelFinished(**whose, model=event.model or "", text=text, usage=usage, error=None)
+
+
+def _model_failed(event: LLMCallFailedEvent, whose: _Whose) -> StreamItem:
+    return ModelFinished(**whose, model=event.model or "", text="", usage=None, error=event.error)
+
+
+def _tool_started(event: ToolUsageStartedEvent, whose: _Whose) -> StreamItem:
+    return ToolStarted(**whose, tool=event.tool_name, args=event.tool_args)
+
+
+def _tool_finished(event: ToolUsageFinishedEvent, whose: _Whose) -> StreamItem:
+    return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.output), failed=False)
+
+
+def _tool_failed(event: ToolUsageErrorEvent, whose: _Whose) -> StreamItem:
+    return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.error), failed=True)
+
+
+def _step(event: AgentStepEvent, whose: _Whose) -> StreamItem:
+    return Step(**whose, number=event.iteration, step=event.step)
+
+
+def _judged(event: LLMGuardrailCompletedEvent, whose: _Whose) -> StreamItem:
+    return Judged(**whose, accepted=event.success, reason=event.error, retries=event.retry_count)
+
+
+_MADE: Mapping[type[BaseEvent], Callable[[Any, _Whose], StreamItem]] = {
+    TaskCompletedEvent: _task_finished,
+    TaskFailedEvent: _task_failed,
+    LLMCallStartedEvent: _model_started,
+    LLMStreamChunkEvent: _piece,
+    LLMCallCompletedEvent: _model_finished,
+    LLMCallFailedEvent: _model_failed,
+    ToolUsageStartedEvent: _tool_started,
+    ToolUsageFinishedEvent: _tool_finished,
+    ToolUsageErrorEvent: _tool_failed,
+    AgentStepEvent: _step,
+    LLMGuardrailCompletedEvent: _judged,
+}

@@ -1,0 +1,484 @@
+"""What LangSmith is sent of a run: real requests of its SDK to a server on loopback."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langsmith import Client
+from langsmith.run_helpers import tracing_context
+from modes import Mode
+from pydantic import BaseModel
+from servers.langsmith_api import LangSmithServer
+from servers.openai_api import OpenAIServer, call, text
+
+from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.errors import TimeLimitReached
+from crewgraph.tools import tool
+
+from .parts import agent, crew, task
+
+Serve = Callable[[Any], OpenAIServer]
+REPOSITORY = Path(__file__).parent.parent.parent
+
+
+@tool
+def look(what: str) -> str:
+    """Look something up."""
+    return f"the {what} is high"
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    """The tree of a task that is one node; in a task of steps, each step is a run of its own."""
+    return Mode(request.param)
+
+
+@pytest.fixture
+def langsmith() -> Iterator[LangSmithServer]:
+    """A server that gets every run of the test's own process; at the end no request was wrong and every run has ended."""
+    with LangSmithServer() as server:
+        client = Client(api_url=server.url, api_key="fake")
+        server.flush = client.flush
+        with tracing_context(enabled=True, client=client, project_name="tests"):
+            yield server
+        client.close()
+        assert server.faults == []
+        assert " ?" not in server.tree()
+
+
+def gpt(url: str, **more: Any) -> LLM:
+    return LLM("openai/gpt-4o-mini", base_url=url, api_key="key", max_retries=0, **more)
+
+
+def refusing_once() -> Callable[[TaskOutput], tuple[bool, str]]:
+    refused: list[str] = []
+
+    def long_enough(output: TaskOutput) -> tuple[bool, str]:
+        if not refused:
+            refused.append(output.raw)
+            return False, "too short"
+        return True, output.raw
+
+    return long_enough
+
+
+def desk(url: str) -> Crew:
+    """A task with a tool and a guardrail's refusal on a model over HTTP, and one in the text protocol."""
+    clerk = agent(gpt(url), "Clerk of {what}", tools=[look])
+    poet = agent(ScriptedLLM([ToolUse("look", {"what": "moon"}), "Final Answer: a poem"]), "Poet", tools=[look])
+    mail = task("mail", clerk, description="How is the {what}?", guardrail=refusing_once())
+    return crew(mail, task("poem", poet), name="desk")
+
+
+def script() -> list[Any]:
+    return [call("look", {"what": "sea"}), "high", text("very high", usage=USAGE)]
+
+
+USAGE = {
+    "prompt_tokens": 90,
+    "completion_tokens": 10,
+    "total_tokens": 100,
+    "prompt_tokens_details": {"cached_tokens": 40},
+    "completion_tokens_details": {"reasoning_tokens": 3},
+}
+
+DESK = """\
+Crew: desk [chain]
+  mail [chain]
+    Agent: Clerk of sea [chain]
+      gpt-4o-mini [llm]
+      look [tool]
+      gpt-4o-mini [llm]
+    Guardrail: long_enough [chain]
+    Agent: Clerk of sea [chain]
+      gpt-4o-mini [llm]
+    Guardrail: long_enough [chain]
+  poem [chain]
+    Agent: Poet [chain]
+      scripted [llm]
+      look [tool]
+      scripted [llm]"""
+
+
+# ------------------------------------------------------------------------------------------------------- tree
+@pytest.mark.parametrize("kept", ["kept", "nowhere"])
+def test_a_kickoff_reads_crew_task_agent_model_and_tool(
+    mode: Mode, kept: str, langsmith: LangSmithServer, serve: Serve
+):
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if kept == "kept" else False)
+    assert langsmith.tree() == DESK
+
+
+def test_parallel_tasks_stand_beside_each_other_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
+    both = threading.Barrier(2, timeout=20)
+
+    @tool
+    def meet(name: str) -> str:
+        """Wait for the other one."""
+        both.wait()
+        return name
+
+    def one(name: str) -> Any:
+        llm = ScriptedLLM([ToolUse("meet", {"name": name}), f"Final Answer: {name}"], model=f"model-{name}")
+        return task(name, agent(llm, name, tools=[meet]), async_execution=True)
+
+    last = task("last", agent(ScriptedLLM(["done"], model="model-last"), "last"))
+    mode.kickoff(crew(one("a"), one("b"), last))
+    root = langsmith.roots[0]
+    trees = [langsmith.tree(run) for run in langsmith.below(root["id"])]
+    assert sorted(trees[:2]) == [
+        f"{name} [chain]\n  Agent: {name} [chain]\n    model-{name} [llm]\n    meet [tool]\n    model-{name} [llm]"
+        for name in ("a", "b")
+    ]
+    assert trees[2:] == ["last [chain]\n  Agent: last [chain]\n    model-last [llm]"]
+
+
+def test_a_task_that_is_skipped_is_a_node_that_says_so(mode: Mode, langsmith: LangSmithServer):
+    worker = agent(ScriptedLLM(["short"]), "w")
+    more = ConditionalTask(
+        name="more", description="d", expected_output="e", agent=worker, condition=lambda output: len(output.raw) > 99
+    )
+    mode.kickoff(crew(task("first", worker), more))
+    assert langsmith.tree().splitlines()[1:] == [
+        "  first [chain]",
+        "    Agent: w [chain]",
+        "      scripted [llm]",
+        "  skip more [chain]",
+    ]
+
+
+def test_a_structured_answer_makes_no_run_but_that_of_the_model(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    class Tide(BaseModel):
+        height: int
+
+    server = serve(['{"height": 3}', "no structure", '{"height": 4}'])
+    formed = gpt(server.url, response_format=Tide)
+    plain = gpt(server.url)
+    output = mode.kickoff(
+        crew(task("formed", agent(formed, "a")), task("read", agent(plain, "b"), output_pydantic=Tide))
+    )
+    assert output.pydantic == Tide(height=4)
+    assert (
+        langsmith.tree()
+        == """\
+Crew: crew [chain]
+  formed [chain]
+    Agent: a [chain]
+      gpt-4o-mini [llm]
+  read [chain]
+    Agent: b [chain]
+      gpt-4o-mini [llm]
+    gpt-4o-mini [llm]"""
+    )
+
+
+def test_a_resume_shows_what_was_left_to_do(mode: Mode, langsmith: LangSmithServer):
+    writer = agent(ScriptedLLM([ToolUse("look", {"what": "sea"}), ConnectionError("down"), "Final Answer: x"]), "w")
+    writer.tools = [look]
+    team = crew(task("text", writer))
+    with pytest.raises(ConnectionError):
+        mode.kickoff(team, thread_id="one")
+    mode.resume(team, "one")
+    first, second = langsmith.roots
+    assert langsmith.tree(first).count("look [tool]") == 1
+    assert (
+        langsmith.tree(second)
+        == """\
+Crew: crew [chain]
+  text [chain]
+    Agent: w [chain]
+      scripted [llm]"""
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- nested
+class Page(TypedDict, total=False):
+    inputs: dict[str, Any]
+    text: Any
+
+
+TEXT_TREE = """\
+    text [chain]
+      Agent: w [chain]
+        scripted [llm]"""
+
+
+def test_a_compiled_crew_stands_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
+    outer = StateGraph(Page)
+    outer.add_node("team", crew(task("text", agent(ScriptedLLM(["x"]), "w"))).compile())
+    outer.add_edge(START, "team")
+    outer.add_edge("team", END)
+    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
+    mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
+    assert langsmith.tree() == f"pages [chain]\n  team [chain]\n    Crew: crew [chain]\n{deeper(TEXT_TREE)}"
+    metadata = langsmith.named("scripted")[0]["extra"]["metadata"]
+    assert (metadata["crew_name"], metadata["task"], metadata["agent_role"]) == ("crew", "text", "w")
+    assert metadata["thread_id"] == "t"
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["a part of it", "apart"])
+def test_a_kickoff_in_a_node_stands_below_that_node(mode: Mode, apart: bool, langsmith: LangSmithServer):
+    team = crew(task("text", agent(ScriptedLLM(["x"]), "w")), name="inner")
+    options: dict[str, Any] = {"thread_id": "own"} if apart else {}
+
+    async def awrite(state: Page) -> Page:
+        return {"text": (await team.akickoff(**options)).raw}
+
+    outer = StateGraph(Page)
+    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})  # pyright: ignore[reportUnknownLambdaType, reportArgumentType]
+    outer.add_edge(START, "write")
+    outer.add_edge("write", END)
+    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
+    mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
+    assert langsmith.tree() == f"pages [chain]\n  write [chain]\n    Crew: inner [chain]\n{deeper(TEXT_TREE)}"
+
+
+def deeper(tree: str) -> str:
+    return "\n".join("  " + line for line in tree.splitlines())
+
+
+def test_a_kickoff_in_a_tool_stands_below_the_tool(mode: Mode, langsmith: LangSmithServer):
+    team = crew(task("text", agent(ScriptedLLM(["x"]), "w")), name="inner")
+
+    @tool
+    def ask_team() -> str:
+        """Ask the team."""
+        return team.kickoff().raw
+
+    boss = agent(ScriptedLLM([ToolUse("ask_team"), "Final Answer: x"], model="boss"), "boss", tools=[ask_team])
+    mode.kickoff(crew(task("all", boss)))
+    assert (
+        langsmith.tree()
+        == """\
+Crew: crew [chain]
+  all [chain]
+    Agent: boss [chain]
+      boss [llm]
+      ask_team [tool]
+        Crew: inner [chain]
+          text [chain]
+            Agent: w [chain]
+              scripted [llm]
+      boss [llm]"""
+    )
+
+
+# --------------------------------------------------------------------------------------------------- failures
+def test_every_run_of_a_failed_kickoff_has_its_error_and_has_ended(mode: Mode, langsmith: LangSmithServer):
+    @tool
+    def broken() -> str:
+        """Fail."""
+        raise OSError("no such tide")
+
+    worker = agent(ScriptedLLM([ToolUse("broken"), ConnectionError("the provider is down")]), "w", tools=[broken])
+    with pytest.raises(ConnectionError):
+        mode.kickoff(crew(task("text", worker)))
+    assert (
+        langsmith.tree()
+        == """\
+Crew: crew [chain] !
+  text [chain] !
+    Agent: w [chain] !
+      scripted [llm]
+      broken [tool] !
+      scripted [llm] !"""
+    )
+    errors = [run["error"].partition("Traceback")[0] for run in langsmith.runs.values() if run.get("error")]
+    assert errors.count("ConnectionError('the provider is down')") == 4
+    assert errors.count("OSError('no such tide')") == 1
+
+
+def test_a_guardrail_that_raises_shows_its_error(mode: Mode, langsmith: LangSmithServer):
+    def judge(output: TaskOutput) -> tuple[bool, str]:
+        raise LookupError("no law")
+
+    with pytest.raises(LookupError):
+        mode.kickoff(crew(task("text", agent(ScriptedLLM(["x"]), "w"), guardrail=judge)))
+    assert "    Guardrail: judge [chain] !" in langsmith.tree().splitlines()
+
+
+class Neighbour:
+    """A parallel task that begins and goes on until it is cancelled, or for a while; the other one fails once it began."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+
+    def answer(self, request: Any) -> Any:
+        self.began.set()
+        return text("slow", delay=0.3)
+
+    async def wait(self) -> str:
+        """Wait."""
+        self.began.set()
+        await asyncio.sleep(0.3)
+        return "slow"
+
+    def fail(self, messages: Any) -> str:
+        self.began.wait(20)
+        raise ConnectionError("down")
+
+    def at_work(self, kind: str, serve: Serve) -> Any:
+        if kind == "model":
+            return agent(gpt(serve(self.answer).url), "slow")
+        if kind == "own model":
+            neighbour = self
+
+            class Own(BaseLLM):
+                def call(self, messages: Any, **_: Any) -> str:
+                    raise AssertionError("asked without an event loop")
+
+                async def acall(self, messages: Any, **_: Any) -> str:
+                    return await neighbour.wait()
+
+            return agent(Own("gpt-4o-mini"), "slow")
+        waiting = tool("wait")(self.wait) if kind == "tool" else langchain_tool("wait")(self.wait)
+        return agent(ScriptedLLM([ToolUse("wait"), "Final Answer: x"], model="slow"), "slow", tools=[waiting])
+
+
+@pytest.mark.parametrize("kind", ["model", "own model", "tool", "LangChain tool"])
+def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(kind: str, langsmith: LangSmithServer, serve: Serve):
+    neighbour = Neighbour()
+    slow = task("slow", neighbour.at_work(kind, serve), async_execution=True)
+    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
+    team = crew(slow, failing, task("last", agent(ScriptedLLM([]), "last")))
+    with pytest.raises(ConnectionError):
+        asyncio.run(team.akickoff())
+    lines = langsmith.tree().splitlines()
+    assert "      scripted [llm] !" in lines
+    assert ("      wait [tool] !" if "tool" in kind else "      gpt-4o-mini [llm] !") in lines
+
+
+def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmithServer, serve: Serve):
+    neighbour = Neighbour()
+    slow = task("slow", neighbour.at_work("model", serve), async_execution=True)
+    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
+    with pytest.raises(ConnectionError):
+        crew(slow, failing, task("last", agent(ScriptedLLM([]), "last"))).kickoff()
+    assert "      gpt-4o-mini [llm]" in langsmith.tree().splitlines()
+
+
+def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    slow = agent(gpt(serve(lambda request: text("slow", delay=0.6)).url), "slow", max_execution_time=0.2)
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(crew(task("text", slow)))
+    langsmith.flush()
+    if not mode.asynchronous:
+        time.sleep(0.8)  # nobody waits for the thread that asks
+    assert "      gpt-4o-mini [llm]" + (" !" if mode.asynchronous else "") in langsmith.tree().splitlines()
+
+
+# ----------------------------------------------------------------------------------------------- what is shown
+def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"})
+    langsmith.flush()
+    root = langsmith.roots[0]
+    assert root["inputs"] == {"inputs": {"what": "sea"}}
+    assert {name: output["raw"] for name, output in root["outputs"].items()} == {"mail": "very high", "poem": "a poem"}
+    first, second = langsmith.named("Agent: Clerk of sea")
+    assert [message["role"] for message in first["inputs"]["messages"]] == ["system", "user"]
+    assert "How is the sea?" in first["inputs"]["messages"][1]["content"]
+    assert "too short" in second["inputs"]["messages"][1]["content"]
+    assert (first["outputs"], second["outputs"]) == ({"output": "high"}, {"output": "very high"})
+    refused, accepted = langsmith.named("Guardrail: long_enough")
+    assert (refused["inputs"], accepted["inputs"]) == ({"output": "high"}, {"output": "very high"})
+    assert (refused["outputs"]["accepted"], refused["outputs"]["error"]) == (False, "too short")
+    assert accepted["outputs"]["accepted"] is True
+    looked = langsmith.named("look")[0]
+    assert (looked["inputs"], looked["outputs"]) == ({"what": "sea"}, {"output": "the sea is high"})
+
+
+def test_a_run_says_whose_it_is(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    output = mode.kickoff(desk(serve(script()).url), {"what": "sea"})
+    langsmith.flush()
+    for run in langsmith.runs.values():
+        metadata = run["extra"]["metadata"]
+        assert (metadata["crew_name"], metadata["thread_id"]) == ("desk", output.thread_id)
+        if run["name"] in ("gpt-4o-mini", "look", "scripted"):
+            assert (metadata["task"], metadata["agent_role"]) in (("mail", "Clerk of sea"), ("poem", "Poet"))
+        noise = [tag for tag in run.get("tags") or () if not tag.startswith("graph:step:")]
+        assert noise == []
+
+
+def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    class Own(BaseLLM):
+        def call(self, messages: Any, **_: Any) -> str:
+            self._track_token_usage_internal(USAGE)
+            return "x"
+
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"})
+    mode.kickoff(crew(task("own", agent(Own("my-model", provider="mine"), "w"))))
+    langsmith.flush()
+    asked = [*langsmith.named("gpt-4o-mini")[-1:], *langsmith.named("my-model"), *langsmith.named("scripted")[:1]]
+    told = [(run["extra"]["metadata"]["ls_provider"], run["extra"]["metadata"]["ls_model_name"]) for run in asked]
+    assert told == [("openai", "gpt-4o-mini"), ("mine", "my-model"), ("scripted", "scripted")]
+    assert {run["extra"]["metadata"]["ls_model_type"] for run in asked} == {"chat"}
+    for run in asked[:2]:
+        usage = run["outputs"]["generations"][0][0]["message"]["kwargs"]["usage_metadata"]
+        assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (90, 10, 100)
+        assert usage["input_token_details"]["cache_read"] == 40
+        assert usage["output_token_details"]["reasoning"] == 3
+
+
+# ------------------------------------------------------------------------------------------------ environment
+PROGRAM = """
+import asyncio, sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from langchain_core.tracers.langchain import wait_for_all_tracers
+
+writer = Agent(role="Writer", goal="g", backstory="b", llm=ScriptedLLM(["x", "y"]))
+crew = Crew(name="desk", agents=[writer], tasks=[Task(name="text", description="d", expected_output="e", agent=writer)])
+crew.kickoff()
+asyncio.run(crew.akickoff())
+wait_for_all_tracers()
+"""
+
+
+def played(server: LangSmithServer, folder: Path, **variables: str) -> None:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LANGSMITH", "LANGCHAIN"))}
+    own = {"PYTHONPATH": str(REPOSITORY), "CREWGRAPH_STORAGE_DIR": str(folder), "LANGSMITH_ENDPOINT": server.url}
+    more = {"LANGSMITH_API_KEY": "fake", "LANGSMITH_PROJECT": "tests", **variables}
+    subprocess.run([sys.executable, "-c", PROGRAM], env={**inherited, **own, **more}, check=True, timeout=100)
+
+
+TWICE = "\n".join(["Crew: desk [chain]\n  text [chain]\n    Agent: Writer [chain]\n      scripted [llm]"] * 2)
+
+
+@pytest.mark.parametrize("protocol", ["parts, compressed", "parts", "batches"])
+def test_the_environment_switches_traces_on(protocol: str, tmp_path: Path):
+    with LangSmithServer(multipart=protocol != "batches", zstd=protocol == "parts, compressed") as server:
+        played(server, tmp_path, LANGSMITH_TRACING="true")
+        assert server.faults == []
+        assert server.tree() == TWICE
+        assert {run["session_name"] for run in server.runs.values()} == {"tests"}
+        paths = {line.partition(" ")[2] for line in server.requests}
+    assert (
+        paths
+        == {
+            "parts, compressed": {"/info identity", "/runs/multipart zstd"},
+            "parts": {"/info identity", "/runs/multipart identity"},
+            "batches": {"/info identity", "/runs/batch identity"},
+        }[protocol]
+    )
+
+
+def test_nothing_is_sent_where_nobody_asks_for_it(tmp_path: Path):
+    with LangSmithServer() as server:
+        played(server, tmp_path)
+        assert server.requests == []
+
+
+def test_what_is_shown_can_be_written_as_json(langsmith: LangSmithServer):
+    asyncio.run(crew(task("text", agent(ScriptedLLM(["x"]), "w"))).akickoff())
+    langsmith.flush()
+    assert json.loads(json.dumps(langsmith.runs)) == langsmith.runs
