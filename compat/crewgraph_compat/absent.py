@@ -5,12 +5,15 @@ __all__ = ["ABSENT", "reason"]
 _TELEMETRY = "crewgraph sends no telemetry; take the import out."
 _PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothing to do."
 _COMMANDS = "It holds CrewAI's own commands; crewgraph's are listed by `crewgraph --help`."
+_HANDLER = "The run counts and keeps tool calls itself; give a `cache_handler` to keep results elsewhere."
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
 _STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
 
 ABSENT: dict[str, str] = {
     "crewai.Telemetry": _TELEMETRY,
+    "crewai.agents.ToolsHandler": _HANDLER,
+    "crewai.agents.tools_handler": _HANDLER,
     "crewai.auth": _PLATFORM,
     "crewai.cli": _COMMANDS,
     "crewai.events.listeners.tracing": _TRACING,

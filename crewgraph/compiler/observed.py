@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.compiler.cached import CachedTool
 from crewgraph.compiler.pieces import telling_pieces
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.messages import Message, Reply, ToolSpec
@@ -106,7 +107,7 @@ class ObservedModel:
 class ObservedTool:
     """A tool in the hands of an agent at work on a task."""
 
-    tool: GuardedTool
+    tool: GuardedTool | CachedTool
     agent: BaseAgent
     task: Task
 
@@ -146,7 +147,11 @@ class ObservedTool:
                 crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))
         elif crewai_event_bus.wants(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
-                **self._about(args), started_at=started, finished_at=datetime.now(UTC), output=text
+                **self._about(args),
+                started_at=started,
+                finished_at=datetime.now(UTC),
+                from_cache=done.get("from_cache", False),
+                output=text,
             )
             crewai_event_bus.emit(self.agent, event)
         return Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)

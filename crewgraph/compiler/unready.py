@@ -24,9 +24,6 @@ _CREW: tuple[_Rule, ...] = (
     ("knowledge", lambda crew: crew.knowledge is not None),
     ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
     ("planning", lambda crew: bool(crew.planning)),
-    ("max_rpm", lambda crew: crew.max_rpm is not None),
-    ("rpm_controller", lambda crew: crew.rpm_controller is not None),
-    ("cache_handler", lambda crew: crew.cache_handler is not None),
     ("training", lambda crew: crew.training),
 )
 
@@ -34,8 +31,6 @@ _ANY_AGENT: tuple[_Rule, ...] = (
     ("agent_executor", lambda agent: agent.agent_executor is not None),
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-    ("max_rpm", lambda agent: agent.max_rpm is not None),
-    ("cache_handler", lambda agent: agent.cache_handler is not None),
     ("max_tokens", lambda agent: agent.max_tokens is not None),
     ("callbacks", lambda agent: bool(agent.callbacks)),
     ("apps", lambda agent: bool(agent.apps)),

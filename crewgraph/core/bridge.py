@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from crewgraph.core.given_up import giving_up
+
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
 P = ParamSpec("P")
@@ -64,10 +66,11 @@ def _closed(function: Callable[[], T]) -> T:
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a blocking function beside the event loop, in the caller's context."""
-    context = contextvars.copy_context()
-    loop = asyncio.get_running_loop()
-    work = partial(context.run, partial(function, *args, **kwargs))
-    return await loop.run_in_executor(_workers.threads, partial(_closed, work))
+    with giving_up():
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        work = partial(context.run, partial(function, *args, **kwargs))
+        return await loop.run_in_executor(_workers.threads, partial(_closed, work))
 
 
 def begun(function: Callable[[], T]) -> Future[T]:
@@ -81,10 +84,11 @@ def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
     Raises:
         TimeIsUp: it still runs; what it will give is thrown away.
     """
-    future = begun(function)
-    if not futures.wait([future], max(seconds, 0)).done:
-        future.cancel()
-        raise TimeIsUp
+    with giving_up():
+        future = begun(function)
+        if not futures.wait([future], max(seconds, 0)).done:
+            future.cancel()
+            raise TimeIsUp
     return future.result()
 
 

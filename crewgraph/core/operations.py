@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Recorded, Scope
+from crewgraph.core.given_up import giving_up
 from crewgraph.core.open_runs import closing_runs
 from crewgraph.core.span import aspanned, spanned
 from crewgraph.core.watched import is_watched
@@ -182,7 +183,7 @@ class Parallel(Operation):
                 return error
 
         # A pool of its own: a shared one deadlocks when a branch holds branches.
-        with ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch") as pool:
+        with ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch") as pool, giving_up():
             started = [pool.submit(copy_context().run, branch, program) for program in self.programs]
             return [future.result() for future in started]
 

@@ -183,7 +183,6 @@ class _Programs:
             if len(self._kept) > _PROGRAMS:
                 self._kept.popitem(last=False)
 
-
     def clear(self) -> None:
         """Let go of all of them."""
         with self._lock:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.door import AgentVerbs
+from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.prompts.i18n import I18N
@@ -33,13 +35,13 @@ class BaseAgent(AgentVerbs, Definition):
     """What makes it good at it. May hold `{placeholders}`."""
 
     cache: bool = True
-    """Whether results of its tools are kept and used again."""
+    """Whether results of its tools are kept, and given again for the same arguments."""
 
     verbose: bool = False
     """Whether its steps are shown."""
 
-    max_rpm: int | None = None
-    """The most model requests a minute."""
+    max_rpm: GivenMaxRpm = None
+    """The most model requests a minute, over all of its runs; further ones wait."""
 
     allow_delegation: bool = False
     """Whether it may hand work to the other agents."""
@@ -62,8 +64,8 @@ class BaseAgent(AgentVerbs, Definition):
     crew: Any = Field(default=None, exclude=True, repr=False)
     """The crew it was last kicked off in."""
 
-    cache_handler: Any = None
-    """Keeps results of tools; given where several crews are to share them."""
+    cache_handler: GivenCache = None
+    """Keeps results of its tools, instead of its crew's: a `CacheHandler`, or an object with `read` and `add`."""
 
     tools_results: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     """Results of tools that end a task (`result_as_answer`)."""
@@ -95,12 +97,40 @@ class BaseAgent(AgentVerbs, Definition):
     mcps: list[Any] | None = None
     """Addresses of MCP servers whose tools it may use."""
 
+    _rpm_controller: Any = PrivateAttr(default=None)
+
+    @property
+    def rpm_controller(self) -> Any:
+        """What its model requests wait for besides `max_rpm`, if it was given something."""
+        return self._rpm_controller
+
+    def set_rpm_controller(self, rpm_controller: Any) -> None:
+        """Let its model requests wait for an `RPMController`, which others may share; None for nothing.
+
+        Raises:
+            ValueError: it has no `check_or_wait()`.
+        """
+        self._rpm_controller = checked_controller(rpm_controller)
+
+    def set_cache_handler(self, cache_handler: Any) -> None:
+        """Set `cache_handler`.
+
+        Raises:
+            ValueError: it has no `read` or no `add`.
+        """
+        self.cache_handler = checked_cache(cache_handler)
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return super().__deepcopy__(sharing(self.crew, memo))  # a crew holds its agents: without this there is no end
+        memo = sharing(self.crew, memo)  # a crew holds its agents: without this there is no end
+        for shared in (self.cache_handler, self._rpm_controller):
+            sharing(shared, memo)
+        return super().__deepcopy__(memo)
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another agent like this one: with an identity of its own, and the same model and tools; in no crew yet."""
-        return self._again(without=_OF_RUNS)
+        made = self._again(without=_OF_RUNS)
+        made._rpm_controller = self._rpm_controller
+        return made
 
     @property
     def key(self) -> str:

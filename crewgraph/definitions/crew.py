@@ -12,7 +12,9 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
 from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
@@ -52,10 +54,11 @@ class Crew(CrewVerbs, Definition):
     """Given as `stream`: whether `kickoff` returns the pieces of the answers, to be iterated, instead of the output."""
 
     cache: bool = True
-    """Whether results of tools are kept and used again."""
+    """Whether results of tools are kept, and given again for the same arguments, in this and in later runs."""
 
-    cache_handler: Any = None
-    """Keeps results of tools; given where several crews are to share them."""
+    cache_handler: GivenCache = None
+    """Keeps results of tools, given where several crews are to share them: a `CacheHandler`, or an object with `read` and
+    `add`."""
 
     memory: Any = False
     """Whether it remembers."""
@@ -117,11 +120,11 @@ class Crew(CrewVerbs, Definition):
     after_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
     """Functions of the result, called after a run; what they return replaces the result."""
 
-    max_rpm: int | None = None
-    """The most model requests a minute, of all agents together."""
+    max_rpm: GivenMaxRpm = None
+    """The most model requests a minute, of all agents together and over all runs; further ones wait."""
 
-    rpm_controller: Any = None
-    """What keeps to `max_rpm`."""
+    rpm_controller: GivenController = None
+    """What requests wait for besides: an `RPMController`, given where several crews are to share it."""
 
     prompt_file: str | None = None
     """A JSON file whose texts replace ours in the prompts."""
@@ -229,8 +232,10 @@ class Crew(CrewVerbs, Definition):
         return self._kept
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        # A database is where it is: the copy keeps its runs there, too.
-        return super().__deepcopy__(sharing(self.checkpointer, memo))
+        # A database is where it is: the copy keeps its runs there, too. What is given to be shared is shared.
+        for shared in (self.checkpointer, self.rpm_controller, self.cache_handler):
+            memo = sharing(shared, memo)
+        return super().__deepcopy__(memo)
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another crew like this one, not yet kicked off; its agents and tasks are its own, models and tools are the same."""

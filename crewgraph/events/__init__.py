@@ -62,6 +62,7 @@ from crewgraph.events.listener import BaseEventListener
 from crewgraph.events.llm import (
     FunctionCall,
     LLMCallCompletedEvent,
+    LLMCallDelayedEvent,
     LLMCallFailedEvent,
     LLMCallStartedEvent,
     LLMCallType,
@@ -149,6 +150,7 @@ __all__ = [
     "KnowledgeRetrievalStartedEvent",
     "KnowledgeSearchQueryFailedEvent",
     "LLMCallCompletedEvent",
+    "LLMCallDelayedEvent",
     "LLMCallFailedEvent",
     "LLMCallStartedEvent",
     "LLMCallType",

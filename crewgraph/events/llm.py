@@ -10,6 +10,7 @@ from crewgraph.events.base import BaseEvent
 __all__ = [
     "FunctionCall",
     "LLMCallCompletedEvent",
+    "LLMCallDelayedEvent",
     "LLMCallFailedEvent",
     "LLMCallStartedEvent",
     "LLMCallType",
@@ -60,6 +61,21 @@ class LLMEventBase(BaseEvent):
 
     from_agent: Any = None
     """The agent that asks."""
+
+
+class LLMCallDelayedEvent(LLMEventBase):
+    """A model is not asked yet: the minute has seen as many requests as `max_rpm` allows."""
+
+    type: str = "llm_call_delayed"
+
+    model: str | None = None
+    """The model's name."""
+
+    seconds: float
+    """How long the request is going to wait, unless others give up their places."""
+
+    max_rpm: int
+    """How many requests a minute may see."""
 
 
 class LLMCallStartedEvent(LLMEventBase):

@@ -230,6 +230,12 @@ def _(event: events.AgentReasoningFailedEvent) -> Line:
 
 
 @tell.register
+def _(event: events.LLMCallDelayedEvent) -> Line:
+    text = f"{event.seconds:.1f} s, for no minute is to see more than max_rpm={event.max_rpm}"
+    return Line(where=_where(event), what="model call waits", text=text)
+
+
+@tell.register
 def _(event: events.LLMCallFailedEvent) -> Line:
     return Line(where=_where(event), what="model call failed", text=event.error, mood=Mood.BAD)
 

@@ -16,7 +16,7 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
-from crewgraph.tools.base import BaseTool, Tool, tool
+from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
@@ -49,13 +49,19 @@ class AdaptedTool(ABC):
         """Whether its result is the agent's answer."""
         self.once = bool(getattr(source, "once", False))
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
-        self.cache_function = cast("Callable[..., bool] | None", getattr(source, "cache_function", None))
-        """Given arguments and result, says whether the result may be given again."""
+        judge = getattr(source, "cache_function", None)
+        self.cache_function = cast("Callable[..., bool] | None", None if judge is keep_always else judge)
+        """Given arguments and result, says whether the result may be given again; None where it always may."""
 
     @property
     def name(self) -> str:
         """The name a model calls it by."""
         return self.spec["name"]
+
+    @property
+    def origin(self) -> Any:
+        """What its author wrote: a function or an object; the same for every tool that is made from it."""
+        return self.source.func if isinstance(self.source, Tool) else self.source
 
     @property
     def prompt_text(self) -> str:
@@ -207,7 +213,7 @@ def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
     for value in values:
         adapted = as_tool(value)
         other = tools.setdefault(adapted.name, adapted)
-        if other is not adapted and _origin(other) is not _origin(adapted):
+        if other is not adapted and other.origin is not adapted.origin:
             raise DefinitionError(
                 f"two tools have the same name for a model, `{adapted.name}`: "
                 f"`{other.title}` ({_kind(other)}) and `{adapted.title}` ({_kind(adapted)}). Rename one."
@@ -216,10 +222,6 @@ def as_tools(values: Iterable[Any]) -> dict[str, AdaptedTool]:
 
 
 def _kind(adapted: AdaptedTool) -> str:
-    origin = _origin(adapted)
+    origin = adapted.origin
     named = cast(Any, origin if inspect.isroutine(origin) else type(origin))
     return f"{named.__module__}.{named.__qualname__}"
-
-
-def _origin(adapted: AdaptedTool) -> Any:
-    return adapted.source.func if isinstance(adapted.source, Tool) else adapted.source

@@ -19,7 +19,7 @@ from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spe
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "keep_always", "tool"]
 
 
 class EnvVar(BaseModel):
@@ -35,7 +35,8 @@ class _FromSignature(BaseModel):
     """Stands where `args_schema` was not given."""
 
 
-def _always(_arguments: Any = None, _result: Any = None) -> bool:
+def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
+    """Every result may be kept."""
     return True
 
 
@@ -62,7 +63,7 @@ class BaseTool(BaseModel, ABC):
     description_updated: bool = False
     """Kept for programs that set it; it changes nothing."""
 
-    cache_function: Callable[..., bool] = _always
+    cache_function: Callable[..., bool] = keep_always
     """Given the arguments and the result, says whether the result may be kept and given again."""
 
     result_as_answer: bool = False

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
@@ -31,6 +31,9 @@ class Outcome(TypedDict):
 
     result: Any
     """What it returned, as plain data; where it failed, the text for the model."""
+
+    from_cache: NotRequired[bool]
+    """Whether that is what an equal call returned before."""
 
 
 class GuardedTool:

@@ -163,17 +163,12 @@ CREW: dict[str, Any] = {
     "knowledge": object(),
     "knowledge_sources": [object()],
     "planning": True,
-    "max_rpm": 10,
-    "rpm_controller": object(),
-    "cache_handler": object(),
     "training": True,
 }
 AGENT: dict[str, Any] = {
     "agent_executor": object(),
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "max_rpm": 10,
-    "cache_handler": object(),
     "max_tokens": 10,
     "callbacks": [print],
     "apps": ["gmail"],

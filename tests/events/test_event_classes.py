@@ -81,6 +81,7 @@ KINDS = {
     "KnowledgeRetrievalStartedEvent": "knowledge_search_query_started",
     "KnowledgeSearchQueryFailedEvent": "knowledge_search_query_failed",
     "LLMCallCompletedEvent": "llm_call_completed",
+    "LLMCallDelayedEvent": "llm_call_delayed",
     "LLMCallFailedEvent": "llm_call_failed",
     "LLMCallStartedEvent": "llm_call_started",
     "LLMGuardrailCompletedEvent": "llm_guardrail_completed",

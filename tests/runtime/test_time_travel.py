@@ -58,7 +58,7 @@ def test_the_tools_of_a_task_done_afresh_are_used_again(mode: Mode):
 
     script = ["a", "b", ToolUse("look", {"i": 1}), "c"]
     llm = ScriptedLLM([*script, *script[2:]])
-    graph = ran(mode, llm, tools=[look])
+    graph = ran(mode, llm, tools=[look], cache=False)
     mode.invoke(graph, None, before(graph, "third").config)
     assert used == [1, 1]
 
@@ -100,7 +100,7 @@ def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: Mode):
         return f"<{i}>"
 
     llm = ScriptedLLM([ToolUse("look", {"i": 1}), ConnectionError("down"), ToolUse("look", {"i": 1}), "end"])
-    graph = mode.compile(crew(task("only", agent(llm, tools=[look]))), checkpointer=InMemorySaver())
+    graph = mode.compile(crew(task("only", agent(llm, tools=[look], cache=False))), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError):
         mode.invoke(graph, {"inputs": {}}, AT)
     fork = graph.update_state(before(graph, "only").config, {"inputs": {}}, as_node="__start__")

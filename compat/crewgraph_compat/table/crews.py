@@ -21,6 +21,8 @@ _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
+_CACHE = rows("crewgraph.tools.cache", "CacheHandler")
+_RPM = rows("crewgraph.llm.rpm", "RPMController")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -40,6 +42,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
+        **_CACHE,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
         **_BUS,
@@ -48,29 +51,35 @@ MODULES: dict[str, dict[str, str]] = {
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
+        **_CACHE,
         **_CREW,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
+        **_RPM,
         **_SECURITY,
         **_TASK,
         **_TOOL,
         **_USAGE,
         **_BUS,
     },
-    "crewai.agents": _STEPS,
+    "crewai.agents": {**_CACHE, **_STEPS},
     "crewai.agents.agent_builder": {},
-    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_SECURITY, **_TOOL},
+    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_RPM, **_SECURITY, **_TOOL},
+    "crewai.agents.cache": _CACHE,
+    "crewai.agents.cache.cache_handler": _CACHE,
     "crewai.agents.parser": _STEPS,
     "crewai.crew": {
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
+        **_CACHE,
         **_CONDITIONAL_TASK,
         **_CREW,
         **_CREW_OUTPUT,
         **_FINGERPRINT,
         **_LLM,
         **_PROCESS,
+        **_RPM,
         **_SECURITY,
         **_TASK,
         **_TASK_OUTPUT,
@@ -99,8 +108,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
     "crewai.tasks.output_format": _OUTPUT_FORMAT,
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
-    "crewai.utilities": {},
+    "crewai.utilities": _RPM,
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
+    "crewai.utilities.rpm_controller": _RPM,
 }
 """The modules of this area."""

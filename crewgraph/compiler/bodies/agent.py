@@ -7,7 +7,9 @@ from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.prompt import opening, retold
 from crewgraph.compiler.bodies.react import Worker, worked
 from crewgraph.compiler.briefing import Briefing
-from crewgraph.compiler.observed import ObservedModel, ObservedTool
+from crewgraph.compiler.cached import cached
+from crewgraph.compiler.limited import LimitedModel, model_of
+from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.ongoing import OngoingTask
 from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import Toolbox
@@ -17,7 +19,6 @@ from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.ledger import UsageLedger
-from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 
 __all__ = ["AgentAtWork", "Refused"]
@@ -48,7 +49,7 @@ class AgentAtWork:
     @cached_property
     def model(self) -> Model:
         """Its model."""
-        return ObservedModel(as_model(self._agent.llm), self._agent, self._task)
+        return model_of(self._agent.llm, self._agent, self._task, self._assignment.crew)
 
     @cached_property
     def converter(self) -> Model:
@@ -56,12 +57,17 @@ class AgentAtWork:
         special = self._agent.function_calling_llm if isinstance(self._agent, Agent) else None
         if special is None and self._assignment.crew is not None:
             special = self._assignment.crew.function_calling_llm
-        return self.model if special is None else ObservedModel(as_model(special), self._agent, self._task)
+        if special is None:
+            return self.model
+        return model_of(special, self._agent, self._task, self._assignment.crew)
 
     @cached_property
     def _tools(self) -> Toolbox:
+        agent, crew = self._agent, self._assignment.crew
         known = self._assignment.tools
-        return Toolbox({name: ObservedTool(tool, self._agent, self._task) for name, tool in known.items()})
+        return Toolbox(
+            {name: ObservedTool(cached(tool, agent, crew), agent, self._task) for name, tool in known.items()}
+        )
 
     def answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer; a refused attempt and the reason come into the prompt.
@@ -96,9 +102,10 @@ class AgentAtWork:
         return answer
 
     def _out_of_time(self, failure: EffectFailed) -> str:
+        waits = " Waiting for `max_rpm` counts, too." if isinstance(self.model, LimitedModel) else ""
         return (
             f"{self._assignment.where}: not done after its `max_execution_time` of {self._assignment.seconds:g} seconds: "
-            f"{failure.text}. Give it more time, or less to do."
+            f"{failure.text}. Give it more time, or less to do.{waits}"
         )
 
     def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:

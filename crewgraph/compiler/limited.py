@@ -1,0 +1,72 @@
+"""A model whose requests wait until there is room for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.compiler.observed import ObservedModel
+from crewgraph.compiler.shared import controllers_of
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.task import Task
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.llm import LLMCallDelayedEvent
+from crewgraph.llm.resolve import as_model
+from crewgraph.llm.rpm import await_room, wait_for_room
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["LimitedModel", "model_of"]
+
+
+def model_of(llm: Any, agent: BaseAgent, task: Task, crew: Crew | None) -> Model:
+    """A model as an agent asks it for a task: its requests are told, and wait for `max_rpm` of agent and crew."""
+    observed = ObservedModel(as_model(llm), agent, task)
+    controllers = controllers_of(agent, crew)
+    return LimitedModel(observed, controllers) if controllers else observed
+
+
+@dataclass(frozen=True)
+class LimitedModel:
+    """A model at work, and everything that has to let a request through before it is made."""
+
+    model: ObservedModel
+    controllers: Sequence[Any]
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    @property
+    def native_tools(self) -> bool:
+        return self.model.native_tools
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        wait_for_room(self.controllers, self._waits)
+        return self.model.complete(messages, tools, stop, config)
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        await await_room(self.controllers, self._waits)
+        return await self.model.acomplete(messages, tools, stop, config)
+
+    def _waits(self, seconds: float, max_rpm: int) -> None:
+        if crewai_event_bus.wants(LLMCallDelayedEvent):
+            event = LLMCallDelayedEvent(
+                from_agent=self.model.agent,
+                from_task=self.model.task,
+                model=self.name,
+                seconds=seconds,
+                max_rpm=max_rpm,
+            )
+            crewai_event_bus.emit(self.model.agent, event)

@@ -1,0 +1,260 @@
+"""`max_rpm` of crews and agents: where requests are really made, over tasks, runs, threads and loops."""
+
+import asyncio
+import copy
+import re
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel, ValidationError
+
+from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
+from crewgraph.errors import TimeLimitReached
+from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent
+from crewgraph.llm.rpm import RPMController
+from crewgraph.tools import tool
+from runtime.parts import agent, crew, heard, task
+
+
+class Times:
+    """A model that notes when it is asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+        self.llm = ScriptedLLM(self.reply)
+
+    def reply(self, messages: Sequence[dict[str, Any]]) -> str:
+        self.seen.append(time.monotonic())
+        return "done"
+
+    def closest(self, apart: int) -> float:
+        times = sorted(self.seen)
+        return min(later - at for at, later in zip(times, times[apart:], strict=False))
+
+
+class Counting:
+    """A controller that lets everything through and counts it."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def check_or_wait(self) -> bool:
+        self.asked += 1
+        return True
+
+
+def full(max_rpm: int = 1) -> RPMController:
+    """A controller whose minute has just seen all it may."""
+    controller = RPMController(max_rpm=max_rpm)
+    for _ in range(max_rpm):
+        controller.check_or_wait()
+    return controller
+
+
+def test_all_agents_of_a_crew_share_its_bound(mode: Mode):
+    times = Times()
+    team = [agent(times.llm, role=f"r{n}") for n in range(3)]
+    made = crew(*(task(f"t{n}", team[n % 3]) for n in range(7)), rpm_controller=RPMController(max_rpm=3, seconds=0.3))
+    mode.kickoff(made)
+    assert len(times.seen) == 7 and times.closest(3) > 0.27
+
+
+def test_parallel_tasks_runs_threads_and_loops_share_a_crews_bound():
+    times = Times()
+    worker = agent(times.llm)
+    beside = [task(f"t{n}", worker, async_execution=True) for n in range(3)]
+    made = crew(*beside, task("last", worker), rpm_controller=RPMController(max_rpm=6, seconds=0.4))
+
+    def loop(_: int) -> None:
+        async def runs() -> None:
+            await asyncio.gather(*(made.akickoff(checkpointer=False) for _ in range(2)))
+
+        asyncio.run(runs())
+
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(loop, n) for n in range(2)] + [pool.submit(made.kickoff, checkpointer=False)]
+        for job in jobs:
+            job.result(60)
+    assert len(times.seen) == 20 and times.closest(6) > 0.35
+
+
+def limited(crew_rpm: int | None = None, agent_rpm: int | None = None) -> tuple[Crew, Agent, ScriptedLLM]:
+    """A crew of one task that gives up soon where a request has to wait."""
+    llm = ScriptedLLM(["done"], repeat_last=True)
+    worker = agent(llm, max_rpm=agent_rpm, max_execution_time=0.5)
+    return crew(task("only", worker), max_rpm=crew_rpm), worker, llm
+
+
+def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents_time(mode: Mode):
+    made, _, llm = limited(crew_rpm=2)
+    mode.kickoff(made)
+    mode.kickoff(made)
+    with heard() as events, pytest.raises(TimeLimitReached) as caught:
+        mode.kickoff(made)
+    assert "a request to the model `scripted` was still under way" in str(caught.value)
+    assert str(caught.value).endswith("Give it more time, or less to do. Waiting for `max_rpm` counts, too.")
+    (told,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
+    assert 55 < told.seconds <= 60 and told.max_rpm == 2
+    assert (told.model, told.agent_role, told.task_name) == ("scripted", "worker", "only")
+    assert not any(isinstance(event, LLMCallStartedEvent) for event in events)
+    assert len(llm.requests) == 2
+
+
+def test_a_request_that_is_given_up_is_not_made_later_and_leaves_its_place(mode: Mode):
+    made, worker, llm = limited()
+    made.rpm_controller = controller = full()
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(made)
+    controller.reset_counter()
+    worker.max_execution_time = None
+    mode.kickoff(made)
+    time.sleep(0.1)
+    assert len(llm.requests) == 1
+
+
+def test_max_rpm_of_an_agent_holds_over_crews(mode: Mode):
+    made, worker, llm = limited(agent_rpm=2)
+    mode.kickoff(made)
+    mode.kickoff(crew(task("elsewhere", worker)))
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(made)
+    assert len(llm.requests) == 2
+    worker.max_rpm = None
+    mode.kickoff(made)
+    assert len(llm.requests) == 3
+
+
+def test_an_agents_bound_and_its_crews_hold_both(mode: Mode):
+    made, worker, llm = limited(crew_rpm=100, agent_rpm=1)
+    mode.kickoff(made)
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(made)
+    other = agent(llm, role="other", max_execution_time=0.5)
+    mode.kickoff(crew(task("free", other), max_rpm=1))
+    made.max_rpm, worker.max_rpm = 1, 100
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(made)
+    assert len(llm.requests) == 2
+
+
+def test_agents_and_crews_may_share_a_controller(mode: Mode):
+    controller, (made, worker, _), (other, guest, _) = RPMController(max_rpm=2), limited(), limited()
+    made.rpm_controller = controller
+    guest.set_rpm_controller(controller)
+    assert guest.rpm_controller is controller
+    mode.kickoff(made)
+    mode.kickoff(other)
+    for one in (made, other):
+        with pytest.raises(TimeLimitReached):
+            mode.kickoff(one)
+    worker.set_rpm_controller(None)
+    with pytest.raises(ValueError, match=r"an object with `check_or_wait\(\)`, not 3"):
+        worker.set_rpm_controller(3)
+
+
+def test_what_runs_on_its_own_keeps_to_the_agents_bound_and_that_of_its_crew(mode: Mode):
+    made, worker, llm = limited(crew_rpm=2)
+    mode.kickoff(made)
+    made.agents[0].crew = made
+    one = task("alone", worker)
+    mode.run(one.execute_sync, one.aexecute_sync)
+    with pytest.raises(TimeLimitReached):
+        mode.run(one.execute_sync, one.aexecute_sync)
+    assert len(llm.requests) == 2
+
+
+def test_every_request_counts_conversions_too_and_what_the_record_answers_does_not(mode: Mode):
+    class Tide(BaseModel):
+        metres: float
+
+    @tool
+    def look() -> str:
+        """Look."""
+        return "3 m"
+
+    llm = ScriptedLLM([ToolUse("look", {}), ConnectionError("down"), "three metres", '{"metres": 3}'])
+    counting = Counting()
+    made = crew(task("tide", agent(llm, tools=[look]), output_pydantic=Tide), rpm_controller=counting)
+    with heard() as events:
+        with pytest.raises(ConnectionError):
+            mode.kickoff(made, thread_id="t")
+        assert counting.asked == 2
+        assert mode.resume(made, "t").pydantic == Tide(metres=3)
+    assert counting.asked == len(llm.requests) == 4
+    assert sum(isinstance(event, LLMCallCompletedEvent) for event in events) == 3
+
+
+def test_a_cancelled_run_leaves_its_place():
+    made, worker, llm = limited()
+    worker.max_execution_time = None
+    made.rpm_controller = controller = full()
+
+    async def run() -> None:
+        first = asyncio.create_task(made.akickoff())
+        await asyncio.sleep(0.3)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        controller.reset_counter()
+        await asyncio.wait_for(made.akickoff(), 10)
+
+    asyncio.run(run())
+    assert len(llm.requests) == 1
+
+
+def test_a_run_that_waits_can_be_interrupted():
+    made, worker, llm = limited()
+    worker.max_execution_time = None
+    made.rpm_controller = controller = full()
+    timer = threading.Timer(0.4, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        made.kickoff(thread_id="t")
+    assert time.monotonic() - began < 10
+    timer.join()
+    controller.reset_counter()
+    assert made.resume("t").raw == "done"
+    assert len(llm.requests) == 1
+
+
+def test_a_verbose_crew_says_how_long_it_waits(capsys: pytest.CaptureFixture[str]):
+    worker = agent(ScriptedLLM(["a", "b"]))
+    made = crew(task("a", worker), task("b", worker), verbose=True)
+    made.rpm_controller = RPMController(max_rpm=1, seconds=0.5)
+    made.kickoff()
+    waits = [line for line in capsys.readouterr().out.splitlines() if "waits" in line]
+    (line,) = waits
+    assert re.fullmatch(r"\[b\] model call waits: 0\.[1-5] s, for no minute is to see more than max_rpm=1", line)
+
+
+@pytest.mark.parametrize("wrong", [0, -3])
+def test_a_bound_below_one_is_refused(wrong: int):
+    with pytest.raises(ValidationError, match="`max_rpm` must be 1 or more, or None for no bound"):
+        agent(None, max_rpm=wrong)
+    with pytest.raises(ValidationError, match=f"not {wrong}"):
+        crew(task("a", agent(None)), max_rpm=wrong)
+
+
+def test_a_controller_that_cannot_be_waited_for_is_refused():
+    with pytest.raises(ValidationError, match=r"`rpm_controller` is an `RPMController`, or an object with"):
+        crew(task("a", agent(None)), rpm_controller=object())
+
+
+@pytest.mark.parametrize("copied", [Crew.copy, copy.deepcopy])
+def test_copies_share_a_controller_that_was_given_and_count_their_own_max_rpm_anew(copied: Any):
+    made, worker, _ = limited(crew_rpm=1)
+    made.rpm_controller, own = RPMController(max_rpm=3), RPMController(max_rpm=3)
+    worker.set_rpm_controller(own)
+    made.kickoff()
+    other = copied(made)
+    assert other.rpm_controller is made.rpm_controller and other.agents[0].rpm_controller is own
+    other.kickoff()
+    with pytest.raises(TimeLimitReached):
+        made.kickoff()

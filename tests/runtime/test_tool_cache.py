@@ -1,0 +1,344 @@
+"""Results of tools, kept by a crew and given again."""
+
+import asyncio
+import copy
+import gc
+import logging
+import weakref
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool as langchain_tool
+from modes import Mode
+from pydantic import ValidationError
+
+from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
+from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.cache import CacheHandler
+from runtime.parts import agent, asked, crew, heard, task
+
+
+class Depth(BaseTool):
+    """Looks up depths, and notes for which places."""
+
+    name: str = "depth"
+    description: str = "Look up how deep the sea is."
+    used: list[str] = []
+    found: Any = 12
+
+    def _run(self, place: str, unit: str = "m") -> Any:
+        self.used.append(place)
+        if place == "nowhere":
+            raise ValueError("no such place")
+        return self.found
+
+
+BREST = ToolUse("depth", {"place": "Brest"})
+PARIS = ToolUse("depth", {"place": "Paris"})
+
+
+def worker(tools: list[Any], *script: Any, role: str = "worker", **more: Any) -> Agent:
+    return agent(ScriptedLLM([*script, "done"], repeat_last=True), role=role, tools=tools, **more)
+
+
+def from_cache(events: list[Any]) -> list[bool]:
+    return [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)]
+
+
+def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mode: Mode):
+    depth = Depth(found={"metres": 12})
+    one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
+    with heard() as events:
+        mode.kickoff(made := crew(task("a", one), task("b", one)))
+    assert depth.used == ["Brest"] and depth.current_usage_count == 1
+    assert from_cache(events) == [False, True]
+    assert sum(isinstance(event, ToolUsageStartedEvent) for event in events) == 2
+    assert isinstance(one.llm, ScriptedLLM)
+    shown = [text for text in asked(one.llm) if "Observation" in text]
+    assert shown == ['Observation: {"metres": 12}'] * 2
+    assert [one.used_tools for one in made.tasks] == [1, 1]
+
+
+def test_agents_of_a_crew_share_results_and_so_do_its_runs(mode: Mode):
+    depth = Depth()
+    made = crew(task("a", worker([depth], BREST)), task("b", worker([depth], BREST, role="other")))
+    mode.kickoff(made)
+    mode.kickoff(made)
+    assert depth.used == ["Brest"]
+
+
+def test_crews_do_not_share_results_even_of_the_same_agent(mode: Mode):
+    depth = Depth()
+    one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
+    mode.kickoff(crew(task("a", one)))
+    mode.kickoff(crew(task("b", one)))
+    assert depth.used == ["Brest", "Brest"]
+
+
+def test_other_arguments_are_another_call_in_whatever_order_they_are_written(mode: Mode):
+    depth = Depth()
+    calls = [
+        ToolUse("depth", {"place": "Brest", "unit": "ft"}),
+        ToolUse("depth", {"unit": "ft", "place": "Brest"}),
+        ToolUse("depth", {"place": "Brest", "unit": "m"}),
+        PARIS,
+    ]
+    mode.kickoff(crew(task("a", worker([depth], *calls))))
+    assert depth.used == ["Brest", "Brest", "Paris"]
+
+
+def test_a_crew_or_an_agent_may_want_no_cache(mode: Mode):
+    depth = Depth()
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST)), cache=False))
+    assert len(depth.used) == 2
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST, cache=False))))
+    assert len(depth.used) == 4
+    handler = CacheHandler()
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST, cache_handler=handler)), cache=False))
+    assert len(depth.used) == 6
+
+
+def test_a_cache_function_says_which_results_are_kept(mode: Mode):
+    judged: list[Any] = []
+
+    def judge(args: dict[str, Any], result: Any) -> bool:
+        judged.append((args, result))
+        return args["place"] == "Paris"
+
+    depth = Depth(cache_function=judge)
+    mode.kickoff(crew(task("a", worker([depth], BREST, PARIS, BREST, PARIS))))
+    assert depth.used == ["Brest", "Paris", "Brest"]
+    assert judged == [({"place": one}, 12) for one in ("Brest", "Paris", "Brest")]
+
+
+def test_a_function_may_have_a_cache_function_put_on_it(mode: Mode):
+    used: list[str] = []
+
+    @tool("depth")
+    def depth(place: str) -> str:
+        """Look up how deep the sea is."""
+        used.append(place)
+        return "12 m"
+
+    async def never(args: dict[str, Any], result: str) -> bool:
+        return False
+
+    depth.cache_function = never  # pyright: ignore[reportAttributeAccessIssue]
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST))))
+    assert used == ["Brest", "Brest"]
+
+
+def test_langchain_tools_and_plain_functions_are_cached_too(mode: Mode):
+    used: list[str] = []
+
+    @langchain_tool
+    def depth(place: str) -> str:
+        """Look up how deep the sea is."""
+        used.append(place)
+        return "12 m"
+
+    def wind(place: str) -> str:
+        """Look up the wind."""
+        used.append("wind")
+        return "4 Bft"
+
+    blows = ToolUse("wind", {"place": "Brest"})
+    mode.kickoff(crew(task("a", worker([depth, wind], BREST, blows, BREST, blows))))
+    assert used == ["Brest", "wind"]
+
+
+def test_failures_are_not_kept(mode: Mode):
+    depth, nowhere = Depth(), ToolUse("depth", {"place": "nowhere"})
+    with heard() as events:
+        mode.kickoff(crew(task("a", worker([depth], nowhere, nowhere))))
+    assert depth.used == ["nowhere", "nowhere"]
+    assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 2
+
+
+def test_a_result_that_is_nothing_is_not_kept(mode: Mode):
+    depth = Depth(found=None)
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST))))
+    assert depth.used == ["Brest", "Brest"]
+
+
+def test_a_tool_that_must_not_be_repeated_is_not_answered_for_either(mode: Mode):
+    depth = Depth(once=True)
+    mode.kickoff(crew(task("a", worker([depth], BREST, BREST))))
+    assert depth.used == ["Brest", "Brest"]
+
+
+def test_an_answer_from_the_cache_is_no_use_of_the_tool(mode: Mode):
+    depth = Depth(max_usage_count=2)
+    one = worker([depth], BREST, BREST, PARIS, BREST, ToolUse("depth", {"place": "Rome"}))
+    mode.kickoff(crew(task("a", one)))
+    assert depth.used == ["Brest", "Paris"] and depth.current_usage_count == 2
+    assert isinstance(one.llm, ScriptedLLM)
+    assert asked(one.llm)[4] == "Observation: 12"
+    assert "may be used 2 times and has been" in asked(one.llm)[5]
+
+
+def test_an_answer_from_the_cache_ends_a_task_where_the_result_is_the_answer(mode: Mode):
+    depth = Depth(result_as_answer=True, found="12 m")
+    one = agent(ScriptedLLM([BREST, BREST]), tools=[depth])
+    result = mode.kickoff(crew(task("a", one), task("b", one)))
+    assert [output.raw for output in result.tasks_output] == ["12 m", "12 m"]
+    assert depth.used == ["Brest"]
+
+
+def test_a_model_that_repeats_a_call_without_end_comes_to_its_end(mode: Mode):
+    depth = Depth()
+    one = agent(ScriptedLLM([*[BREST] * 4, "enough"]), tools=[depth], max_iter=4)
+    assert mode.kickoff(crew(task("a", one))).raw == "enough"
+    assert depth.used == ["Brest"]
+
+
+def test_two_tools_of_one_name_do_not_answer_for_each_other(mode: Mode):
+    shallow, deep = Depth(found="1 m", used=[]), Depth(found="99 m", used=[])
+    one, other = worker([shallow], BREST), worker([deep], BREST, role="other")
+    mode.kickoff(crew(task("a", one), task("b", other)))
+    assert (shallow.used, deep.used) == (["Brest"], ["Brest"])
+    assert isinstance(other.llm, ScriptedLLM)
+    assert asked(other.llm)[1] == "Observation: 99 m"
+
+
+class Shelf:
+    """A user's own handler, with nothing of ours."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, ...]] = []
+        self.kept: dict[tuple[str, str], Any] = {}
+
+    def read(self, tool: str, input: str) -> Any:
+        self.log.append(("read", tool, input))
+        return self.kept.get((tool, input))
+
+    def add(self, tool: str, input: str, output: Any) -> None:
+        self.log.append(("add", tool, input))
+        self.kept[tool, input] = output
+
+    def __len__(self) -> int:
+        return 0
+
+
+class AsyncShelf:
+    """The same for event loops."""
+
+    def __init__(self) -> None:
+        self._shelf = Shelf()
+        self.log, self.kept = self._shelf.log, self._shelf.kept
+
+    async def read(self, tool: str, input: str) -> Any:
+        await asyncio.sleep(0)
+        return self._shelf.read(tool, input)
+
+    async def add(self, tool: str, input: str, output: Any) -> None:
+        await asyncio.sleep(0)
+        self._shelf.add(tool, input, output)
+
+
+@pytest.mark.parametrize("made", [Shelf, AsyncShelf])
+def test_crews_may_share_a_handler_of_the_users_own(mode: Mode, made: Any):
+    handler, depth = made(), Depth(found=[1, 2])
+    mode.kickoff(crew(task("a", worker([depth], BREST)), cache_handler=handler))
+    mode.kickoff(crew(task("a", worker([depth], BREST)), cache_handler=handler))
+    assert depth.used == ["Brest"]
+    key = ("depth", '{"place":"Brest"}')
+    assert handler.log == [("read", *key), ("add", *key), ("read", *key)]
+    assert handler.kept == {key: [1, 2]}
+
+
+def test_an_agents_handler_counts_before_its_crews(mode: Mode):
+    own, its_crews, depth = Shelf(), Shelf(), Depth()
+    one = worker([depth], BREST)
+    one.set_cache_handler(own)
+    mode.kickoff(crew(task("a", one), task("b", worker([depth], PARIS, role="other")), cache_handler=its_crews))
+    assert len(own.kept) == len(its_crews.kept) == 1
+
+
+def test_an_agent_on_its_own_caches_only_where_it_was_given_a_handler(mode: Mode):
+    depth = Depth()
+    one = task("a", worker([depth], BREST, BREST))
+    mode.run(one.execute_sync, one.aexecute_sync)
+    assert len(depth.used) == 2
+    other = task("a", worker([depth], BREST, BREST, cache_handler=CacheHandler()))
+    mode.run(other.execute_sync, other.aexecute_sync)
+    assert len(depth.used) == 3
+
+
+def test_a_cache_that_fails_is_logged_and_the_tool_is_used(mode: Mode, caplog: pytest.LogCaptureFixture):
+    class Down(Shelf):
+        def read(self, tool: str, input: str) -> Any:
+            raise ConnectionError("no cache today")
+
+        def add(self, tool: str, input: str, output: Any) -> None:
+            raise ConnectionError("no cache today")
+
+    def broken(*_: Any) -> bool:
+        raise ZeroDivisionError
+
+    depth, strange = Depth(), Depth(name="strange", cache_function=broken)
+    made = crew(task("a", worker([depth, strange], BREST, ToolUse("strange", {"place": "Rome"}))), cache_handler=Down())
+    with caplog.at_level(logging.WARNING, "crewgraph.tools"):
+        assert mode.kickoff(made).raw == "done"
+    assert depth.used == ["Brest"] and strange.used == ["Rome"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the tool `depth` is used without a cache: `read` failed",
+        "the tool `depth` is used without a cache: `add` failed",
+        "the tool `strange` is used without a cache: `read` failed",
+        "the tool `strange` is used without a cache: `cache_function` failed",
+    ]
+
+
+def test_a_handler_that_cannot_keep_anything_is_refused():
+    for make in (lambda: worker([], cache_handler=object()), lambda: crew(task("a", worker([])), cache_handler={})):
+        with pytest.raises(
+            ValidationError, match=r"`cache_handler` is a `CacheHandler`, or an object with `read\(tool"
+        ):
+            make()
+
+
+def test_what_the_cache_answered_is_on_record(mode: Mode):
+    depth = Depth()
+    script = [BREST, "a", BREST, ConnectionError("down"), "b"]
+    made = crew(task("a", one := agent(ScriptedLLM(script), tools=[depth])), task("b", one))
+    with pytest.raises(ConnectionError):
+        mode.kickoff(made, thread_id="t")
+    # In another process there would be nothing in the cache.
+    again = Crew(agents=made.agents, tasks=made.tasks)
+    with heard() as events:
+        assert mode.resume(again, "t").raw == "b"
+    assert depth.used == ["Brest"] and from_cache(events) == []
+
+
+def test_equal_calls_in_one_answer_may_run_at_the_same_time_and_later_ones_are_answered(mode: Mode):
+    depth = Depth()
+    mode.kickoff(crew(task("a", worker([depth], [BREST, BREST], BREST))))
+    assert 1 <= len(depth.used) <= 2
+
+
+def test_the_results_of_a_crew_go_with_it():
+    one = worker([depth := Depth()], BREST)
+    made = crew(task("a", one))
+    made.kickoff(checkpointer=False)
+    assert depth.used == ["Brest"]
+    gone, one.crew = weakref.ref(made), None
+    del made
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("copied", [Crew.copy, copy.deepcopy])
+def test_copies_share_a_handler_that_was_given_and_begin_with_no_results_of_their_own(copied: Any):
+    given, depth = Shelf(), Depth()
+    made = crew(task("a", worker([depth], BREST, cache_handler=given)), cache_handler=given)
+    other = copied(made)
+    assert other.cache_handler is given and other.agents[0].cache_handler is given
+    depth = Depth(result_as_answer=True, found="12 m")
+    plain = crew(task("a", agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])))
+    plain.kickoff()
+    plain.kickoff()
+    assert depth.used == ["Brest"]
+    again = copied(plain)
+    again.kickoff()
+    assert again.agents[0].tools[0].used == ["Brest", "Brest"]

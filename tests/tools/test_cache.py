@@ -1,0 +1,75 @@
+"""The handler that keeps results of tools in memory."""
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pydantic import ValidationError
+
+from crewgraph.tools.cache import CacheHandler
+
+
+def test_what_was_added_is_read_by_tool_and_input():
+    handler = CacheHandler()
+    handler.add("search", '{"q":"tides"}', {"hits": 3})
+    handler.add(tool="search", input='{"q":"moon"}', output="none")
+    assert handler.read("search", '{"q":"tides"}') == {"hits": 3}
+    assert handler.read(tool="search", input='{"q":"moon"}') == "none"
+    assert handler.read("look", '{"q":"tides"}') is None
+    assert handler.read("search", "{}") is None
+
+
+def test_what_was_used_longest_ago_goes_first():
+    handler = CacheHandler(most=2)
+    for name in ("a", "b"):
+        handler.add("t", name, name)
+    assert handler.read("t", "a") == "a"
+    handler.add("t", "c", "c")
+    assert [handler.read("t", name) for name in ("a", "b", "c")] == ["a", None, "c"]
+    handler.add("t", "a", "a2")
+    handler.add("t", "d", "d")
+    assert [handler.read("t", name) for name in ("a", "c", "d")] == ["a2", None, "d"]
+
+
+def test_a_thousand_results_are_kept():
+    handler = CacheHandler()
+    for n in range(1200):
+        handler.add("t", str(n), n)
+    assert sum(handler.read("t", str(n)) is not None for n in range(1200)) == 1000
+    assert handler.read("t", "199") is None and handler.read("t", "200") == 200
+
+
+def test_a_handler_that_keeps_nothing_is_refused():
+    with pytest.raises(ValidationError):
+        CacheHandler(most=0)
+
+
+def test_many_threads_may_use_it():
+    handler = CacheHandler(most=50)
+
+    def use(n: int) -> bool:
+        handler.add("t", str(n % 70), n % 70)
+        return handler.read("t", str(n % 30)) in (None, n % 30)
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(use, range(5000)))
+
+
+def test_a_copy_goes_its_own_way():
+    handler = CacheHandler()
+    handler.add("t", "a", "a")
+    other = copy.deepcopy(handler)
+    other.add("t", "b", "b")
+    assert other.read("t", "a") == "a" and handler.read("t", "b") is None
+
+
+def test_a_subclass_may_have_fields():
+    class Named(CacheHandler):
+        name: str
+
+        def read(self, tool: str, input: str) -> object:
+            return super().read(f"{self.name}.{tool}", input)
+
+    one = Named(name="x")
+    one.add("x.t", "a", 1)
+    assert one.read("t", "a") == 1
