@@ -10,6 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from crewgraph.compiler.notes import NOTES, RunNotes
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.errors import RunError
@@ -78,16 +79,19 @@ class Run(Operation):
         durability: str | None,
         detached: bool,
         again: bool = False,
+        notes: RunNotes | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
         self.options: dict[str, Any] = {"stream_mode": ["updates", "values"] if again else ["updates"]}
         if durability is not None:
             self.options["durability"] = durability
+        self.notes = notes
         self.written: dict[str, Any] = {}
         self.questions: list[Any] = []
 
     def run(self) -> "Run":
         def play() -> None:
+            NOTES.set(self.notes)
             self._apart()
             for streamed in self.graph.stream(self.given, self.config, **self.options):
                 self._gather(streamed)
@@ -97,13 +101,14 @@ class Run(Operation):
 
     async def arun(self) -> "Run":
         _refuse_without_async_face(self.graph)
-        before = var_child_runnable_config.get()
+        before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
         self._apart()
         try:
             async for streamed in self.graph.astream(self.given, self.config, **self.options):
                 self._gather(streamed)
         finally:
             var_child_runnable_config.set(before)
+            NOTES.reset(notes)
         return self
 
     def _apart(self) -> None:
