@@ -21,6 +21,7 @@ _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
+_I18N = rows("crewgraph.prompts.i18n", "I18N")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -59,7 +60,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.agents": _STEPS,
     "crewai.agents.agent_builder": {},
-    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_SECURITY, **_TOOL},
+    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_I18N, **_SECURITY, **_TOOL},
     "crewai.agents.parser": _STEPS,
     "crewai.crew": {
         **_AGENT,
@@ -69,6 +70,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CREW,
         **_CREW_OUTPUT,
         **_FINGERPRINT,
+        **_I18N,
         **_LLM,
         **_PROCESS,
         **_SECURITY,
@@ -88,6 +90,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_BASE_AGENT,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
+        **_I18N,
         **_OUTPUT_FORMAT,
         **_SECURITY,
         **_TASK,
@@ -99,8 +102,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
     "crewai.tasks.output_format": _OUTPUT_FORMAT,
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
-    "crewai.utilities": {},
+    "crewai.utilities": _I18N,
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
+    "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
 }
 """The modules of this area."""
