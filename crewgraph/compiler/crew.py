@@ -7,6 +7,7 @@ from langgraph.graph import StateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.form import Form
+from crewgraph.compiler.idle import tell_idle
 from crewgraph.compiler.sequential import wire_sequential
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready
@@ -37,6 +38,7 @@ def crew_graph(
     if faults := crew_faults(crew):  # it was meaningful when it was made, and changed since
         raise CompileError("\n".join(map(str, faults)))
     refuse_unready(crew)
+    tell_idle(crew)
     tasks = tasks or assignments(crew)
     outputs = [one.slug for one in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(

@@ -7,6 +7,7 @@ from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.briefing import Briefing
+from crewgraph.compiler.notes import noted
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
@@ -136,10 +137,12 @@ class TaskReport:
         """The output is there: whoever looks at the task sees it from now on."""
         self._task.output = output
         self._ended()
+        noted(self._assignment.slug, output.messages)
 
     def publish_given(self, plain: Mapping[str, Any]) -> None:
         """The output of a user's own version is there; what else there was to tell, that version has told."""
         self._task.output = TaskOutput.from_plain(plain, self._task.output_pydantic)
+        noted(self._assignment.slug, [])
 
     def _ended(self) -> None:
         task = self._task

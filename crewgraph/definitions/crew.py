@@ -21,6 +21,7 @@ from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import Task
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
+from crewgraph.text import placeholders
 
 __all__ = ["Crew"]
 
@@ -145,7 +146,8 @@ class Crew(CrewVerbs, Definition):
     """Accepted, without effect."""
 
     execution_logs: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """What the tasks of the last run gave."""
+    """An entry for each task of the last run: its output, the inputs, when it ended, and whether it was done before the run
+    was resumed (`was_replayed`)."""
 
     inputs: dict[str, Any] = Field(default_factory=dict[str, Any])
     """The inputs of the last run."""
@@ -267,6 +269,15 @@ class Crew(CrewVerbs, Definition):
     def key(self) -> str:
         """A name for its content that is the same in every process."""
         return key_of(*(agent.key for agent in self.agents), *(task.key for task in self.tasks))
+
+    def fetch_inputs(self) -> set[str]:
+        """The names of the `{placeholders}` in the texts of its tasks and agents."""
+        working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
+        texts = [
+            *(task.template(field) for task in self.tasks for field in ("description", "expected_output")),
+            *(text for agent in working for text in (agent.role, agent.goal, agent.backstory)),
+        ]
+        return {name for text in texts for name in placeholders(text or "")}
 
     def calculate_usage_metrics(self) -> UsageMetrics:
         """What the models reported for the last run, or for all runs of the last `kickoff_for_each`; zeros before any."""

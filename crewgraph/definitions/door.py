@@ -179,7 +179,12 @@ class CrewVerbs:
         return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     def kickoff_for_each(
-        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
 
@@ -192,15 +197,23 @@ class CrewVerbs:
             inputs: for each run, values for the `{placeholders}`.
             max_concurrency: how many runs there may be at a time, each in a thread; one where None.
             checkpointer: where the runs are kept, as for `kickoff`.
+            granularity: "task" or "step"; see `compile`.
 
         Raises:
             TypeError: the inputs are no list of dicts.
             Exception: as `kickoff`.
         """
-        return _for_each().kickoff_for_each(self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer)
+        return _for_each().kickoff_for_each(
+            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        )
 
     async def akickoff_for_each(
-        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each of several inputs on this event loop, all at once; see `kickoff_for_each`.
 
@@ -208,16 +221,24 @@ class CrewVerbs:
             inputs: for each run, values for the `{placeholders}`.
             max_concurrency: how many runs there may be at a time; all where None.
             checkpointer: where the runs are kept, as for `kickoff`.
+            granularity: "task" or "step"; see `compile`.
         """
         return await _for_each().akickoff_for_each(
-            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer
+            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
         )
 
     async def kickoff_for_each_async(
-        self, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
-        return await self.akickoff_for_each(inputs, max_concurrency=max_concurrency, checkpointer=checkpointer)
+        return await self.akickoff_for_each(
+            inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        )
 
     def stream(
         self,

@@ -77,12 +77,20 @@ class TaskOutput(_Structured):
     usage_by_model: dict[str, UsageMetrics] = Field(default_factory=dict[str, UsageMetrics])
     """The same, by the name of the model."""
 
+    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]], repr=False)
+    """The conversation before the answer, in the form that OpenAI's clients use. It is not kept in checkpoints: empty for a
+    task that was done before the run was resumed, and for outputs read from the state of a graph."""
+
     @property
     def cost(self) -> float | None:
         """What that costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
         if self.usage.successful_requests and not self.usage_by_model:
             return None
         return cost(self.usage_by_model)
+
+    def __eq__(self, other: object) -> bool:
+        # Outputs are the same whether or not their conversations are still known.
+        return isinstance(other, TaskOutput) and {**vars(self), "messages": ()} == {**vars(other), "messages": ()}
 
     @model_validator(mode="after")
     def _summarised(self) -> Self:
@@ -104,7 +112,7 @@ class TaskOutput(_Structured):
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data, the form that checkpoints hold."""
-        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model"})
+        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "messages"})
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
         # Names instead of aliases, and no computed fields: what `from_plain` can read again, whatever the model.
         found = self.pydantic

@@ -8,6 +8,7 @@ from langgraph.graph import END, START, StateGraph
 
 from crewgraph.compiler.assignment import Assignment, alone
 from crewgraph.compiler.bodies.task import answer_body, own_task_body
+from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.core.effects import Body
@@ -55,8 +56,11 @@ def _executed(
     if agent is None:
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
     assignment = alone(task, agent, context, tools)
-    plain = yield from _ran(assignment, own_task_body)
+    notes = RunNotes()
+    plain = yield from _ran(assignment, own_task_body, notes)
     output = TaskOutput.from_plain(plain, task.output_pydantic)
+    if assignment.slug in notes.tasks:
+        output.messages = notes.tasks[assignment.slug].messages
     _counted(task, output.usage_by_model)
     return output
 
@@ -67,7 +71,7 @@ def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence
     return plain["answer"]
 
 
-def _ran(assignment: Assignment, body: _Body) -> Program[Any]:
+def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
     place = place_around() or _NOWHERE
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("TaskState", [INPUTS, assignment.slug]))
     stored = place.checkpointer is not False
@@ -75,7 +79,15 @@ def _ran(assignment: Assignment, body: _Body) -> Program[Any]:
     graph.add_edge(START, assignment.slug)
     graph.add_edge(assignment.slug, END)
     compiled = graph.compile(checkpointer=place.checkpointer, name=f"Task: {assignment.slug}")
-    run = yield Run(compiled, {INPUTS: {}}, {}, durability=place.durability, detached=place.detached, again=place.again)
+    run = yield Run(
+        compiled,
+        {INPUTS: {}},
+        {},
+        durability=place.durability,
+        detached=place.detached,
+        again=place.again,
+        notes=notes,
+    )
     return run.written[assignment.slug]
 
 

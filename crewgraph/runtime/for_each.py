@@ -18,14 +18,20 @@ _Outcome = CrewOutput | BaseException
 
 
 def kickoff_for_each(
-    crew: Crew, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+    crew: Crew,
+    inputs: Sequence[Mapping[str, Any]],
+    *,
+    max_concurrency: int | None = None,
+    checkpointer: Any = None,
+    granularity: str = "task",
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs; see `Crew.kickoff_for_each`."""
     items = _items(inputs, max_concurrency)
+    where: dict[str, Any] = {"checkpointer": checkpointer, "granularity": granularity}
 
     def one(item: "_Item") -> _Outcome:
         try:
-            return kickoff(crew, item.inputs, thread_id=item.thread_id, checkpointer=checkpointer)
+            return kickoff(crew, item.inputs, thread_id=item.thread_id, **where)
         except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
             return error
 
@@ -40,15 +46,21 @@ def kickoff_for_each(
 
 
 async def akickoff_for_each(
-    crew: Crew, inputs: Sequence[Mapping[str, Any]], *, max_concurrency: int | None = None, checkpointer: Any = None
+    crew: Crew,
+    inputs: Sequence[Mapping[str, Any]],
+    *,
+    max_concurrency: int | None = None,
+    checkpointer: Any = None,
+    granularity: str = "task",
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs at once; see `Crew.akickoff_for_each`."""
     items = _items(inputs, max_concurrency)
+    where: dict[str, Any] = {"checkpointer": checkpointer, "granularity": granularity}
     gate = asyncio.Semaphore(max_concurrency or len(items) or 1)
 
     async def one(item: "_Item") -> CrewOutput:
         async with gate:
-            return await akickoff(crew, item.inputs, thread_id=item.thread_id, checkpointer=checkpointer)
+            return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
 
     outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
     return _settled(crew, items, outcomes)

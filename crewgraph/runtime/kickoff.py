@@ -10,6 +10,7 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.briefing import briefing_of
+from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
@@ -27,7 +28,7 @@ from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
-from crewgraph.runtime.results import check_stored, crew_output
+from crewgraph.runtime.results import check_stored, crew_output, execution_logs
 from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
@@ -79,6 +80,22 @@ def kicked_off(
     audience: Audience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
+    try:
+        run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity)
+    except GraphBubbleUp:
+        raise
+    except BaseException as error:
+        _tell(CrewKickoffFailedEvent, crew, crew=crew, thread_id=thread_id, error=_why(error))
+        raise
+    if audience is not None:
+        audience.begins(crew.name, run.place.thread_id, given, run.tasks)
+    return (yield from run.told({INPUTS: given}, given))
+
+
+def _prepared(
+    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
+) -> "Program[tuple[_Started, dict[str, Any]]]":
+    """The run, and its inputs as the `before_kickoff` functions left them."""
     given = _checked(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
@@ -88,9 +105,7 @@ def kicked_off(
     run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
     for one in run.tasks:
         briefing_of(one, {INPUTS: given})  # what the last task misses is told before the first is paid for
-    if audience is not None:
-        audience.begins(crew.name, run.place.thread_id, given, run.tasks)
-    return (yield from run.told({INPUTS: given}, given))
+    return run, given
 
 
 def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
@@ -154,12 +169,13 @@ class _Started:
         crew = self.crew
         crew.inputs = dict(inputs)
         for agent in {*crew.agents, *(one.agent for one in self.tasks)}:
-            agent.crew = crew
+            if agent.crew is not crew:
+                agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
         with shown(crew), logged(crew):
             _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
-                output = yield from self._ran(given)
+                output = yield from self._ran(given, inputs)
             except GraphBubbleUp:
                 raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
@@ -169,20 +185,30 @@ class _Started:
             yield Heard()
         return output
 
-    def _ran(self, given: Any) -> Program[CrewOutput]:
-        place = self.place
-        run = yield Run(
-            self.graph, given, self.config, durability=place.durability, detached=place.detached, again=place.again
+    def _ran(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+        place, crew, notes = self.place, self.crew, RunNotes()
+        run = Run(
+            self.graph,
+            given,
+            self.config,
+            durability=place.durability,
+            detached=place.detached,
+            again=place.again,
+            notes=notes,
         )
-        if run.questions:
-            raise RunError(_waiting(run.questions, place))
         written = run.written
-        if given is None:
-            written = (yield ReadState(self.graph, self.config)).values
-        output = crew_output(self.tasks, written, self.place.thread_id)
-        self.crew.publish(output)
+        try:
+            yield run
+            if run.questions:
+                raise RunError(_waiting(run.questions, place))
+            if given is None:
+                written = (yield ReadState(self.graph, self.config)).values
+        finally:
+            crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
+        output = crew_output(self.tasks, written, place.thread_id, notes)
+        crew.publish(output)
         self.tokens = output.token_usage.total_tokens
-        for callback in self.crew.after_kickoff_callbacks:
+        for callback in crew.after_kickoff_callbacks:
             changed = yield CallBack(callback, *_taken(callback, output))
             output = output if changed is None else changed
         return output

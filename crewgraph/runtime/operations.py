@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 
+from crewgraph.compiler.notes import NOTES, RunNotes
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.errors import RunError
@@ -82,6 +83,7 @@ class Run(Operation):
         durability: str | None,
         detached: bool,
         again: bool = False,
+        notes: RunNotes | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
         self.options: dict[str, Any] = {
@@ -90,6 +92,7 @@ class Run(Operation):
         }
         if durability is not None:
             self.options["durability"] = durability
+        self.notes = notes
         self.written: dict[str, Any] = {}
         self.questions: list[Any] = []
 
@@ -100,17 +103,19 @@ class Run(Operation):
     async def arun(self) -> "Run":
         _refuse_without_async_face(self.graph)
         up = _writer()
-        before = var_child_runnable_config.get()
+        before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
         self._apart()
         try:
             async for streamed in self.graph.astream(self.given, self.config, **self._options(custom=up is not None)):
                 self._gather(streamed, up)
         finally:
             var_child_runnable_config.set(before)
+            NOTES.reset(notes)
         return self
 
     def _played(self) -> None:
         up = _writer()
+        NOTES.set(self.notes)
         self._apart()
         for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
             self._gather(streamed, up)
@@ -158,13 +163,15 @@ class Run(Operation):
     @contextmanager
     def _watched(self, audience: Audience) -> Generator[None]:
         """A step of the run: what it sees of the context around is put back before the watcher's code goes on."""
-        before = var_child_runnable_config.get()
+        before, notes = var_child_runnable_config.get(), NOTES.get()
         with audience.listening():
+            NOTES.set(self.notes)
             self._apart()
             try:
                 yield
             finally:
                 var_child_runnable_config.set(before)
+                NOTES.set(notes)  # not by a token: a generator may go on in another context
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
         if not custom:

@@ -6,27 +6,36 @@ from typing import Any
 from pydantic import ValidationError
 
 from crewgraph.compiler.assignment import INPUTS, Assignment
+from crewgraph.compiler.notes import RunNotes
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["check_stored", "crew_output"]
+__all__ = ["check_stored", "crew_output", "execution_logs"]
+
+_TIME = "%Y-%m-%d %H:%M:%S"
 
 
-def crew_output(tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None) -> CrewOutput:
+def crew_output(
+    tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None, notes: RunNotes
+) -> CrewOutput:
     """The output of a crew: that of its last task that gave a text, and all of them.
 
     Args:
         tasks: the crew's tasks in order.
         written: the tasks' outputs as plain data, by channel.
         thread_id: the thread the run is kept under.
+        notes: what else is known of those that were done in this process.
 
     Raises:
         OutputInvalid: no task gave a text.
     """
-    outputs = [
-        TaskOutput.from_plain(written[one.slug], one.task.output_pydantic) for one in tasks if one.slug in written
-    ]
+    outputs: list[TaskOutput] = []
+    for one in tasks:
+        if one.slug in written:
+            outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
+            if one.slug in notes.tasks:
+                outputs[-1].messages = notes.tasks[one.slug].messages
     last = next((output for output in reversed(outputs) if output.raw), None)
     if last is None:
         raise OutputInvalid(
@@ -44,6 +53,26 @@ def crew_output(tasks: Sequence[Assignment], written: Mapping[str, Any], thread_
         token_usage=usage,
         thread_id=thread_id,
     )
+
+
+def execution_logs(
+    tasks: Sequence[Assignment], written: Mapping[str, Any], inputs: Mapping[str, Any], notes: RunNotes
+) -> list[dict[str, Any]]:
+    """An entry for each task that has an output: `was_replayed` says that it was kept from before the run was resumed."""
+    return [
+        {
+            "task_id": str(one.task.id),
+            "task_name": one.task.name,
+            "expected_output": written[one.slug].get("expected_output"),
+            "output": written[one.slug],
+            "task_index": index,
+            "inputs": dict(inputs),
+            "was_replayed": one.slug not in notes.tasks,
+            "timestamp": notes.tasks[one.slug].ended.strftime(_TIME) if one.slug in notes.tasks else None,
+        }
+        for index, one in enumerate(tasks)
+        if one.slug in written
+    ]
 
 
 def check_stored(tasks: Sequence[Assignment], values: Mapping[str, Any], thread_id: str | None) -> None:

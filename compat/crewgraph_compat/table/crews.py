@@ -23,6 +23,7 @@ _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
 _RPM = rows("crewgraph.llm.rpm", "RPMController")
+_I18N = rows("crewgraph.prompts.i18n", "I18N")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -64,7 +65,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.agents": {**_CACHE, **_STEPS},
     "crewai.agents.agent_builder": {},
-    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_RPM, **_SECURITY, **_TOOL},
+    "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_I18N, **_RPM, **_SECURITY, **_TOOL},
     "crewai.agents.cache": _CACHE,
     "crewai.agents.cache.cache_handler": _CACHE,
     "crewai.agents.parser": _STEPS,
@@ -77,6 +78,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CREW,
         **_CREW_OUTPUT,
         **_FINGERPRINT,
+        **_I18N,
         **_LLM,
         **_PROCESS,
         **_RPM,
@@ -97,6 +99,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_BASE_AGENT,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
+        **_I18N,
         **_OUTPUT_FORMAT,
         **_SECURITY,
         **_TASK,
@@ -108,9 +111,10 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
     "crewai.tasks.output_format": _OUTPUT_FORMAT,
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
-    "crewai.utilities": _RPM,
+    "crewai.utilities": {**_I18N, **_RPM},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
+    "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.rpm_controller": _RPM,
 }
 """The modules of this area."""

@@ -15,9 +15,11 @@ from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.ports import Model
+from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 
@@ -44,7 +46,7 @@ class AgentAtWork:
         self._assignment, self._briefing = assignment, briefing
         self._agent, self._task = assignment.agent, assignment.task
         self._report, self._usage, self._book = report, usage, book
-        self._failures = 0
+        self._conversation = Transcript()
 
     @cached_property
     def model(self) -> Model:
@@ -69,6 +71,11 @@ class AgentAtWork:
             {name: ObservedTool(cached(tool, agent, crew), agent, self._task) for name, tool in known.items()}
         )
 
+    @property
+    def conversation(self) -> list[dict[str, Any]]:
+        """What was said in its last attempt, before its answer, in the form that OpenAI's clients use."""
+        return openai_messages(self._conversation.messages)
+
     def answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer; a refused attempt and the reason come into the prompt.
 
@@ -86,10 +93,11 @@ class AgentAtWork:
         messages = opening(self._agent, self._task, self._briefing, self._tools, native, self._book, refused)
         yield Notify(partial(self._report.agent_begins, messages, self._assignment.given_tools))
         role, seconds = self._briefing.role, self._assignment.seconds
+        self._conversation = conversation = Transcript(messages)
         try:
             answer: str = yield Scope(
                 name=f"Agent: {role}",
-                body=lambda: worked(self._worker(), messages),
+                body=lambda: worked(self._worker(), conversation),
                 given={"messages": messages},
                 metadata={"agent_role": role},
                 seconds=seconds,

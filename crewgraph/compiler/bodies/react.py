@@ -1,7 +1,7 @@
 """The loop of thought and action: ask the model, do what it wants, show it what came of it, until it answers."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -54,13 +54,12 @@ class Worker:
     """How often a request that failed may still be made again, in all of the task."""
 
 
-def worked(worker: Worker, messages: Sequence[Message]) -> Body[str]:
-    """The answer to a conversation's last message.
+def worked(worker: Worker, transcript: Transcript) -> Body[str]:
+    """The answer to a conversation's last message; what is said meanwhile is added to the conversation.
 
     Raises:
         OutputInvalid: the model answers with nothing, again and again.
     """
-    transcript = Transcript(messages)
     specs = worker.tools.specs if worker.model.native_tools else ()
     stop = ("\nObservation:",) if worker.tools and not specs else ()
     empty = 0

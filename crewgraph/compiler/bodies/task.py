@@ -11,6 +11,7 @@ from crewgraph.compiler.bodies.agent import AgentAtWork
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import guarded
 from crewgraph.compiler.briefing import Briefing, briefing_of
+from crewgraph.compiler.notes import noted
 from crewgraph.compiler.ongoing import ONGOING, OngoingTask
 from crewgraph.compiler.report import TaskReport
 from crewgraph.core.effects import Body, Call, Enter, Notify
@@ -50,6 +51,7 @@ def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutp
     task, briefing = assignment.task, briefing_of(assignment, state)
     assert isinstance(task, ConditionalTask)
     task.output = None  # of an earlier run
+    noted(assignment.slug, [])
     skipped = dict(task.get_skipped_task_output())
     skipped.update(description=briefing.description, expected_output=briefing.expected_output, agent=briefing.role)
     return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
@@ -158,8 +160,9 @@ class _Work:
         return output, found.problem
 
     def charge(self, output: TaskOutput) -> None:
-        """Let the output tell what was used so far."""
+        """Let the output tell what was used and said so far."""
         output.usage, output.usage_by_model = self.usage.total, self.usage.told
+        output.messages = self.agent.conversation
 
     def called_back(self, output: TaskOutput) -> Body[None]:
         """Tell the user's functions: the task's own, then the crew's if it is another one."""

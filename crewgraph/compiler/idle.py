@@ -1,0 +1,78 @@
+"""What definitions may ask for and has no effect here: accepted, so that programs run, and told once in a process."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.definition import callers_level
+from crewgraph.definitions.process import Process
+
+__all__ = ["WithoutEffect", "tell_idle"]
+
+_Rule = tuple[str, Callable[[Any], bool], str]
+
+_SENT = "nothing is sent to anybody"
+_VECTORS = "it is for memory and knowledge, which are refused"
+
+_CREW: tuple[_Rule, ...] = (
+    ("share_crew", lambda crew: bool(crew.share_crew), _SENT),
+    ("tracing", lambda crew: bool(crew.tracing), "runs are traced by LangSmith, where LANGSMITH_TRACING says so"),
+    (
+        "task_execution_output_json_files",
+        lambda crew: bool(crew.task_execution_output_json_files),
+        "outputs are in checkpoints, and in the files that `output_file` and `output_log_file` name",
+    ),
+    ("embedder", lambda crew: crew.embedder is not None, _VECTORS),
+    ("chat_llm", lambda crew: crew.chat_llm is not None, "there is no chat about a crew"),
+    (
+        "manager_llm",
+        lambda crew: crew.manager_llm is not None and crew.process is Process.sequential,
+        "a sequential crew has no manager",
+    ),
+    (
+        "manager_agent",
+        lambda crew: crew.manager_agent is not None and crew.process is Process.sequential,
+        "a sequential crew has no manager",
+    ),
+)
+
+_AGENT: tuple[_Rule, ...] = (
+    ("embedder", lambda agent: getattr(agent, "embedder", None) is not None, _VECTORS),
+    ("knowledge_config", lambda agent: agent.knowledge_config is not None, _VECTORS),
+    ("knowledge_storage", lambda agent: agent.knowledge_storage is not None, _VECTORS),
+    (
+        "code_execution_mode",
+        lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe",
+        "agents run no code",
+    ),
+    (
+        "guardrail",
+        lambda agent: getattr(agent, "guardrail", None) is not None,
+        "it is for `Agent.kickoff`, which is not there; give it to the task",
+    ),
+)
+
+_told: set[tuple[str, str]] = set()
+
+
+class WithoutEffect(UserWarning):
+    """A definition asks for something that has no effect here."""
+
+
+def tell_idle(crew: Crew) -> None:
+    """Warn of what has no effect, of each field once in a process."""
+    found = _new("Crew", crew, _CREW)
+    for agent in {*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)}:
+        found += _new("Agent", agent, _AGENT)
+    if found:
+        warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=callers_level())
+
+
+def _new(owner: str, definition: object, rules: tuple[_Rule, ...]) -> list[str]:
+    found: list[str] = []
+    for name, asks, reason in rules:
+        if (owner, name) not in _told and asks(definition):
+            _told.add((owner, name))
+            found.append(f"`{name}` of `{owner}` ({reason})")
+    return found

@@ -1,0 +1,76 @@
+"""What is accepted and has no effect is told, once."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiler.play import agent, task
+
+from crewgraph import Agent, Crew
+from crewgraph.compiler import idle
+from crewgraph.compiler.idle import WithoutEffect
+
+DIFFERENCES = Path(__file__).parent.parent.parent / "docs" / "differences.md"
+
+
+@pytest.fixture(autouse=True)
+def anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    yield
+
+
+def crew(worker: Agent | None = None, **more: Any) -> Crew:
+    worker = worker or agent("x")
+    return Crew(agents=[worker], tasks=[task(worker)], **more)
+
+
+CREW: dict[str, Any] = {
+    "share_crew": True,
+    "tracing": True,
+    "task_execution_output_json_files": ["a.json"],
+    "embedder": {"provider": "openai"},
+    "chat_llm": "openai/gpt-4o",
+    "manager_llm": "openai/gpt-4o",
+    "manager_agent": Agent(role="boss", goal="g", backstory="b"),
+}
+AGENT: dict[str, Any] = {
+    "embedder": {"provider": "openai"},
+    "knowledge_config": object(),
+    "knowledge_storage": object(),
+    "code_execution_mode": "unsafe",
+    "guardrail": lambda output: (True, output),  # pyright: ignore[reportUnknownLambdaType]
+}
+
+
+@pytest.mark.parametrize("name", CREW)
+def test_a_keyword_of_a_crew_without_effect_is_told(name: str):
+    with pytest.warns(WithoutEffect, match=f"accepted, but without effect: `{name}` of `Crew` "):
+        assert crew(**{name: CREW[name]}).kickoff(checkpointer=False).raw == "x"
+
+
+@pytest.mark.parametrize("name", AGENT)
+def test_a_keyword_of_an_agent_without_effect_is_told(name: str):
+    with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Agent` "):
+        crew(agent("x", **{name: AGENT[name]})).compile()
+
+
+def test_several_are_told_in_one_warning_and_each_once_in_a_process():
+    with pytest.warns(WithoutEffect) as told:
+        crew(agent("x", embedder={}), share_crew=True, tracing=True).compile()
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crew(agent("x", embedder={}), share_crew=True, tracing=True).compile()
+
+
+def test_the_defaults_need_no_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crew(share_crew=False, tracing=False, embedder=None).compile()
+
+
+def test_the_page_names_them_all():
+    section = DIFFERENCES.read_text("utf-8").partition("## Accepted, without effect")[2].partition("\n## ")[0]
+    assert [name for name in {**CREW, **AGENT} if f"`{name}`" not in section and f"`Agent.{name}`" not in section] == []
