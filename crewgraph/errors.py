@@ -2,6 +2,7 @@
 
 CrewgraphError
 ├── DefinitionError      a definition is not meaningful (also ValueError); `.faults` lists all of them
+│   └── UnknownName      a name in a configuration leads nowhere (also KeyError)
 ├── CompileError         a definition cannot become a graph (also ValueError)
 ├── MissingExtra         an optional package is not installed (also ImportError)
 ├── UnknownPrompt        a text of the prompts is asked for that is not there (also KeyError)
@@ -38,6 +39,7 @@ __all__ = [
     "StorageError",
     "TimeLimitReached",
     "ToolFailed",
+    "UnknownName",
     "UnknownPrompt",
 ]
 
@@ -81,6 +83,13 @@ def _told(faults: Sequence[Fault]) -> str:
     if len(faults) == 1:
         return str(faults[0])
     return f"{len(faults)} faults:\n" + "\n".join(f"  {n}. {fault}" for n, fault in enumerate(faults, 1))
+
+
+class UnknownName(DefinitionError, KeyError):
+    """A name in a configuration leads nowhere; the message lists where it could."""
+
+    # A KeyError shows the `repr` of its text.
+    __str__ = Exception.__str__
 
 
 class CompileError(CrewgraphError, ValueError):

@@ -9,10 +9,11 @@ from copy import copy
 from typing import Any, ClassVar, Self, cast
 from uuid import UUID, uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, field_validator, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, ValidationError
 
+from crewgraph.definitions.section import Section
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 
 __all__ = ["Definition", "UnknownKeyword", "callers_level", "key_of", "sharing"]
@@ -118,6 +119,18 @@ class Definition(BaseModel):
         cls._tell_unknown(given)
         return given
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _placed(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(values)
+        except ValidationError as error:
+            given = cast(dict[str, Any], values) if isinstance(values, dict) else {}
+            config: Any = given.get("config")
+            if isinstance(config, Section):
+                raise config.told(error, given) from None
+            raise
+
     @classmethod
     def _configured(cls, config: dict[str, Any]) -> dict[str, Any]:
         """The part of `config` that stands for fields, or for nothing at all."""
@@ -126,15 +139,17 @@ class Definition(BaseModel):
     @classmethod
     def _tell_unknown(cls, given: dict[str, Any]) -> None:
         known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
+        config: Any = given.get("config")
         for name in given:
             if name in known or name in cls._former:
                 continue
-            if (cls.__name__, name) in _told:
+            where = f"{config.where(name)}: " if isinstance(config, Section) and name in config else ""
+            if (cls.__name__, where + name) in _told:
                 continue
-            _told.add((cls.__name__, name))
+            _told.add((cls.__name__, where + name))
             near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
             hint = f" Did you mean `{near[0]}`?" if near else ""
-            told = f"`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}"
+            told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}"
             warnings.warn(told, UnknownKeyword, stacklevel=callers_level())
 
     @field_validator("id", mode="before")

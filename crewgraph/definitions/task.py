@@ -99,6 +99,9 @@ class Task(TaskVerbs, Definition):
     callback: GivenCallback = None
     """A function that is told of the result."""
 
+    callbacks: list[GivenCallback] = Field(default_factory=list[Any])
+    """More of them, called after it in this order."""
+
     human_input: bool | None = False
     """Whether a person has to accept the result."""
 

@@ -165,9 +165,9 @@ class _Work:
         output.messages = self.agent.conversation
 
     def called_back(self, output: TaskOutput) -> Body[None]:
-        """Tell the user's functions: the task's own, then the crew's if it is another one."""
-        crew = self.assignment.crew
-        for callback in dict.fromkeys((self.task.callback, crew.task_callback if crew else None)):
+        """Tell the user's functions: the task's own, then the crew's; each once."""
+        crews = self.assignment.crew.task_callback if self.assignment.crew else None
+        for callback in dict.fromkeys((self.task.callback, *self.task.callbacks, crews)):
             if callback is not None:
                 yield Call(
                     function=callback,

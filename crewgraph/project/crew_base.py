@@ -1,0 +1,100 @@
+"""`@CrewBase`: a class whose methods make agents, tasks and a crew, from YAML files beside it."""
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from crewgraph.errors import DefinitionError
+from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribute, Kind
+from crewgraph.project.decorators import decorated
+from crewgraph.project.folder import folder_of
+from crewgraph.project.roles import inherited_roles, roles_of
+from crewgraph.project.team import Collected, agents_of, tasks_of
+
+__all__ = ["CrewBase"]
+
+_T = TypeVar("_T")
+
+_NOTHING = object()
+
+
+def CrewBase(cls: type[_T]) -> type[_T]:
+    """Make a class a project; it stays the same class.
+
+    `agents_config` and `tasks_config`, paths of YAML files or dicts on the class, are what these hold on its objects;
+    relative paths begin at the class's file. `agents` and `tasks` are what the methods under `@agent` and `@task` make.
+
+    Raises:
+        TypeError: it does not stand above a class.
+    """
+    if not inspect.isclass(cls):
+        raise TypeError(f"`@CrewBase` stands above a class, without parentheses, not above {cls!r:.60}")
+    caller = sys._getframe(1).f_globals  # pyright: ignore[reportPrivateUsage]
+    _prepare(cls, folder_of(cls, caller.get("__file__")))
+    if not any(getattr(base, "is_crew_class", False) for base in cls.__bases__):
+        _prepare_subclasses(cls)
+    return cls
+
+
+def _prepare_subclasses(cls: type) -> None:
+    """Let subclasses that are not decorated be projects, too."""
+    own: Any = vars(cls).get("__init_subclass__")
+
+    def prepared(subclass: type, **kwargs: Any) -> None:
+        if own is None:
+            super(cls, subclass).__init_subclass__(**kwargs)
+        else:
+            own.__get__(None, subclass)(**kwargs)
+        _prepare(subclass, folder_of(subclass))
+
+    vars_of: Any = cls
+    vars_of.__init_subclass__ = classmethod(prepared)
+
+
+def _prepare(cls: Any, folder: Path) -> None:
+    cls.is_crew_class = True
+    if "base_directory" not in vars(cls):
+        cls.base_directory = folder
+    members = {**cast("dict[str, Any]", vars(cls))}
+    for name, member in members.items():
+        if inspect.isfunction(member) and not roles_of(member):
+            # An override keeps the roles of what it overrides: else it would be made anew for each task that asks for it.
+            for role in inherited_roles(cls, name):
+                setattr(cls, name, decorated(vars(cls)[name], role))
+    for kind in (AGENTS, TASKS):
+        _attach(cls, kind)
+    for name, collect in (("agents", agents_of), ("tasks", tasks_of)):
+        if inspect.getattr_static(cls, name, _NOTHING) is _NOTHING:
+            setattr(cls, name, Collected(name, collect))
+    if not hasattr(cls, "get_mcp_tools"):
+        cls.get_mcp_tools = _get_mcp_tools
+
+
+def _attach(cls: Any, kind: Kind) -> None:
+    """Put the attribute that loads a configuration in the place of its path."""
+    declared = inspect.getattr_static(cls, kind.attribute, _NOTHING)
+    if hasattr(declared, "__get__"):  # ours, or a property of the user's
+        return
+    if declared is _NOTHING:
+        attribute = ConfigurationAttribute(kind, kind.path, cls.base_directory, is_given=False)
+    else:
+        owner = next(one for one in cls.__mro__ if kind.attribute in vars(one))
+        folder = cls.base_directory if owner is cls else folder_of(owner)
+        attribute = ConfigurationAttribute(kind, declared, folder, is_given=True)
+    setattr(cls, kind.attribute, attribute)
+
+
+def _get_mcp_tools(self: Any, *names: str) -> list[Any]:
+    """The tools of the MCP servers in `mcp_server_params`: none where there are none.
+
+    Raises:
+        DefinitionError: servers are named; they are not started here.
+    """
+    if not getattr(self, "mcp_server_params", None):
+        return []
+    raise DefinitionError(
+        f"`{type(self).__name__}` has `mcp_server_params`, but crewgraph starts no MCP servers. Load their tools with the "
+        "package langchain-mcp-adapters, and give them to the agent: "
+        "`tools=await MultiServerMCPClient({...}).get_tools()`."
+    )
