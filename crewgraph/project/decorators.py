@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from crewgraph.core.bridge import call
-from crewgraph.project.memo import memoized
+from crewgraph.project.memo import finished, memoized
 from crewgraph.project.roles import Role, marked
 from crewgraph.project.team import assembled
 
@@ -38,7 +37,7 @@ def task(method: _F) -> _F:
 
     @wraps(method)
     def titled(*args: Any, **kwargs: Any) -> Any:
-        made = call(method, *args, **kwargs)
+        made = finished(method(*args, **kwargs))
         if getattr(made, "name", "") is None:
             made.name = method.__name__
         return made

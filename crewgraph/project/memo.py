@@ -5,10 +5,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-from crewgraph.core.bridge import call
+from crewgraph.core.bridge import wait_for
 from crewgraph.errors import DefinitionError
 
-__all__ = ["memoized", "shelf_of"]
+__all__ = ["finished", "memoized", "shelf_of"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +32,11 @@ def shelf_of(project: object) -> dict[Hashable, Any]:
     return attributes.setdefault(_NAME, made)
 
 
+def finished(made: Any) -> Any:
+    """What a method returned, waited for if it is async."""
+    return wait_for(made) if inspect.isawaitable(made) else made
+
+
 def memoized(method: Callable[P, R]) -> Callable[P, R]:
     """A method whose result is kept, for each object and each set of arguments; None is not kept.
 
@@ -51,8 +56,8 @@ def memoized(method: Callable[P, R]) -> Callable[P, R]:
             if key in results:
                 return results[key]
         except TypeError:  # an argument without a hash
-            return call(method, *args, **kwargs)
-        made = call(method, *args, **kwargs)
+            return finished(method(*args, **kwargs))
+        made = finished(method(*args, **kwargs))
         # Of two threads that ask at once both are given the first result.
         return made if made is None else results.setdefault(key, made)
 

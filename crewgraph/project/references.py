@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from crewgraph.core.bridge import call
 from crewgraph.definitions.section import Section
 from crewgraph.errors import DefinitionError, Fault
-from crewgraph.project.memo import shelf_of
+from crewgraph.project.memo import finished, shelf_of
 from crewgraph.project.roles import Role, named
 
 __all__ = ["OF_AGENTS", "OF_TASKS", "Reference", "faults_of", "resolved"]
@@ -114,7 +113,7 @@ def _members(project: object, item: Any, reference: Reference) -> list[Any]:
     member: Any = getattr(project, item)
     if reference.role is Role.callback:
         return [_callback(project, item, member)]
-    made = member if isinstance(member, type) else member()
+    made = member if isinstance(member, type) else finished(member())
     return list(cast(list[Any], made)) if reference.many and isinstance(made, (list, tuple)) else [made]
 
 
@@ -125,7 +124,7 @@ def _callback(project: object, name: str, method: Any) -> Any:
         return method
     made = shelf_of(project)
     if (Role.callback, name) not in made:
-        function = call(method)
+        function = finished(method())
         if not callable(function):
             raise DefinitionError(
                 f"the @callback method `{type(project).__name__}.{name}` takes nothing and returned {function!r:.60}; let it "

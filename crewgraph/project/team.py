@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-from crewgraph.core.bridge import call
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import load_declared
+from crewgraph.project.memo import finished
 from crewgraph.project.roles import Role, named
 
 __all__ = ["Collected", "agents_of", "assembled", "tasks_of"]
@@ -67,9 +67,9 @@ def assembled(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew:
     if not getattr(project, "is_crew_class", False):
         raise DefinitionError(f"{where} stands in a class that is no project; put `@CrewBase` above the class")
     load_declared(project)
-    project.tasks = tasks_of(project)
     project.agents = agents_of(project)
-    made = call(method, *args, **kwargs)
+    project.tasks = tasks_of(project)
+    made = finished(method(*args, **kwargs))
     if not isinstance(made, Crew):
         raise DefinitionError(f"{where} returned {made!r:.60}; return the crew: `return Crew(agents=self.agents, ...)`")
     if "name" not in made.model_fields_set:

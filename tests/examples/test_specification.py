@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from servers.openai_api import Answer, OpenAIServer, Request
 
+from crewgraph.errors import CompileError
+
 HEAD = "from crewgraph import Agent, Crew, Process, Task, TaskOutput\n"
 
 
@@ -53,7 +55,7 @@ def agents(**roles: str) -> str:
 
 def run(folder: Path, program: str) -> dict[str, Any]:
     path = folder / "program.py"
-    path.write_text(program)
+    path.write_text(program, "utf-8")
     return runpy.run_path(str(path))
 
 
@@ -340,6 +342,138 @@ result = crew.kickoff(inputs={"topic": "Climate Change"})
     assert made["result"].raw == "the synthesis"
     assert [one.raw for one in made["result"].tasks_output[:3]] == [f"from {source}" for source in sources]
     assert all(f"from {source}" in endpoint.asked[3] for source in sources)
+
+
+PROJECT = """
+from crewgraph import Agent, Crew, CrewOutput, Process, Task
+from crewgraph.project import CrewBase, agent, task, crew, before_kickoff, after_kickoff
+from crewgraph.tools import BaseTool
+
+class SerperDevTool(BaseTool):
+    name: str = "search"
+    description: str = "Searches the web."
+
+    def _run(self, query: str) -> str:
+        return f"about {query}"
+
+@CrewBase
+class ResearchCrew:
+    \"\"\"Research crew with decorators\"\"\"
+
+    # 配置文件路径
+    agents_config = "config/agents.yaml"
+    tasks_config = "config/tasks.yaml"
+
+    @before_kickoff
+    def setup_environment(self):
+        \"\"\"启动前回调\"\"\"
+        print("🚀 Setting up research environment...")
+
+    @agent
+    def researcher(self) -> Agent:
+        return Agent(
+            config=self.agents_config['researcher'],
+            tools=[SerperDevTool()],
+            verbose=True,
+            memory=True,
+        )
+
+    @agent
+    def analyst(self) -> Agent:
+        return Agent(
+            config=self.agents_config['analyst'],
+            verbose=True,
+            memory=True,
+        )
+
+    @task
+    def research_task(self) -> Task:
+        return Task(
+            config=self.tasks_config['research_task'],
+            agent=self.researcher(),
+        )
+
+    @task
+    def analysis_task(self) -> Task:
+        return Task(
+            config=self.tasks_config['analysis_task'],
+            agent=self.analyst(),
+            context=[self.research_task()],
+        )
+
+    @crew
+    def crew(self) -> Crew:
+        return Crew(
+            agents=self.agents,  # 自动收集所有 @agent
+            tasks=self.tasks,  # 自动收集所有 @task
+            process=Process.sequential,
+            memory=True,
+            verbose=True,
+        )
+
+    @after_kickoff
+    def cleanup_and_report(self, output: CrewOutput):
+        \"\"\"完成后回调\"\"\"
+        print(f"✅ Research completed!")
+        print(f"📊 Token usage: {output.token_usage.total_tokens}")
+        print(f"📝 Generated {len(output.tasks_output)} task outputs")
+
+# 使用
+research_crew = ResearchCrew()
+result = research_crew.crew().kickoff(inputs={"topic": "Quantum Computing"})
+"""
+
+PROJECT_AGENTS = """
+researcher:
+  role: "{topic} 研究员"
+  goal: 收集关于 {topic} 的信息
+  backstory: 经验丰富
+analyst:
+  role: 分析师
+  goal: 分析信息
+  backstory: 注重细节
+"""
+
+PROJECT_TASKS = """
+research_task:
+  description: 研究 {topic}
+  expected_output: 事实列表
+analysis_task:
+  description: 分析研究结果
+  expected_output: 分析报告
+"""
+
+
+@pytest.fixture
+def project(endpoint: Endpoint, tmp_path: Path) -> Path:
+    endpoint.answers = {"研究 Quantum Computing": ["three facts"], "分析研究结果": ["the analysis"]}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "agents.yaml").write_text(PROJECT_AGENTS, "utf-8")
+    (tmp_path / "config" / "tasks.yaml").write_text(PROJECT_TASKS, "utf-8")
+    return tmp_path
+
+
+def test_a_crew_base_class_with_decorators(endpoint: Endpoint, project: Path, capsys: pytest.CaptureFixture[str]):
+    without_memory = PROJECT.replace("            memory=True,\n", "")
+    made = run(project, without_memory)
+    shown = capsys.readouterr().out.splitlines()
+    assert made["result"].raw == "the analysis"
+    assert shown[0] == "🚀 Setting up research environment..."
+    end = shown.index("✅ Research completed!")
+    assert shown[end : end + 3] == [
+        "✅ Research completed!",
+        f"📊 Token usage: {made['result'].token_usage.total_tokens}",
+        "📝 Generated 2 task outputs",
+    ]
+    assert made["research_crew"].crew().name == "ResearchCrew"
+    assert "Quantum Computing 研究员" in made["result"].tasks_output[0].agent
+    assert "three facts" in endpoint.asked[1]
+
+
+@pytest.mark.filterwarnings("ignore:`Agent` has no keyword `memory`")
+@pytest.mark.xfail(raises=CompileError, reason="there is no memory yet")
+def test_a_crew_base_class_with_decorators_and_memory(project: Path):
+    assert run(project, PROJECT)["result"].raw == "the analysis"
 
 
 @pytest.mark.parametrize(

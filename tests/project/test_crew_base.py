@@ -1,0 +1,616 @@
+"""A class under `@CrewBase` stays the class it was, and becomes a team."""
+
+import copy
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, assert_type
+
+import pytest
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.errors import DefinitionError
+from crewgraph.project import CrewBase, agent, before_kickoff, crew, task
+from crewgraph.project import crew as crew_method
+
+from .parts import AGENTS, CREW, TASKS, roles, titles
+
+Load = Callable[..., Any]
+
+
+def someone(role: str) -> Agent:
+    return Agent(role=role, goal="g", backstory="b", llm=ScriptedLLM(["done"], repeat_last=True))
+
+
+def work(by: Agent, **more: Any) -> Task:
+    return Task(description="d", expected_output="e", agent=by, **more)
+
+
+@CrewBase
+class Team:
+    """Two people and a task."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.start = start
+        self.made: list[str] = []
+
+    @agent
+    def second(self) -> Agent:
+        """Stands first, though it is called second."""
+        self.made.append("second")
+        return someone("Second")
+
+    @agent
+    def first(self, mood: str = "calm") -> Agent:
+        self.made.append("first")
+        return someone(f"First, {mood}")
+
+    @task
+    def plan(self) -> Task:
+        self.made.append("plan")
+        return work(self.first())
+
+    @task
+    def act(self) -> Task:
+        return work(self.second(), name="action")
+
+    @crew
+    def crew(self, verbose: bool = False) -> Crew:
+        self.made.append("crew")
+        return Crew(agents=self.agents, tasks=self.tasks, verbose=verbose)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType]
+
+
+# ------------------------------------------------------------------------------------------------------ the class
+def test_the_class_keeps_its_name_module_docstring_and_identity():
+    assert (Team.__name__, Team.__qualname__, Team.__module__) == ("Team", "Team", __name__)
+    assert Team.__doc__ == "Two people and a task."
+    assert type(Team) is type
+    assert isinstance(Team(), Team)
+    assert Team.second.__doc__ == "Stands first, though it is called second."
+
+
+def test_types_pass_through_the_decorators():
+    assert_type(Team(), Team)
+    assert_type(Team().first(), Agent)
+    assert_type(Team().plan(), Task)
+    assert_type(Team().crew(verbose=True), Crew)
+
+
+def test_an_initializer_of_the_class_gets_its_arguments_and_may_call_that_of_a_base():
+    class Base:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+    @CrewBase
+    class Own(Base):
+        def __init__(self, name: str, *, size: int = 1) -> None:
+            super().__init__(size)
+            self.name = name
+
+        @agent
+        def lead(self) -> Agent:
+            return someone(f"{self.name} {self.size}")
+
+    assert Own("Lead", size=3).lead().role == "Lead 3"
+
+
+def test_abstract_classes_and_dataclasses_may_be_projects(load: Load):
+    made = load(
+        """
+        from abc import ABC, abstractmethod
+        from dataclasses import dataclass
+
+        @CrewBase
+        class Abstract(ABC):
+            @abstractmethod
+            def subject(self): ...
+
+            @agent
+            def expert(self):
+                return Agent(role=f"Expert of {self.subject()}", goal="g", backstory="b")
+
+        class Concrete(Abstract):
+            def subject(self):
+                return "tides"
+
+        @CrewBase
+        @dataclass
+        class Counted:
+            number: int = 1
+
+            @agent
+            def expert(self):
+                return Agent(role=f"Expert {self.number}", goal="g", backstory="b")
+        """
+    )
+    with pytest.raises(TypeError, match="abstract"):
+        made.Abstract()
+    assert roles(made.Concrete()) == ["Expert of tides"]
+    assert roles(made.Counted(5)) == ["Expert 5"]
+    assert made.Counted(5) == made.Counted(5)
+
+
+def test_crew_base_stands_above_a_class_only():
+    with pytest.raises(TypeError, match="`@CrewBase` stands above a class, without parentheses, not above 5"):
+        CrewBase(5)  # pyright: ignore[reportArgumentType]
+
+
+# ------------------------------------------------------------------------------------------------ agents and tasks
+def test_agents_and_tasks_stand_in_the_order_of_the_class():
+    made = Team().crew()
+    assert roles(made) == ["Second", "First, calm"]
+    assert titles(made) == ["plan", "action"]
+
+
+def test_a_task_is_named_after_its_method_unless_it_has_a_name():
+    assert (Team().plan().name, Team().act().name) == ("plan", "action")
+
+
+def test_a_crew_is_named_after_the_class_unless_it_has_a_name(load: Load):
+    made = load(
+        """
+        @CrewBase
+        class Named:
+            @agent
+            def one(self):
+                return Agent(role="One", goal="g", backstory="b")
+
+            @task
+            def work(self):
+                return Task(description="d", expected_output="e", agent=self.one())
+
+            @crew
+            def named(self):
+                return Crew(name="crew", agents=self.agents, tasks=self.tasks)
+        """
+    )
+    assert made.Named().named().name == "crew"
+    assert Team().crew().name == "Team"
+
+
+def test_each_method_is_called_once_for_an_object():
+    team = Team()
+    assert team.crew() is team.crew()
+    assert team.first() is team.first() is team.crew().agents[1]
+    assert team.plan() is team.crew().tasks[0]
+    assert sorted(team.made) == ["crew", "first", "plan", "second"]
+
+
+def test_other_arguments_make_another_object():
+    team = Team()
+    assert team.first("glad") is team.first("glad")
+    assert team.first("glad") is not team.first()
+    assert team.first("glad") is not team.first(mood="glad")
+    assert team.crew(verbose=True) is not team.crew()
+    assert team.crew(verbose=True).agents[0] is team.crew().agents[0]
+
+
+def test_lists_and_dicts_as_arguments_are_compared_by_what_they_hold():
+    @CrewBase
+    class Sorted:
+        @agent
+        def one(self, of: object = None) -> Agent:
+            return someone("One")
+
+    made = Sorted()
+    assert made.one([1, {"a": [2]}]) is made.one([1, {"a": [2]}])
+    assert made.one([1]) is not made.one([2])
+    assert made.one({1, 2}) is made.one({2, 1})
+
+
+def test_two_objects_have_agents_of_their_own():
+    assert Team().first() is not Team().first()
+    assert Team().crew() is not Team().crew()
+
+
+def test_a_copy_of_an_object_makes_agents_of_its_own():
+    team = Team(start=1)
+    team.crew()
+    for copied in (copy.copy(team), copy.deepcopy(team)):
+        assert copied.start == 1
+        assert copied.first() is not team.first()
+        assert copied.first() is copied.first()
+    assert team.first() is team.crew().agents[1]
+
+
+def test_objects_that_are_equal_or_have_no_hash_are_kept_apart():
+    @CrewBase
+    class Equal:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        @agent
+        def one(self) -> Agent:
+            return someone("One")
+
+    assert Equal() == Equal()
+    assert Equal().one() is not Equal().one()
+
+
+def test_threads_that_ask_at_once_get_the_same_object():
+    team, gate, found = Team(), threading.Barrier(8), list[Crew]()
+
+    def ask() -> None:
+        gate.wait()
+        found.append(team.crew())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len({id(made) for made in found}) == 1
+    assert len(found[0].agents) == 2
+
+
+def test_a_method_that_fails_is_called_again():
+    @CrewBase
+    class Shy:
+        attempts = 0
+
+        @agent
+        def one(self) -> Agent:
+            self.attempts += 1
+            if self.attempts == 1:
+                raise ConnectionError("not yet")
+            return someone("One")
+
+    shy = Shy()
+    with pytest.raises(ConnectionError):
+        shy.one()
+    assert shy.one().role == "One"
+
+
+def test_agents_that_tasks_bring_come_after_the_methods(load: Load):
+    made = load(
+        """
+        def someone(role):
+            return Agent(role=role, goal="g", backstory="b")
+
+        @CrewBase
+        class Mixed:
+            @task
+            def guests(self):
+                return Task(description="d", expected_output="e", agent=someone("Guest"))
+
+            @task
+            def again(self):
+                return Task(description="d", expected_output="e", agent=someone("Host"))
+
+            @agent
+            def host(self):
+                return someone("Host")
+
+            @crew
+            def crew(self):
+                return Crew(agents=self.agents, tasks=self.tasks)
+        """
+    )
+    assert roles(made.Mixed().crew()) == ["Host", "Guest"]
+
+
+def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(load: Load):
+    paper = load(CREW, agents=AGENTS, tasks=TASKS).Paper()
+    assert roles(paper) == ["Researcher of {topic}", "Writer"]
+    paper.agents.pop()
+    assert roles(paper) == ["Researcher of {topic}"]
+    assert roles(paper.crew()) == ["Researcher of {topic}", "Writer"]
+    with pytest.raises(AttributeError, match=r"`agents` are an instance's: `Paper\(\).agents`"):
+        paper.__class__.agents  # noqa: B018
+
+
+def test_each_crew_method_gets_lists_of_its_own():
+    @CrewBase
+    class Phases:
+        agents: list[Agent]
+        tasks: list[Task]
+
+        @agent
+        def one(self) -> Agent:
+            return someone("One")
+
+        @agent
+        def two(self) -> Agent:
+            return someone("Two")
+
+        @task
+        def work(self) -> Task:
+            return work(self.one())
+
+        @crew_method
+        def small(self) -> Crew:
+            self.agents.remove(self.two())
+            return Crew(agents=[*self.agents], tasks=[*self.tasks])
+
+        @crew_method
+        def large(self) -> Crew:
+            return Crew(agents=[*self.agents], tasks=[*self.tasks])
+
+    phases = Phases()
+    assert roles(phases.small()) == ["One"]
+    assert roles(phases.large()) == ["One", "Two"]
+
+
+def test_an_async_method_is_waited_for(load: Load):
+    made = load(
+        """
+        import asyncio
+
+        @CrewBase
+        class Slow:
+            @agent
+            async def one(self):
+                await asyncio.sleep(0)
+                return Agent(role="One", goal="g", backstory="b")
+
+            @task
+            async def work(self):
+                return Task(description="d", expected_output="e", agent=self.one())
+
+            @crew
+            async def crew(self):
+                return Crew(agents=self.agents, tasks=self.tasks)
+        """
+    )
+    slow = made.Slow()
+    assert (roles(slow.crew()), titles(slow.crew())) == (["One"], ["work"])
+    assert slow.crew() is slow.crew()
+
+
+# ----------------------------------------------------------------------------------------------------- inheritance
+BASE = """
+def someone(role):
+    return Agent(role=role, goal="g", backstory="b", llm=ScriptedLLM(["done"], repeat_last=True))
+
+@CrewBase
+class Base:
+    @agent
+    def first(self):
+        return someone("First")
+
+    @agent
+    def second(self):
+        return someone("Second")
+
+    @task
+    def begin(self):
+        return Task(description="d", expected_output="e", agent=self.first())
+
+    @before_kickoff
+    def greet(self, inputs):
+        return {**inputs, "greeted": "base"}
+
+    @crew
+    def crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@CrewBase", ""], ids=["decorated", "not decorated again"])
+def test_a_subclass_inherits_overrides_in_place_and_adds_at_the_end(load: Load, decorator: str):
+    child = f"""
+{decorator}
+class Child(Base):
+    @task
+    def end(self):
+        return Task(description="d", expected_output="e", agent=self.third())
+
+    @agent
+    def third(self):
+        return someone("Third")
+
+    @agent
+    def first(self):
+        return someone("First of the child")
+
+    @before_kickoff
+    def greet(self, inputs):
+        return {{**super().greet(inputs), "child": "too"}}
+"""
+    made = load(BASE + child)
+    team = made.Child()
+    assert isinstance(team, made.Base)
+    assert roles(team.crew()) == ["First of the child", "Second", "Third"]
+    assert titles(team.crew()) == ["begin", "end"]
+    assert team.crew().name == "Child"
+    assert [hook({"a": 1}) for hook in team.crew().before_kickoff_callbacks] == [
+        {"a": 1, "greeted": "base", "child": "too"}
+    ]
+    assert roles(made.Base().crew()) == ["First", "Second"]
+
+
+def test_an_override_keeps_its_role_without_a_decorator(load: Load):
+    child = """
+class Child(Base):
+    def first(self):
+        return someone("First of the child")
+"""
+    team = load(BASE + child).Child()
+    assert roles(team.crew()) == ["First of the child", "Second"]
+    assert team.first() is team.crew().agents[0] is team.begin().agent
+
+
+def test_an_attribute_in_the_place_of_a_method_takes_it_out(load: Load):
+    team = load(BASE + "\nclass Child(Base):\n    second = None\n").Child()
+    assert roles(team.crew()) == ["First"]
+
+
+def test_a_method_may_call_that_of_the_base(load: Load):
+    child = """
+@CrewBase
+class Child(Base):
+    @agent
+    def first(self):
+        base = super().first()
+        base.goal = "more"
+        return base
+"""
+    assert load(BASE + child).Child().first().goal == "more"
+
+
+def test_mixins_bring_methods(load: Load):
+    made = load(
+        """
+        class Tools:
+            @agent
+            def helper(self):
+                return Agent(role="Helper", goal="g", backstory="b")
+
+            @after_kickoff
+            def note(self, output):
+                return output
+
+        @CrewBase
+        class Mixed(Tools):
+            @agent
+            def lead(self):
+                return Agent(role="Lead", goal="g", backstory="b")
+
+            @task
+            def work(self):
+                return Task(description="d", expected_output="e", agent=self.helper())
+
+            @crew
+            def crew(self):
+                return Crew(agents=self.agents, tasks=self.tasks)
+        """
+    )
+    assert roles(made.Mixed().crew()) == ["Helper", "Lead"]
+    assert len(made.Mixed().crew().after_kickoff_callbacks) == 1
+
+
+def test_a_base_keeps_its_own_hook_for_subclasses():
+    seen: list[tuple[str, int]] = []
+
+    @CrewBase
+    class Base:
+        def __init_subclass__(cls, size: int = 0, **more: Any) -> None:
+            super().__init_subclass__(**more)
+            seen.append((cls.__name__, size))
+
+    class _Child(Base, size=3):
+        @agent
+        def one(self) -> Agent:
+            return someone("One")
+
+    assert seen == [("_Child", 3)]
+    assert roles(_Child()) == ["One"]
+
+
+# ------------------------------------------------------------------------------------------------- without CrewBase
+def test_methods_of_a_plain_class_are_called_once_too():
+    class Plain:
+        @agent
+        def one(self) -> Agent:
+            return someone("One")
+
+        @task
+        def work(self) -> Task:
+            return work(self.one())
+
+    plain = Plain()
+    assert plain.one() is plain.one() is plain.work().agent
+    assert plain.work().name == "work"
+    assert Plain().one() is not plain.one()
+
+
+def test_functions_outside_of_classes_are_called_once():
+    made: list[str] = []
+
+    @agent
+    def one() -> Agent:
+        made.append("one")
+        return someone("One")
+
+    assert one() is one()
+    assert made == ["one"]
+
+
+def test_a_crew_method_needs_crew_base():
+    class Plain:
+        @crew_method
+        def crew(self) -> Crew:
+            return Crew()
+
+    with pytest.raises(DefinitionError, match="`Plain.crew` stands in a class that is no project; put `@CrewBase`"):
+        Plain().crew()
+
+
+# -------------------------------------------------------------------------------------------------------- mistakes
+@pytest.mark.parametrize("role", ["agent", "task"])
+def test_a_method_that_forgets_to_return_is_named(load: Load, role: str):
+    team = load(BASE + f"\nclass Child(Base):\n    @{role}\n    def forgets(self):\n        pass\n").Child()
+    with pytest.raises(DefinitionError, match=rf"the @{role} method `Child.forgets` returned None; return the {role}"):
+        team.crew()
+
+
+def test_a_crew_method_that_returns_no_crew_is_named(load: Load):
+    team = load(BASE + "\nclass Child(Base):\n    @crew\n    def crew(self):\n        self.agents\n").Child()
+    with pytest.raises(DefinitionError, match=r"`Child.crew` returned None; return the crew: `return Crew\(agents="):
+        team.crew()
+
+
+def test_a_decorator_that_is_hidden_by_a_method_is_told(load: Load):
+    hidden = """
+@CrewBase
+class Hidden:
+    @crew
+    def crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+    @crew
+    def other(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+"""
+    with pytest.raises(DefinitionError, match="`@crew` above `Hidden.other` is the method `crew` that stands above it"):
+        load(hidden)
+
+
+def test_hooks_are_added_once_however_often_the_crew_is_asked_for():
+    @CrewBase
+    class Kept:
+        made: Crew | None = None
+
+        @before_kickoff
+        def before(self, inputs: dict[str, Any]) -> dict[str, Any]:
+            return inputs
+
+        @crew_method
+        def crew(self, verbose: bool = False) -> Crew:
+            self.made = self.made or Crew(
+                agents=[someone("One")], tasks=[], before_kickoff_callbacks=[dict, self.before]
+            )
+            return self.made
+
+    kept = Kept()
+    assert kept.crew() is kept.crew(verbose=True) is kept.crew(verbose=False)
+    assert len(kept.crew().before_kickoff_callbacks) == 2
+
+
+def test_mcp_servers_are_refused_with_the_way_out(load: Load):
+    made = load(
+        """
+        @CrewBase
+        class Remote:
+            mcp_server_params = {"url": "http://127.0.0.1:1/mcp"}
+
+            @agent
+            def one(self):
+                return Agent(role="One", goal="g", backstory="b", tools=self.get_mcp_tools("search"))
+
+        @CrewBase
+        class Local:
+            @agent
+            def one(self):
+                return Agent(role="One", goal="g", backstory="b", tools=self.get_mcp_tools())
+        """
+    )
+    with pytest.raises(DefinitionError, match="`Remote` has `mcp_server_params`.* package langchain-mcp-adapters"):
+        made.Remote().one()
+    assert made.Local().one().tools == []
+
+
+def test_the_folder_of_a_project_is_told(load: Load, tmp_path: Path):
+    made = load(CREW, agents=AGENTS, tasks=TASKS)
+    assert made.Paper.base_directory == tmp_path
+    assert made.Paper.is_crew_class

@@ -1,0 +1,423 @@
+"""Where agents.yaml and tasks.yaml are found, and what is said of those that cannot be used."""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from crewgraph import Agent
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.errors import DefinitionError
+from crewgraph.project import CrewBase
+
+from .parts import AGENTS, CREW, TASKS, roles
+
+Load = Callable[..., Any]
+
+EMPTY = "@CrewBase\nclass Paper:\n"
+
+
+def told(load: Load, *, agents: str | None = None, tasks: str | None = None, program: str = CREW) -> str:
+    """What is said of a project whose files are these."""
+    with pytest.raises(ValueError) as caught:
+        load(program, agents=agents or AGENTS, tasks=tasks or TASKS).Paper().crew()
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------------- where they are
+def test_files_lie_beside_the_file_of_the_class_wherever_the_program_runs(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    paper = load(CREW, folder="paper", agents=AGENTS, tasks=TASKS).Paper()
+    assert roles(paper.crew()) == ["Researcher of {topic}", "Writer"]
+    assert paper.agents_config["writer"] == {
+        "role": "Writer",
+        "goal": "Write plainly",
+        "backstory": "A former journalist.",
+    }
+
+
+def test_configurations_are_dicts_of_dicts(load: Load):
+    paper = load(CREW, agents=AGENTS, tasks=TASKS).Paper()
+    assert all(isinstance(one, dict) for one in (paper.agents_config, paper.agents_config["writer"]))
+    assert list(paper.agents_config) == ["researcher", "writer"]
+    assert json.loads(json.dumps(paper.agents_config))["writer"]["role"] == "Writer"
+    assert paper.agents_config.get("nobody", "none") == "none"
+    assert "nobody" not in paper.agents_config
+    assert [name for name, _ in paper.tasks_config.items()] == ["facts", "text"]
+    assert [entry["agent"].role for entry in paper.tasks_config.values()] == ["Researcher of {topic}", "Writer"]
+    assert paper.tasks_config.copy()["facts"] is paper.tasks_config["facts"]
+    assert paper.tasks_config.pop("text")["context"] == [paper.facts()]
+    assert paper.tasks_config.pop("text", None) is None
+    assert list(paper.tasks_config) == ["facts"]
+
+
+def test_an_entry_may_be_changed_before_it_is_used(load: Load):
+    module = load(CREW, agents=AGENTS, tasks=TASKS)
+    changed, other = module.Paper(), module.Paper()
+    changed.agents_config["writer"]["role"] = "Editor"
+    assert changed.writer().role == "Editor"
+    assert other.writer().role == "Writer"
+
+
+@pytest.mark.parametrize(
+    "given", ["'people.yaml'", "Path('people.yaml')", "str(Path(__file__).parent / 'people.yaml')"]
+)
+def test_a_path_may_be_relative_absolute_or_a_path_object(load: Load, tmp_path: Path, given: str):
+    (tmp_path / "people.yaml").write_text(AGENTS, "utf-8")
+    paper = load(f"from pathlib import Path\n{EMPTY}    agents_config = {given}\n").Paper()
+    assert list(paper.agents_config) == ["researcher", "writer"]
+
+
+def test_the_class_keeps_showing_the_path(load: Load):
+    paper = load(EMPTY + "    agents_config = 'config/agents.yaml'\n", agents=AGENTS).Paper
+    assert paper.agents_config == "config/agents.yaml"
+    assert list(paper().agents_config) == ["researcher", "writer"]
+
+
+def test_a_dict_may_stand_in_the_place_of_a_path(load: Load):
+    program = """
+    HOUSE = {"one": {"role": "One", "goal": "g", "backstory": "b", "llm": "mine", "max_iter": "3"}}
+
+    @CrewBase
+    class House:
+        agents_config = HOUSE
+        tasks_config = {"work": {"description": "d", "expected_output": "e", "agent": "one"}}
+
+        @llm
+        def mine(self):
+            return ScriptedLLM(["done"])
+
+        @agent
+        def one(self):
+            return Agent(config=self.agents_config["one"])
+
+        @task
+        def work(self):
+            return Task(config=self.tasks_config["work"])
+    """
+    made = load(program)
+    house = made.House()
+    assert (house.one().llm, house.one().max_iter) == (house.mine(), 3)
+    assert house.work().agent is house.one()
+    assert made.HOUSE["one"]["llm"] == "mine"
+
+
+def test_an_initializer_may_say_where_the_files_are(load: Load, tmp_path: Path):
+    (tmp_path / "other.yaml").write_text(AGENTS.replace("Writer", "Poet"), "utf-8")
+    program = """
+    @CrewBase
+    class Paper:
+        agents_config = "config/agents.yaml"
+
+        def __init__(self, config):
+            self.agents_config = config
+
+        @agent
+        def writer(self):
+            return Agent(config=self.agents_config["writer"])
+    """
+    paper = load(program, agents=AGENTS).Paper
+    assert paper("other.yaml").writer().role == "Poet"
+    assert paper({"writer": {"role": "W", "goal": "g", "backstory": "b"}}).writer().role == "W"
+    assert paper("config/agents.yaml").writer().role == "Writer"
+
+
+def test_none_means_no_configuration(load: Load):
+    paper = load(EMPTY + "    agents_config = None\n", agents=AGENTS).Paper()
+    assert paper.agents_config == {}
+    with pytest.raises(KeyError, match="`agents_config` of `Paper` has no entry `writer`"):
+        paper.agents_config["writer"]
+
+
+def test_a_property_of_the_users_own_stays(load: Load):
+    program = EMPTY + "    @property\n    def agents_config(self):\n        return {'a': 1}\n"
+    assert load(program).Paper().agents_config == {"a": 1}
+
+
+def test_without_a_file_the_working_directory_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "agents.yaml").write_text(AGENTS, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec("from crewgraph.project import CrewBase\n@CrewBase\nclass Cell: pass", names)
+    assert names["Cell"].base_directory == tmp_path
+    assert list(names["Cell"]().agents_config) == ["researcher", "writer"]
+
+
+def test_a_module_that_python_does_not_list_has_a_folder_too(load: Load, tmp_path: Path):
+    program = "from crewgraph.project import CrewBase\n@CrewBase\nclass Hidden: pass\n"
+    names: dict[str, Any] = {"__name__": "a_module_nobody_lists", "__file__": str(tmp_path / "hidden.py")}
+    (tmp_path / "hidden.py").write_text(program)
+    exec(program, names)
+    assert names["Hidden"].base_directory == tmp_path
+    assert "a_module_nobody_lists" not in sys.modules
+
+
+def test_a_subclass_elsewhere_finds_its_own_files_else_those_of_the_base(load: Load):
+    base = load(CREW, folder="base", agents=AGENTS, tasks=TASKS)
+    sys.modules["the_base_of_a_paper"] = base
+    try:
+        program = "from the_base_of_a_paper import Paper\nclass Child(Paper): pass\n"
+        assert roles(load(program, folder="plain").Child()) == ["Researcher of {topic}", "Writer"]
+        own = load(program, folder="own", agents=AGENTS.replace("Writer", "Poet")).Child
+        assert roles(own()) == ["Researcher of {topic}", "Poet"]
+        assert list(own().tasks_config) == ["facts", "text"]
+    finally:
+        del sys.modules["the_base_of_a_paper"]
+
+
+def test_a_mixin_of_another_folder_brings_its_file(load: Load):
+    mixin = load("class People:\n    agents_config = 'config/agents.yaml'\n", folder="people", agents=AGENTS)
+    sys.modules["people_of_a_paper"] = mixin
+    try:
+        program = "from people_of_a_paper import People\n@CrewBase\nclass Paper(People): pass\n"
+        assert list(load(program, folder="paper").Paper().agents_config) == ["researcher", "writer"]
+    finally:
+        del sys.modules["people_of_a_paper"]
+
+
+def test_texts_are_utf_8_and_placeholders_stay(load: Load, tmp_path: Path):
+    (tmp_path / "config").mkdir()
+    text = "\ufeff研究员:\n  role: 研究员 {topic}\n  goal: '{goal}'\n  backstory: ${HOME} 😀\n"
+    (tmp_path / "config" / "agents.yaml").write_text(text, "utf-8")
+    entry = load(EMPTY + "    pass\n").Paper().agents_config["研究员"]
+    assert entry == {"role": "研究员 {topic}", "goal": "{goal}", "backstory": "${HOME} 😀"}
+
+
+def test_anchors_and_merges_are_yamls_own(load: Load):
+    agents = """
+    common: &common
+      backstory: Old
+      max_iter: many
+    writer:
+      <<: *common
+      role: Writer
+      goal: Write
+    """
+    program = EMPTY + "    @agent\n    def writer(self):\n        return Agent(config=self.agents_config['writer'])\n"
+    paper = load(program, agents=agents).Paper()
+    assert paper.agents_config["writer"]["backstory"] == "Old"
+    with pytest.raises(
+        ValidationError, match=r"agents.yaml:4: `max_iter` of `writer`: Input should be a valid integer"
+    ):
+        paper.writer()
+
+
+# --------------------------------------------------------------------------------------------------- what is not there
+def test_a_file_that_is_named_and_missing_is_a_warning_where_nothing_needs_it(load: Load, tmp_path: Path):
+    program = """
+    @CrewBase
+    class Paper:
+        agents_config = "config/people.yaml"
+
+        @agent
+        def one(self):
+            return Agent(role="One", goal="g", backstory="b")
+
+        @task
+        def work(self):
+            return Task(description="d", expected_output="e", agent=self.one())
+
+        @crew
+        def crew(self):
+            return Crew(agents=self.agents, tasks=self.tasks)
+    """
+    with pytest.warns(UserWarning) as caught:
+        load(program).Paper().crew()
+    path = tmp_path / "config" / "people.yaml"
+    assert [str(one.message) for one in caught] == [
+        f"there is no file {path} for `agents_config` of `Paper`; it is taken as empty"
+    ]
+
+
+def test_the_usual_files_may_be_missing_without_a_word(load: Load):
+    paper = load(CREW).Paper()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert (paper.agents_config, paper.tasks_config) == ({}, {})
+    assert caught == []
+
+
+def test_a_file_that_is_missing_is_an_error_where_something_needs_it(load: Load, tmp_path: Path):
+    path = tmp_path / "config" / "agents.yaml"
+    with pytest.raises(KeyError) as caught:
+        load(CREW).Paper().crew()
+    assert str(caught.value) == (
+        f"there is no file {path} for `agents_config` of `Paper`: it has no entry `researcher`."
+    )
+
+
+def test_an_entry_that_is_not_there_is_told_with_those_that_are(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert told(load, agents=AGENTS.replace("writer:", "writre:")) == (
+        "config/agents.yaml has no entry `writer`. Did you mean `writre`? There are: `researcher`, `writre`."
+    )
+
+
+def test_an_empty_file_holds_nothing(load: Load):
+    for text in ("", "# nothing yet\n", "null\n", "{}"):
+        assert load(EMPTY + "    pass\n", agents=text).Paper().agents_config == {}
+
+
+# -------------------------------------------------------------------------------------------------- what is not right
+@pytest.mark.parametrize(
+    ("agents", "message"),
+    [
+        ("writer: [1", "config/agents.yaml:1:11: this is no YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("writer:\n\trole: W\n", "config/agents.yaml:2:1: this is no YAML: .*Indent with spaces"),
+        ("writer:\n  role: a: b\n", "config/agents.yaml:2:10: this is no YAML: mapping values are not allowed here"),
+        ("writer:\n  role: {topic} writer\n", "config/agents.yaml:2:17: this is no YAML: .*quote a text that"),
+        ("writer: *nobody", "config/agents.yaml:1:9: this is no YAML: found undefined alias 'nobody'$"),
+        ("writer: !!python/name:os.system x", "config/agents.yaml:1:9: this is no YAML: could not determine a constr"),
+        ("writer:\n  role: \x00\n", "config/agents.yaml:2: this is no YAML: it holds a control character"),
+        ("a: {role: A}\n---\nb: {role: B}\n", "config/agents.yaml:2:1: this is no YAML: expected a single document"),
+        ("- writer\n", "config/agents.yaml:1: the file holds a list. It has to hold names"),
+        ("\nwriter\n", "config/agents.yaml:2: the file holds a text."),
+        ("writer: someone\n", "config/agents.yaml:1: `writer`: it is 'someone'. Write its keys and values below it"),
+        ("\nwriter:\n", "config/agents.yaml:2: `writer`: it is empty."),
+        ("yes: {role: W}\n", "config/agents.yaml:1: YAML reads the name `yes` as bool, not as a text. Put it into q"),
+        ("writer:\n  on: W\n", "config/agents.yaml:2: YAML reads the name `on` as bool"),
+        ("{a}: b\n", "config/agents.yaml:1: YAML reads the name `{...}` as map"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_with_its_line(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str, message: str
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DefinitionError, match=message.replace("`{...}`", "`{\\.\\.\\.}`").replace("[1", "\\[1")):
+        load(CREW, agents=agents, tasks=TASKS).Paper().crew()
+
+
+def test_a_file_that_is_not_utf_8_is_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "agents.yaml").write_bytes("a:\n  role: Prüfer\n".encode("latin-1"))
+    with pytest.raises(DefinitionError, match="config/agents.yaml:2: the file is not UTF-8; save it as UTF-8"):
+        _ = load(EMPTY + "    pass\n").Paper().agents_config
+
+
+def test_a_key_that_stands_twice_is_told_with_both_lines(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert told(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
+        "2 faults:\n"
+        "  1. config/agents.yaml:9: `writer` stands here for the second time, after line 5. Keep one of them.\n"
+        "  2. config/agents.yaml:12: `role` stands here for the second time, after line 10. Keep one of them."
+    )
+
+
+def test_braces_without_quotes_are_told(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert told(load, agents=AGENTS.replace("role: Writer", "role: {topic}")) == (
+        "config/agents.yaml:6: `role` of `writer`: YAML reads `{topic}` at its beginning as a mapping. "
+        "Put the text into quotes: `role: '{topic}'`."
+    )
+
+
+def test_a_value_of_a_wrong_type_is_told_with_file_line_and_key(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    agents = AGENTS + "  max_iter: many\n  verbose:\n  allow_delegation: perhaps\n"
+    with pytest.raises(ValidationError) as caught:
+        load(CREW, agents=agents, tasks=TASKS).Paper().writer()
+    assert [(error["loc"], error["type"], error["msg"]) for error in caught.value.errors()] == [
+        (
+            ("verbose",),
+            "bool_type",
+            "config/agents.yaml:10: `verbose` of `writer`: Input should be a valid boolean",
+        ),
+        (
+            ("allow_delegation",),
+            "bool_parsing",
+            "config/agents.yaml:11: `allow_delegation` of `writer`: Input should be a valid boolean, unable to interpret "
+            "input",
+        ),
+        (
+            ("max_iter",),
+            "int_parsing",
+            "config/agents.yaml:9: `max_iter` of `writer`: Input should be a valid integer, unable to parse string as an "
+            "integer",
+        ),
+    ]
+
+
+def test_a_value_that_the_program_gives_is_not_blamed_on_the_file(load: Load):
+    program = (
+        EMPTY
+        + "    @agent\n    def writer(self):\n        return Agent(config=self.agents_config['writer'], max_iter='x')\n"
+    )
+    with pytest.raises(ValidationError) as caught:
+        load(program, agents=AGENTS + "  max_iter: 3\n").Paper().writer()
+    assert [error["msg"] for error in caught.value.errors()] == [
+        "Input should be a valid integer, unable to parse string as an integer"
+    ]
+
+
+def test_a_missing_key_and_a_misspelt_one_are_told_together(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    with (
+        pytest.warns(
+            UnknownKeyword, match="config/agents.yaml:6: `Agent` has no keyword `roel`.* Did you mean `role`?"
+        ),
+        pytest.raises(ValidationError, match="config/agents.yaml:5: `role` of `writer`: Field required"),
+    ):
+        load(CREW, agents=AGENTS.replace("role: Writer", "roel: Writer"), tasks=TASKS).Paper().writer()
+
+
+def test_an_unknown_key_is_a_warning_at_the_line_of_the_program(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    module = load(CREW, agents=AGENTS, tasks=TASKS + "  verbos: true\n")
+    with pytest.warns(UnknownKeyword) as caught:
+        module.Paper().crew()
+    assert [(one.filename, str(one.message)) for one in caught] == [
+        (str(tmp_path / "crew.py"), "config/tasks.yaml:10: `Task` has no keyword `verbos`; it has no effect.")
+    ]
+
+
+def test_the_same_unknown_key_in_two_entries_is_told_twice(load: Load):
+    agents = AGENTS.replace("  goal", "  model: gpt\n  goal")
+    with pytest.warns(UnknownKeyword) as caught:
+        load(CREW, agents=agents, tasks=TASKS).Paper().crew()
+    assert [str(one.message).partition("agents.yaml:")[2][:12] for one in caught] == ["3: `Agent` h", "8: `Agent` h"]
+
+
+def test_what_is_no_path_and_no_dict_is_refused(load: Load):
+    with pytest.raises(
+        DefinitionError, match=r"`agents_config` of `Paper` is \['a.yaml'\]; give the path of a YAML file"
+    ):
+        _ = load(EMPTY + "    agents_config = ['a.yaml']\n").Paper().agents_config
+
+
+def test_a_folder_is_no_file(load: Load, tmp_path: Path):
+    (tmp_path / "config").mkdir()
+    with pytest.warns(UserWarning, match="there is no file .*config for `agents_config`"):
+        assert load(EMPTY + "    agents_config = 'config'\n").Paper().agents_config == {}
+
+
+def test_an_entry_of_a_wrong_shape_in_a_dict_names_the_class():
+    @CrewBase
+    class House:
+        agents_config = {"one": "someone"}
+
+    with pytest.raises(DefinitionError, match="`agents_config` of `House`: `one`: it is 'someone'"):
+        _ = House().agents_config
+
+
+def test_faults_of_config_without_a_project_are_told_as_before():
+    with pytest.raises(ValidationError) as caught:
+        Agent(config={"role": "R", "goal": "g", "backstory": "b", "max_iter": "x"})  # pyright: ignore[reportCallIssue]
+    assert caught.value.errors()[0]["msg"].startswith("Input should be a valid integer")
