@@ -69,7 +69,9 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
         return ("dict", *((name, _frozen(one)) for name, one in items))
-    if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes)):
+    if isinstance(value, Set):
+        return frozenset(map(_frozen, cast("Set[Any]", value)))
+    if isinstance(value, (list, tuple)):
         return (type(value).__name__, *map(_frozen, cast("Sequence[Any]", value)))  # pyright: ignore[reportUnknownArgumentType]
     return value
 
