@@ -88,8 +88,7 @@ def _told(faults: Sequence[Fault]) -> str:
 class UnknownName(DefinitionError, KeyError):
     """A name in a configuration leads nowhere; the message lists where it could."""
 
-    # A KeyError shows the `repr` of its text.
-    __str__ = Exception.__str__
+    __str__ = Exception.__str__  # a KeyError shows its message in quotes
 
 
 class CompileError(CrewgraphError, ValueError):

@@ -1,4 +1,4 @@
-"""Projects: a class with `@CrewBase` whose methods make agents, tasks and a crew, from YAML files beside it."""
+"""Projects: a class with `@CrewBase` and YAML files beside it, or a crew in JSON files."""
 
 from crewgraph.project.crew_base import CrewBase
 from crewgraph.project.decorators import (
@@ -14,6 +14,8 @@ from crewgraph.project.decorators import (
     task,
     tool,
 )
+from crewgraph.project.json_project import load_agent, load_crew, load_crew_and_kickoff
+from crewgraph.project.jsonc import strip_jsonc_comments
 
 __all__ = [
     "CrewBase",
@@ -24,8 +26,12 @@ __all__ = [
     "callback",
     "crew",
     "llm",
+    "load_agent",
+    "load_crew",
+    "load_crew_and_kickoff",
     "output_json",
     "output_pydantic",
+    "strip_jsonc_comments",
     "task",
     "tool",
 ]

@@ -170,7 +170,11 @@ def test_a_project_that_fails_goes_on_where_it_was(mode: Mode, load: Load):
         self.seen.append("after")
         return output
 """
-    module = load(failing.replace("class Paper:\n", f"class Paper:\n{hooks}\n"), agents=AGENTS, tasks=TASKS)
+    module = load(
+        failing.replace("class Paper:\n", f"class Paper:\n{hooks}\n"),
+        agents=AGENTS + "  max_retry_limit: 0\n",
+        tasks=TASKS,
+    )
     first = module.Paper()
     with pytest.raises(ConnectionError, match="down"):
         mode.kickoff(first.crew(), {"topic": "tides"}, thread_id="paper-1")

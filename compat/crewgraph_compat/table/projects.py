@@ -1,4 +1,4 @@
-"""Projects: `@CrewBase` and the decorators of its methods."""
+"""Projects: `@CrewBase`, the decorators of its methods, and crews in JSON files."""
 
 from crewgraph_compat.table.rows import rows
 
@@ -20,11 +20,21 @@ _DECORATORS = rows(
     "task",
     "tool",
 )
+_JSON_CREW = rows("crewgraph.project.json_project", "load_crew", "load_crew_and_kickoff")
+_JSON_AGENT = {
+    **rows("crewgraph.project.json_project", "load_agent"),
+    **rows("crewgraph.project.jsonc", "strip_jsonc_comments"),
+}
+_JSON_ERRORS = rows(
+    "crewgraph.errors", JSONProjectError="DefinitionError", JSONProjectValidationError="DefinitionError"
+)
 
 MODULES: dict[str, dict[str, str]] = {
-    "crewai.project": {**_CREW_BASE, **_DECORATORS},
+    "crewai.project": {**_CREW_BASE, **_DECORATORS, **_JSON_AGENT, **_JSON_CREW},
     "crewai.project.annotations": {**_DECORATORS, **_MEMOIZE},
     "crewai.project.crew_base": {**_CREW_BASE, **rows("crewgraph.tools.base", "BaseTool")},
+    "crewai.project.crew_loader": {**_JSON_CREW, **_JSON_ERRORS},
+    "crewai.project.json_loader": {**_JSON_AGENT, **_JSON_ERRORS},
     "crewai.project.utils": _MEMOIZE,
 }
 """The modules of this area."""

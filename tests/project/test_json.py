@@ -1,0 +1,283 @@
+"""Crews in JSON files: crew.jsonc, and agents/<name>.jsonc beside it."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import ValidationError
+from servers.openai_api import OpenAIServer, call
+
+from crewgraph import LLM, ConditionalTask, Process
+from crewgraph.errors import DefinitionError
+from crewgraph.project import load_agent, load_crew, load_crew_and_kickoff, strip_jsonc_comments
+
+PILOT: dict[str, Any] = {"role": "Pilot of {port}", "goal": "Know the depth", "backstory": "b", "llm": "openai/test"}
+SOUND: dict[str, Any] = {"name": "sound", "description": "Sound {port}", "expected_output": "m", "agent": "pilot"}
+LOG: dict[str, Any] = {"name": "log", "description": "Log it", "expected_output": "a line", "agent": "pilot"}
+CREW: dict[str, Any] = {
+    "agents": ["pilot"],
+    "tasks": [SOUND, {**LOG, "context": ["sound"]}],
+    "inputs": {"port": "Brest"},
+}
+
+DEPTH = """
+from crewgraph.tools import BaseTool
+
+class Base(BaseTool):
+    name: str = "depth"
+    description: str = "How deep a port is."
+
+    def _run(self, port: str) -> str:
+        return f"{port}: 12 m"
+"""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes a crew's files into the test's folder, which is the working directory: `write(crew, pilot={...})`."""
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+
+    def written(crew: Any = CREW, **agents: Any) -> Path:
+        (tmp_path / "agents").mkdir(exist_ok=True)
+        for name, agent in (agents or {"pilot": PILOT}).items():
+            (tmp_path / "agents" / f"{name}.jsonc").write_text(json.dumps(agent), "utf-8")
+        path = tmp_path / "crew.jsonc"
+        path.write_text(crew if isinstance(crew, str) else json.dumps(crew), "utf-8")
+        return path
+
+    yield written
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")) or name == "tools":
+            del sys.modules[name]
+
+
+def module(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, "utf-8")
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(DefinitionError) as caught:
+        load_crew(path)
+    return str(caught.value)
+
+
+def test_a_crew_and_its_inputs_are_loaded(write: Write):
+    crew, inputs = load_crew(write())
+    assert inputs == {"port": "Brest"}
+    assert [(agent.role, agent.llm) for agent in crew.agents] == [("Pilot of {port}", "openai/test")]
+    assert [(task.name, task.agent) for task in crew.tasks] == [("sound", crew.agents[0]), ("log", crew.agents[0])]
+    assert crew.tasks[1].context == [crew.tasks[0]]
+    assert crew.name == "crew"
+
+
+def test_a_loaded_crew_runs_with_a_tool_of_its_own(
+    mode: Mode, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    module(tmp_path, "tools/depth.py", DEPTH)
+    path = write(pilot={**PILOT, "tools": ["custom:depth"]})
+    with OpenAIServer([call("depth", {"port": "Brest"}), "12 m", "Brest is 12 m deep."]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        crew, inputs = load_crew(path)
+        assert mode.kickoff(crew, inputs).raw == "Brest is 12 m deep."
+    assert "Brest: 12 m" in str(server.bodies[1]["messages"])
+
+
+def test_a_crew_may_be_loaded_and_run_at_once(write: Write, monkeypatch: pytest.MonkeyPatch):
+    with OpenAIServer(["12 m", "done"]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert load_crew_and_kickoff(write(), {"port": "Rostock"}).raw == "done"
+    assert "Sound Rostock" in str(server.bodies[0]["messages"])
+
+
+def test_comments_and_trailing_commas_are_no_part_of_the_data(write: Write):
+    text = '{"a": "// no /* no */ ,]", /* yes\n yes */ "b": [1, 2,], // end\n}'
+    assert json.loads(strip_jsonc_comments(text)) == {"a": "// no /* no */ ,]", "b": [1, 2]}
+    assert strip_jsonc_comments(text).count("\n") == text.count("\n")
+    assert len(strip_jsonc_comments(text)) == len(text)
+    crew, _ = load_crew(write("// the crew\n" + json.dumps(CREW)[:-1] + ", /* its way */ }"))
+    assert len(crew.tasks) == 2
+
+
+def test_settings_of_an_agent_win_over_what_stands_beside_them(write: Write):
+    crew, _ = load_crew(write(pilot={**PILOT, "max_iter": 9, "settings": {"max_iter": 3, "verbose": True}}))
+    assert [(agent.max_iter, agent.verbose) for agent in crew.agents] == [(3, True)]
+
+
+def test_fields_of_the_crew_and_the_tasks_are_taken(write: Write):
+    tasks = [{**SOUND, "output_file": "o.md", "markdown": True, "guardrail": "Be short."}]
+    crew, inputs = load_crew(
+        write({"name": "Harbour", "process": "sequential", "verbose": True, "agents": ["pilot"], "tasks": tasks})
+    )
+    assert (crew.name, crew.process, crew.verbose, inputs) == ("Harbour", Process.sequential, True, {})
+    assert (crew.tasks[0].output_file, crew.tasks[0].markdown, crew.tasks[0].guardrail) == ("o.md", True, "Be short.")
+
+
+def test_a_model_may_be_described(write: Write):
+    crew, _ = load_crew(write(pilot={**PILOT, "llm": {"model": "openai/test", "temperature": 0.5}}))
+    llm = crew.agents[0].llm
+    assert isinstance(llm, LLM)
+    assert llm.temperature == 0.5
+
+
+def test_a_manager_is_a_file_too(write: Write):
+    crew, _ = load_crew(
+        write(
+            {**CREW, "process": "hierarchical", "manager_agent": "chief"}, pilot=PILOT, chief={**PILOT, "role": "Chief"}
+        )
+    )
+    assert crew.manager_agent is not None
+    assert crew.manager_agent.role == "Chief"
+    assert [agent.role for agent in crew.agents] == ["Pilot of {port}"]
+
+
+def test_python_of_the_project_may_be_named(write: Write, tmp_path: Path):
+    module(
+        tmp_path,
+        "parts_of_the_crew.py",
+        "from pydantic import BaseModel\nclass Depth(BaseModel):\n    metres: float\n"
+        "def note(output): ...\ndef deep(output): ...\n",
+    )
+    tasks = [
+        {
+            **SOUND,
+            "output_pydantic": {"python": "parts_of_the_crew.Depth"},
+            "callback": {"python": "parts_of_the_crew.note"},
+        },
+        {**LOG, "type": "ConditionalTask", "condition": {"python": "parts_of_the_crew.deep"}},
+    ]
+    path = write({**CREW, "tasks": tasks, "before_kickoff_callbacks": [{"python": "parts_of_the_crew.note"}]})
+    crew, _ = load_crew(path)
+    parts = sys.modules["parts_of_the_crew"]
+    assert (crew.tasks[0].output_pydantic, crew.tasks[0].callback) == (parts.Depth, parts.note)
+    assert isinstance(crew.tasks[1], ConditionalTask)
+    assert crew.tasks[1].condition is parts.deep
+    assert crew.before_kickoff_callbacks == [parts.note]
+    assert str(tmp_path) not in sys.path
+
+
+def test_a_module_whose_name_is_taken_is_still_the_projects_own(write: Write, tmp_path: Path):
+    module(tmp_path, "json.py", "def note(output): ...\n")
+    path = write({**CREW, "task_callback": {"python": "json.note"}})
+    crew, _ = load_crew(path)
+    assert crew.task_callback.__code__.co_filename == str(tmp_path / "json.py")
+    assert load_crew(path)[0].task_callback is crew.task_callback
+    assert sys.modules["json"] is json
+
+
+def test_tools_are_named_by_file_or_by_module_and_class(write: Write, tmp_path: Path):
+    module(tmp_path, "tools/depth.py", DEPTH)
+    module(
+        tmp_path,
+        "tools/look.py",
+        "from crewgraph.tools import tool\n@tool\ndef look(at: str) -> str:\n    '''Look.'''\n    return at\n",
+    )
+    names = ["custom:depth", "custom:look", "tools.depth:Base"]
+    crew, _ = load_crew(write({**CREW, "tasks": [{**SOUND, "tools": names[:1]}]}, pilot={**PILOT, "tools": names}))
+    assert [tool.name for tool in crew.agents[0].tools or []] == ["depth", "look", "depth"]
+    assert [tool.name for tool in crew.tasks[0].tools or []] == ["depth"]
+
+
+def test_an_agent_alone_is_loaded(write: Write, tmp_path: Path):
+    module(tmp_path, "tools/depth.py", DEPTH)
+    write(pilot={**PILOT, "tools": ["custom:depth"]})
+    assert [tool.name for tool in load_agent("agents/pilot.jsonc").tools or []] == ["depth"]
+    (tmp_path / "solo.json").write_text(json.dumps(PILOT))
+    assert load_agent(tmp_path / "solo.json").role == "Pilot of {port}"
+
+
+def test_agents_may_lie_in_another_folder(write: Write, tmp_path: Path):
+    path = write()
+    (tmp_path / "agents").rename(tmp_path / "people")
+    assert len(load_crew(str(path), tmp_path / "people")[0].agents) == 1
+    with pytest.raises(FileNotFoundError, match="crew.jsonc: there is neither pilot.jsonc nor pilot.json in agents"):
+        load_crew(path)
+
+
+def test_missing_files_are_file_not_found_errors(write: Write):
+    with pytest.raises(FileNotFoundError, match="there is no file nowhere.jsonc"):
+        load_crew("nowhere.jsonc")
+    with pytest.raises(FileNotFoundError, match="there is no file nowhere.json"):
+        load_agent("nowhere.json")
+
+
+def sound(**more: Any) -> dict[str, Any]:
+    """A crew whose first task has these keys more."""
+    return {**CREW, "tasks": [{**SOUND, **more}, LOG]}
+
+
+UNUSABLE: list[tuple[Any, str]] = [
+    ("{", "crew.jsonc:1:2: this is no JSON: Expecting property name"),
+    ('{\n  "agents": oops}', "crew.jsonc:2:13: this is no JSON"),
+    ("[1]", "crew.jsonc: the file has to hold one object, `{...}`"),
+    ('{"agents": [], "agents": []}', "crew.jsonc: `agents` stands twice in one object; keep one of them"),
+    ({"tasks": [SOUND]}, "crew.jsonc: `agents` has to be a list with something in it"),
+    ({"agents": ["pilot"]}, "crew.jsonc: `tasks` has to be a list with something in it"),
+    ({**CREW, "agents": ["../pilot"]}, "crew.jsonc: '../pilot' in `agents` is no name of a file in agents"),
+    ({**CREW, "agents": [PILOT]}, "is no name of a file in agents"),
+    ({**CREW, "inputs": [1]}, "crew.jsonc: `inputs` is no object of names and values"),
+    ({**CREW, "verbos": True}, "crew.jsonc: `Crew` has no `verbos`. Did you mean `verbose`?"),
+    ({**CREW, "tasks": [5]}, "crew.jsonc: `tasks[0]` is no object"),
+    (sound(agnet=1), "crew.jsonc: `sound`: `Task` has no `agnet`. Did you mean `agent`?"),
+    (sound(agent="pilto"), "`sound`: `agent`: 'pilto' is no agent that the crew lists; there are `pilot`"),
+    (sound(context=["log"]), "crew.jsonc: `sound`: `context`: 'log' is no task before it; there is none"),
+    (sound(context="log"), "crew.jsonc: `sound`: `context` is no list of names of tasks"),
+    (sound(type="Other"), "`sound` is of an unknown type; there are Task, ConditionalTask"),
+    (sound(callback={"python": "os.getcwd"}), "`sound`: `callback`: there is no module `os` in"),
+    (sound(callback={"python": "../x.y"}), "'../x.y' is no name of the form `module.attribute`"),
+    (sound(callback={"python": "own.nothing"}), "`callback`: the module `own` has no `nothing`"),
+    (sound(tools=["custom:nope"]), "nope.py for the tool 'custom:nope'"),
+    (sound(tools=["custom:../own"]), "what stands behind the colon is the name of a file in tools/"),
+    (sound(tools=["custom:empty"]), "empty.py holds no tool: neither a subclass of `BaseTool` nor"),
+    (sound(tools=["no_such_package:Tool"]), "is looked for in the module `no_such_package`, but No module"),
+    (sound(tools=["Nope"]), "the tool 'Nope' is looked for in the module `crewai_tools`, but"),
+]
+
+
+@pytest.mark.parametrize(("crew", "message"), UNUSABLE, ids=range(len(UNUSABLE)))
+def test_a_file_that_cannot_be_used_is_told(write: Write, tmp_path: Path, crew: Any, message: str):
+    module(tmp_path, "own.py", "")
+    module(tmp_path, "tools/empty.py", "")
+    assert message in refused(write(crew))
+
+
+def test_an_agents_file_is_told_by_its_name(write: Write):
+    told = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
+    assert told == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Take it out."
+    assert refused(write(pilot={**PILOT, "settings": 5})) == "agents/pilot.jsonc: `settings` of `pilot` is no object"
+
+
+def test_values_of_a_wrong_type_are_told_with_their_file(write: Write):
+    with pytest.raises(
+        ValidationError, match="agents/pilot.jsonc: `max_iter` of `pilot`: Input should be a valid integer"
+    ):
+        load_crew(write(pilot={**PILOT, "max_iter": "many"}))
+    with pytest.raises(ValidationError, match="crew.jsonc: `markdown` of `sound`: Input should be a valid boolean"):
+        load_crew(write({**CREW, "tasks": [{**SOUND, "markdown": "perhaps"}]}))
+    with pytest.raises(ValidationError, match="max_rpm") as caught:
+        load_crew(write({**CREW, "max_rpm": "many"}))
+    assert caught.value.__notes__ == ["in crew.jsonc"]
+
+
+def test_a_file_that_is_not_utf_8_is_told(write: Write, tmp_path: Path):
+    write()
+    (tmp_path / "agents" / "pilot.jsonc").write_bytes('{"role": "Prüfer"}'.encode("latin-1"))
+    assert refused(tmp_path / "crew.jsonc") == "agents/pilot.jsonc: the file is not UTF-8; save it as UTF-8"
+
+
+def test_a_link_out_of_the_project_is_not_followed(
+    write: Write, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+):
+    outside = tmp_path_factory.mktemp("outside") / "other.py"
+    outside.write_text("raise RuntimeError('imported')\n")
+    (tmp_path / "linked.py").symlink_to(outside)
+    assert "there is no module `linked`" in refused(write({**CREW, "task_callback": {"python": "linked.x"}}))
