@@ -30,6 +30,7 @@ crewgraph_compat.install()
 from crewai import Agent, Crew, Task, Process, LLM
 from crewai.tools import BaseTool, tool
 from crewai.events import BaseEventListener
+from crewai.project import CrewBase, agent, crew, task
 print(json.dumps([m for m in ("langgraph", "langchain_core", "openai", "rich", "typer") if m in sys.modules]))
 """
     )

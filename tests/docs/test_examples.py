@@ -11,6 +11,7 @@ from docs.pages import ROOT, environment
 
 PRINTED = {
     "port_a_crew": ["Clerk: 40 euros", "Writer: Dear Ada, the lamp is yours for 40 euros.", "3 requests"],
+    "project/main": ["2 tasks, 3 requests", "Dear Ada, the lamp is yours for 40 euros."],
     "nest_in_langgraph": [
         "asked:   You may send it back within 30 days.",
         "sent:    You may send it back within 30 days.",
@@ -45,7 +46,9 @@ def test_an_example_prints_what_it_shows(name: str, tmp_path: Path):
 
 
 def test_every_example_is_run_by_a_test():
-    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == {"demo", *PRINTED}
+    examples = ROOT / "examples"
+    found = [*examples.glob("*.py"), *examples.glob("*/main.py")]
+    assert {path.relative_to(examples).with_suffix("").as_posix() for path in found} == {"demo", *PRINTED}
 
 
 def test_the_ported_crew_asks_a_real_endpoint_where_there_is_a_key(tmp_path: Path):

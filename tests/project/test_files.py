@@ -1,5 +1,6 @@
 """Where agents.yaml and tasks.yaml are found, and what is said of those that cannot be used."""
 
+import copy
 import json
 import sys
 import warnings
@@ -54,6 +55,9 @@ def test_configurations_are_dicts_of_dicts(load: Load):
     assert [name for name, _ in paper.tasks_config.items()] == ["facts", "text"]
     assert [entry["agent"].role for entry in paper.tasks_config.values()] == ["Researcher of {topic}", "Writer"]
     assert paper.tasks_config.copy()["facts"] is paper.tasks_config["facts"]
+    copied = copy.deepcopy(paper.agents_config)
+    copied["writer"]["role"] = "Poet"
+    assert paper.agents_config["writer"]["role"] == "Writer"
     assert paper.tasks_config.pop("text")["context"] == [paper.facts()]
     assert paper.tasks_config.pop("text", None) is None
     assert list(paper.tasks_config) == ["facts"]

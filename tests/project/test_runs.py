@@ -379,6 +379,23 @@ def test_a_project_as_its_author_left_it_runs_under_crewgraph_run(office: Path, 
     assert "Pilot of Brest" in str(server.bodies[0]["messages"])
 
 
+def test_a_project_in_the_program_itself_finds_its_files_from_anywhere(tmp_path: Path):
+    program = """
+from crewai.project import CrewBase
+
+@CrewBase
+class Paper:
+    pass
+
+print(Paper.__module__, list(Paper().agents_config))
+"""
+    for name, text in {"paper/main.py": program, "paper/config/agents.yaml": AGENTS, "elsewhere/x": ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    done = run(tmp_path / "elsewhere", "../paper/main.py")
+    assert (done.stdout, done.stderr) == ("__main__ ['researcher', 'writer']\n", "")
+
+
 def test_a_fault_in_yaml_is_told_to_who_runs_the_program(office: Path):
     (office / "harbour" / "config" / "tasks.yaml").write_text(HARBOUR_TASKS.replace("agent: clerk", "agent: clark"))
     done = run(office, "main.py", "Brest")
