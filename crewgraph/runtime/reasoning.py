@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.core.operations import drive
+from crewgraph.core.operations import adrive, drive
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
@@ -68,9 +68,13 @@ class AgentReasoning:
         Raises:
             RunError: no plan could be made; the reason is in the log.
         """
-        made = drive(plan(self.agent, self.task))
+        return self._told(drive(plan(self.agent, self.task)))
+
+    async def ahandle_agent_reasoning(self) -> AgentReasoningOutput:
+        """Plan on this event loop; see `handle_agent_reasoning`."""
+        return self._told(await adrive(plan(self.agent, self.task)))
+
+    def _told(self, made: dict[str, Any] | None) -> AgentReasoningOutput:
         if made is None:
-            raise RunError(
-                f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."
-            )
+            raise RunError(f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model.")
         return AgentReasoningOutput(plan=ReasoningPlan(**made))

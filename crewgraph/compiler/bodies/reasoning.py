@@ -22,7 +22,7 @@ __all__ = ["Plan", "Planner", "planned"]
 _MOST = 10
 """Plans that are made where nobody says how many."""
 
-_VERDICT = re.compile(r"\W*\b(NOT[\s_-]+READY|READY)\b")
+_VERDICT = re.compile(r"[\s*_`#>]*\b(NOT[\s_-]+READY|READY)\b")
 
 _HAND_IN: ToolSpec = {
     "name": "create_reasoning_plan",
