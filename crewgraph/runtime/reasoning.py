@@ -76,5 +76,7 @@ class AgentReasoning:
 
     def _told(self, made: dict[str, Any] | None) -> AgentReasoningOutput:
         if made is None:
-            raise RunError(f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model.")
+            raise RunError(
+                f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."
+            )
         return AgentReasoningOutput(plan=ReasoningPlan(**made))

@@ -98,13 +98,3 @@ def test_formats_of_dates(written: str):
 def test_what_is_no_format_of_a_date_is_refused(written: str):
     with pytest.raises(ValidationError, match=r"cannot be a date: .* Write it as `strftime` takes it: '%Y-%m-%d'"):
         agent("42", inject_date=True, date_format=written)
-
-
-# ------------------------------------------------------------------------------------------------ without effect
-def test_what_crewai_takes_and_does_not_use_is_told_once():
-    with pytest.warns(UserWarning, match=r"`max_tokens` of `Agent` has no effect\. Give it to the model"):
-        agent("42", max_tokens=10)
-    agent("42", max_tokens=10)
-    with pytest.warns(UserWarning, match=r"`callbacks` of `Agent` has no effect\. Give functions as `step_callback`"):
-        agent("42", callbacks=[print])
-    agent("42", max_tokens=None, callbacks=[])
