@@ -95,7 +95,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 slug=name,
                 context=context,
                 given_tools=given,
-                tools=_tools(task, given, adapted),
+                tools=_tools(task, [*given, *_own(task.agent, given)], adapted),
             )
         )
     return made
@@ -123,7 +123,7 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
         context=(),
         told=context or "",
         given_tools=given,
-        tools=_tools(task, given, {}),
+        tools=_tools(task, [*given, *_own(agent, given)], {}),
     )
 
 
@@ -141,7 +141,8 @@ def _made_of(task: Task) -> Hashable:
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent
     tools = () if agent is None else tuple(map(id, _given(task, agent)))
-    return (id(task), id(agent), _title(task), bool(task.async_execution), sources, tools)
+    sees = isinstance(agent, Agent) and agent.multimodal
+    return (id(task), id(agent), _title(task), bool(task.async_execution), sources, tools, sees)
 
 
 def _title(task: Task) -> str:
@@ -151,6 +152,13 @@ def _title(task: Task) -> str:
 
 def _given(task: Task, agent: BaseAgent) -> list[Any]:
     return task.tools or agent.tools or []
+
+
+def _own(agent: BaseAgent, given: Sequence[Any]) -> list[Any]:
+    """The tools that come with what the agent can do."""
+    if not isinstance(agent, Agent) or not agent.multimodal:
+        return []
+    return [tool for tool in agent.get_multimodal_tools() if not any(isinstance(one, type(tool)) for one in given)]
 
 
 def _tools(task: Task, given: Sequence[Any], adapted: dict[int, GuardedTool]) -> dict[str, GuardedTool]:

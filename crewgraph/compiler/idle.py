@@ -41,6 +41,8 @@ _AGENT: tuple[_Rule, ...] = (
     ("embedder", lambda agent: getattr(agent, "embedder", None) is not None, _VECTORS),
     ("knowledge_config", lambda agent: agent.knowledge_config is not None, _VECTORS),
     ("knowledge_storage", lambda agent: agent.knowledge_storage is not None, _VECTORS),
+    ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
+    ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
         "code_execution_mode",
         lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe",

@@ -17,6 +17,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.image import AddImageTool, shown_by
 from crewgraph.tools.use import GuardedTool, observation
 from crewgraph.tools.use import Outcome as Done
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["ObservedModel", "ObservedTool"]
+
+_SHOWN = "Here is the image."
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,9 @@ class ObservedTool:
         return datetime.now(UTC)
 
     def _finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
-        text = observation(done["result"])
+        source = self.tool.tool.source
+        shown = shown_by(done["result"]) if done["ok"] and isinstance(source, AddImageTool) else []
+        text = _SHOWN if shown else observation(done["result"])
         if not done["ok"]:
             if crewai_event_bus.wants(ToolUsageErrorEvent):
                 crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))
@@ -154,7 +159,8 @@ class ObservedTool:
                 output=text,
             )
             crewai_event_bus.emit(self.agent, event)
-        return Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
+        outcome = Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
+        return {**outcome, "shown": shown} if shown else outcome
 
     def _about(self, args: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -21,6 +21,11 @@ from crewgraph.events.agent import (
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
+from crewgraph.events.reasoning import (
+    AgentReasoningCompletedEvent,
+    AgentReasoningFailedEvent,
+    AgentReasoningStartedEvent,
+)
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent
 
@@ -77,6 +82,35 @@ class TaskReport:
             tools=tools,
             task_prompt=str(messages[-1]["content"]),
         )
+
+    def planning(self, attempt: int) -> None:
+        """The agent makes a plan."""
+        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
+
+    def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
+        """It has made one."""
+        if last and not ready:
+            told = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
+            _log.warning(told, self._assignment.where)
+        self._tell(
+            AgentReasoningCompletedEvent,
+            attempt=attempt,
+            plan=plan,
+            ready=ready,
+            from_task=self._task,
+            from_agent=self._agent,
+        )
+
+    def planning_failed(self, attempt: int, error: str) -> None:
+        """It could not, and begins without, or with the one before."""
+        _log.warning("%s: no plan could be made, the agent begins: %s", self._assignment.where, error)
+        self._tell(
+            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
+        )
+
+    def condensed(self, error: str) -> None:
+        """The conversation was too long and was condensed."""
+        _log.warning("%s: the conversation was too long and was condensed: %s", self._assignment.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent made a step."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict
 
 from crewgraph.core.effects import ToolCall
 from crewgraph.core.messages import ToolSpec
@@ -24,6 +24,9 @@ class Outcome(TypedDict):
     failed: bool
     final: bool
     """Whether the text is the task's answer."""
+
+    shown: NotRequired[list[dict[str, Any]]]
+    """Blocks of content that the model is shown besides, such as images."""
 
 
 class PreparedTool(Tool, Protocol):
@@ -60,7 +63,7 @@ class Toolbox:
 
     def prepared(self, name: str, written: dict[str, Any] | str) -> ToolCall | Outcome:
         """The call that a model wants, or what it is told instead."""
-        tool = self._tools.get(name) or self._near(name)
+        tool = self.named(name)
         if tool is None:
             return Outcome(text=no_such_tool(name, self._tools), failed=True, final=False)
         args = tool.prepare(written)
@@ -68,7 +71,10 @@ class Toolbox:
             return Outcome(text=args.text, failed=True, final=False)
         return ToolCall(tool=tool, args=args)
 
-    def _near(self, name: str) -> PreparedTool | None:
+    def named(self, name: str) -> PreparedTool | None:
+        """The tool of a name, which need not be written exactly."""
+        if name in self._tools:
+            return self._tools[name]
         wanted = _plain_name(name)
         return next((tool for known, tool in self._tools.items() if _plain_name(known) == wanted), None)
 

@@ -31,21 +31,15 @@ _ANY_AGENT: tuple[_Rule, ...] = (
     ("agent_executor", lambda agent: agent.agent_executor is not None),
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-    ("max_tokens", lambda agent: agent.max_tokens is not None),
-    ("callbacks", lambda agent: bool(agent.callbacks)),
     ("apps", lambda agent: bool(agent.apps)),
     ("mcps", lambda agent: bool(agent.mcps)),
 )
 
 _AGENT: tuple[_Rule, ...] = (
     *_ANY_AGENT,
-    ("system_template", lambda agent: agent.system_template is not None),
-    ("prompt_template", lambda agent: agent.prompt_template is not None),
-    ("response_template", lambda agent: agent.response_template is not None),
     ("allow_code_execution", lambda agent: bool(agent.allow_code_execution)),
-    ("multimodal", lambda agent: agent.multimodal),
-    ("inject_date", lambda agent: agent.inject_date),
-    ("reasoning", lambda agent: agent.reasoning),
+    ("planning", lambda agent: agent.planning),
+    ("planning_config", lambda agent: agent.planning_config is not None),
     ("from_repository", lambda agent: agent.from_repository is not None),
 )
 

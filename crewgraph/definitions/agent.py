@@ -1,18 +1,22 @@
 """Agents: who does the work."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
-from crewgraph.definitions.definition import Definition, key_of, sharing
+from crewgraph.definitions.definition import Definition, callers_level, key_of, sharing
 from crewgraph.definitions.door import AgentVerbs
+from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.prompts.i18n import I18N
+from crewgraph.tools.base import BaseTool
+from crewgraph.tools.image import AddImageTool
 
 __all__ = ["Agent", "BaseAgent"]
 
@@ -50,7 +54,7 @@ class BaseAgent(AgentVerbs, Definition):
     """crewgraph tools, LangChain tools, or functions with a docstring."""
 
     max_iter: int = 25
-    """After this many model requests for one task it must answer with what it has."""
+    """After this many model requests for one task it must answer with what it has; at once where it is 0 or less."""
 
     agent_executor: Any = None
     """What carries out its work instead of the loop of model and tools: any LangChain runnable or compiled graph."""
@@ -71,7 +75,7 @@ class BaseAgent(AgentVerbs, Definition):
     """Results of tools that end a task (`result_as_answer`)."""
 
     max_tokens: int | None = None
-    """The most tokens of one answer."""
+    """Of no effect, as in CrewAI: a model has its own."""
 
     knowledge: Any = None
     """What it knows."""
@@ -86,7 +90,7 @@ class BaseAgent(AgentVerbs, Definition):
     """How its knowledge is searched."""
 
     callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
-    """Functions that are told of its work."""
+    """Of no effect, as in CrewAI: `step_callback` is told of its work."""
 
     adapted_agent: bool = False
     """Whether another framework carries out its work."""
@@ -159,13 +163,13 @@ class Agent(BaseAgent):
     """A model for reading arguments of tools and structured outputs; its own model where None."""
 
     system_template: str | None = None
-    """A template of the whole system message, with `{{ .System }}`."""
+    """A template of the system message, with `{{ .System }}`; with a `prompt_template`, both go into one message."""
 
     prompt_template: str | None = None
-    """A template of the whole user's message, with `{{ .Prompt }}`."""
+    """A template of the task's message, with `{{ .Prompt }}`."""
 
     response_template: str | None = None
-    """A template of the answer, with `{{ .Response }}`."""
+    """A template of answers: what stands before `{{ .Response }}` ends the task's message, what follows it ends an answer."""
 
     allow_code_execution: bool | None = False
     """Whether it may run code."""
@@ -174,16 +178,16 @@ class Agent(BaseAgent):
     """safe runs code in Docker only."""
 
     respect_context_window: bool = True
-    """Whether a conversation that is too long for its model is summarised."""
+    """Whether a conversation that is too long for its model is condensed; else that is a `ContextLengthExceeded`."""
 
     max_retry_limit: int = 2
     """How often a task is tried again after a failure."""
 
     multimodal: bool = False
-    """Whether it may look at images."""
+    """Whether it gets a tool for looking at images; its model must be one that reads them."""
 
     inject_date: bool = False
-    """Whether it is told today's date."""
+    """Whether it is told the date on which it begins with a task."""
 
     date_format: str = "%Y-%m-%d"
     """How the date is written, as `strftime` takes it."""
@@ -192,7 +196,13 @@ class Agent(BaseAgent):
     """Whether it plans a task before it works on it."""
 
     max_reasoning_attempts: int | None = None
-    """How often a plan is improved at the most."""
+    """How many plans it may make for a task until it is ready; 10 where None."""
+
+    planning: bool = False
+    """Whether plans are carried out step by step; not offered yet."""
+
+    planning_config: Any = None
+    """How plans are carried out step by step; not offered yet."""
 
     embedder: Any = None
     """What turns its knowledge into vectors."""
@@ -219,3 +229,26 @@ class Agent(BaseAgent):
     @classmethod
     def _checked_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
         return checked_guardrail(value)
+
+    @field_validator("date_format", mode="after")
+    @classmethod
+    def _date_format(cls, value: str) -> str:
+        return checked_format(value)
+
+    @field_validator("system_template", "prompt_template", "response_template", mode="after")
+    @classmethod
+    def _with_slot(cls, value: str | None, info: ValidationInfo) -> str | None:
+        name = str(info.field_name).removesuffix("_template").title()
+        if value is None or has_slot(value, name):
+            return value
+        if name != "System":
+            raise ValueError(f"`{info.field_name}` has no `{slot(name)}`, where the text goes that it is a template of")
+        told = (
+            f"`system_template` has no `{slot(name)}`: the model is told neither who the agent is nor how to use tools."
+        )
+        warnings.warn(told, stacklevel=callers_level())
+        return value
+
+    def get_multimodal_tools(self) -> Sequence[BaseTool]:
+        """The tools that `multimodal=True` adds to those of a task."""
+        return [AddImageTool()]

@@ -1,12 +1,11 @@
 """The steps of an agent, as step callbacks get them."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 __all__ = ["AgentAction", "AgentFinish"]
 
 
-@dataclass(kw_only=True)
+@dataclass
 class AgentAction:
     """The agent used a tool."""
 
@@ -16,17 +15,17 @@ class AgentAction:
     tool: str
     """The tool's name, as the model wrote it."""
 
-    tool_input: dict[str, Any] | str
-    """The arguments, as the model wrote them."""
+    tool_input: str
+    """The arguments, as the model wrote them: a JSON object, mostly."""
 
     text: str
     """The whole reply."""
 
-    result: str = ""
+    result: str | None = None
     """What the tool gave, as the model is shown it."""
 
 
-@dataclass(kw_only=True)
+@dataclass
 class AgentFinish:
     """The agent gave its answer."""
 
@@ -36,5 +35,5 @@ class AgentFinish:
     output: str
     """The answer."""
 
-    text: str = field(default="")
+    text: str = ""
     """The whole reply."""

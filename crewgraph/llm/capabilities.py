@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["calls_functions", "context_window", "takes_stop"]
+__all__ = ["calls_functions", "context_window", "takes_stop", "window_of"]
 
 _DEFAULT_WINDOW = 8192
 
@@ -108,6 +108,18 @@ def context_window(model: str) -> int:
     """How many tokens a model reads; 8192 for a name that is not known."""
     name = _bare(model)
     return next((size for prefix, size in _WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
+
+
+def window_of(llm: object, model: str) -> int:
+    """How many tokens a model reads.
+
+    Args:
+        llm: what a user gave; asked, if it can say.
+        model: its name, by which it is known otherwise.
+    """
+    asked = getattr(llm, "get_context_window_size", None)
+    size: object = asked() if callable(asked) else None
+    return size if isinstance(size, int) and size > 0 else context_window(model)
 
 
 def takes_stop(model: str) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
 _WITHOUT_EFFECT = {
     "slices": (
         "native_task observation format format_without_tools final_answer_format memory human_feedback getting_input "
-        "summarizer_system_message summarize_instruction summary manager_request lite_agent_system_prompt_with_tools "
+        "manager_request lite_agent_system_prompt_with_tools "
         "lite_agent_system_prompt_without_tools lite_agent_response_format knowledge_search_query "
         "knowledge_search_query_system_prompt conversation_history_instruction"
     ),
@@ -25,7 +25,6 @@ _WITHOUT_EFFECT = {
     ),
     "tools": "delegate_work ask_question add_image recall_memory save_to_memory",
     "hierarchical_manager_agent": "role goal backstory",
-    "reasoning": "initial_plan refine_plan create_plan_prompt refine_plan_prompt",
     "planning": "create_plan_prompt refine_plan_prompt",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 
 from crewgraph.compiler.assignment import Assignment, alone
-from crewgraph.compiler.bodies.task import answer_body, own_task_body
+from crewgraph.compiler.bodies.task import answer_body, own_task_body, plan_body
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
@@ -22,7 +22,7 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.operations import Run
 from crewgraph.runtime.place import RunPlace, place_around
 
-__all__ = ["aanswer", "aexecute", "answer", "execute"]
+__all__ = ["aanswer", "aexecute", "answer", "execute", "plan"]
 
 _NOWHERE = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
@@ -69,6 +69,13 @@ def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence
     plain = yield from _ran(alone(task, agent, context, tools), answer_body)
     _counted(task, plain["usage"])
     return plain["answer"]
+
+
+def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
+    """The agent's plan for a task: its text as `plan`, and whether it is `ready`; None where none could be made."""
+    plain = yield from _ran(alone(task, agent, None, None), plan_body)
+    _counted(task, plain["usage"])
+    return plain["plan"]
 
 
 def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:

@@ -169,17 +169,11 @@ AGENT: dict[str, Any] = {
     "agent_executor": object(),
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "max_tokens": 10,
-    "callbacks": [print],
     "apps": ["gmail"],
     "mcps": ["http://localhost"],
-    "system_template": "x",
-    "prompt_template": "x",
-    "response_template": "x",
     "allow_code_execution": True,
-    "multimodal": True,
-    "inject_date": True,
-    "reasoning": True,
+    "planning": True,
+    "planning_config": object(),
     "from_repository": "x",
 }
 TASK: dict[str, Any] = {
@@ -218,17 +212,17 @@ def test_a_hierarchical_crew_is_refused():
 
 
 def test_everything_that_is_refused_is_named_at_once():
-    worker = agent("x", reasoning=True, multimodal=True)
+    worker = agent("x", planning=True, apps=["gmail"])
     text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], planning=True))
     assert text == (
-        "this version of crewgraph does not offer `planning` of the crew, `multimodal` of agent `Clerk`, `reasoning` of "
-        "agent `Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
+        "this version of crewgraph does not offer `planning` of the crew, `apps` of agent `Clerk`, `planning` of agent "
+        "`Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
     )
 
 
 def test_an_agent_that_only_a_task_knows_is_looked_at_too():
-    other = agent("x", role="Guest", reasoning=True)
-    assert "`reasoning` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
+    other = agent("x", role="Guest", planning=True)
+    assert "`planning` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
 
 
 def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():

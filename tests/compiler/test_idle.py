@@ -39,6 +39,8 @@ AGENT: dict[str, Any] = {
     "embedder": {"provider": "openai"},
     "knowledge_config": object(),
     "knowledge_storage": object(),
+    "max_tokens": 10,
+    "callbacks": [print],
     "code_execution_mode": "unsafe",
     "guardrail": lambda output: (True, output),  # pyright: ignore[reportUnknownLambdaType]
 }

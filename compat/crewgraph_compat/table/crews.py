@@ -14,6 +14,7 @@ _TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
 _CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
 _OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
+_PARSER = {**_STEPS, **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse")}
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
 _FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
 _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
@@ -63,12 +64,12 @@ MODULES: dict[str, dict[str, str]] = {
         **_USAGE,
         **_BUS,
     },
-    "crewai.agents": {**_CACHE, **_STEPS},
+    "crewai.agents": {**_CACHE, **_PARSER},
     "crewai.agents.agent_builder": {},
     "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_I18N, **_RPM, **_SECURITY, **_TOOL},
     "crewai.agents.cache": _CACHE,
     "crewai.agents.cache.cache_handler": _CACHE,
-    "crewai.agents.parser": _STEPS,
+    "crewai.agents.parser": {**_PARSER, **rows("crewgraph.compiler.bodies.parser", "FINAL_ANSWER_ACTION")},
     "crewai.crew": {
         **_AGENT,
         **_BASE_AGENT,
@@ -113,6 +114,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.utilities": {**_I18N, **_RPM},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
+    "crewai.utilities.reasoning_handler": rows(
+        "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
+    ),
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
     "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.rpm_controller": _RPM,

@@ -1,11 +1,15 @@
 """What an agent does for a task: from the texts of a run to its answer."""
 
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.prompt import opening, retold
+from crewgraph.compiler.bodies.dialogue import Dialogue
+from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.react import Worker, worked
+from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.cached import cached
 from crewgraph.compiler.limited import LimitedModel, model_of
@@ -15,10 +19,11 @@ from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.frame import around
 from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import TimeLimitReached
+from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
@@ -46,7 +51,7 @@ class AgentAtWork:
         self._assignment, self._briefing = assignment, briefing
         self._agent, self._task = assignment.agent, assignment.task
         self._report, self._usage, self._book = report, usage, book
-        self._conversation = Transcript()
+        self._dialogue: Dialogue | None = None
 
     @cached_property
     def model(self) -> Model:
@@ -56,12 +61,15 @@ class AgentAtWork:
     @cached_property
     def converter(self) -> Model:
         """The model that gives texts a structure."""
+        return self.model if self._reader is None else self._reader
+
+    @cached_property
+    def _reader(self) -> Model | None:
+        """The model for reading arguments and structures, where there is a special one."""
         special = self._agent.function_calling_llm if isinstance(self._agent, Agent) else None
         if special is None and self._assignment.crew is not None:
             special = self._assignment.crew.function_calling_llm
-        if special is None:
-            return self.model
-        return model_of(special, self._agent, self._task, self._assignment.crew)
+        return None if special is None else model_of(special, self._agent, self._task, self._assignment.crew)
 
     @cached_property
     def _tools(self) -> Toolbox:
@@ -74,7 +82,7 @@ class AgentAtWork:
     @property
     def conversation(self) -> list[dict[str, Any]]:
         """What was said in its last attempt, before its answer, in the form that OpenAI's clients use."""
-        return openai_messages(self._conversation.messages)
+        return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
 
     def answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer; a refused attempt and the reason come into the prompt.
@@ -89,16 +97,22 @@ class AgentAtWork:
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer by the loop of model and tools, whatever its class overrides."""
-        native = self.model.native_tools
-        messages = opening(self._agent, self._task, self._briefing, self._tools, native, self._book, refused)
-        yield Notify(partial(self._report.agent_begins, messages, self._assignment.given_tools))
         role, seconds = self._briefing.role, self._assignment.seconds
-        self._conversation = conversation = Transcript(messages)
+        opening = Opening(
+            agent=self._agent,
+            task=self._task,
+            briefing=self._briefing,
+            tools=self._tools,
+            native=self.model.native_tools,
+            book=self._book,
+            refused=refused,
+        )
+        self._dialogue = Dialogue(opening.messages, self._briefing.context)
         try:
             answer: str = yield Scope(
                 name=f"Agent: {role}",
-                body=lambda: worked(self._worker(), conversation),
-                given={"messages": messages},
+                body=lambda: self._answered(opening, refused),
+                given={"messages": self._dialogue.transcript.messages},
                 metadata={"agent_role": role},
                 seconds=seconds,
             )
@@ -108,6 +122,42 @@ class AgentAtWork:
             raise
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
+
+    def _answered(self, opening: Opening, refused: Refused | None) -> Body[str]:
+        notes = yield from self._notes(refused)
+        if notes:
+            self._dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+        begun = self._dialogue.transcript.messages
+        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
+        return (yield from worked(self._worker(), self._dialogue))
+
+    def _notes(self, refused: Refused | None) -> Body[tuple[str, ...]]:
+        """What it is told with the description: the date, and its plan."""
+        agent, notes = self._agent, list[str]()
+        if not isinstance(agent, Agent):
+            return ()
+        if agent.inject_date:
+            date: str = yield Call(function=_today, args=(agent.date_format,), name="date", about=agent.date_format)
+            notes.append(self._book.slice("current_date", date=date))
+        if agent.reasoning:
+            plan = yield from self.plan(refused)
+            if plan is not None and plan.text:
+                notes.append(self._book.slice("plan", plan=plan.text))
+        return tuple(notes)
+
+    def plan(self, refused: Refused | None = None) -> Body[Plan | None]:
+        """Its plan for the task; a refused attempt and the reason come into the prompt."""
+        planner = Planner(
+            model=self.model,
+            book=self._book,
+            briefing=self._briefing,
+            tools=self._tools.listed,
+            attempts=self._agent.max_reasoning_attempts if isinstance(self._agent, Agent) else None,
+            usage=self._usage,
+            audience=self._report,
+            refused=refused,
+        )
+        return planned(planner)
 
     def _out_of_time(self, failure: EffectFailed) -> str:
         waits = " Waiting for `max_rpm` counts, too." if isinstance(self.model, LimitedModel) else ""
@@ -133,8 +183,10 @@ class AgentAtWork:
         return told["answer"]
 
     def _worker(self) -> Worker:
-        own = self._agent.step_callback if isinstance(self._agent, Agent) else None
+        agent = self._agent if isinstance(self._agent, Agent) else None
+        own = agent.step_callback if agent else None
         crew = self._assignment.crew
+        template = agent.response_template if agent else None
         callbacks = [one for one in (own, crew.step_callback if crew else None) if one is not None]
         return Worker(
             model=self.model,
@@ -147,8 +199,17 @@ class AgentAtWork:
             refused=self._report.tool_refused,
             step_callbacks=tuple(dict.fromkeys(callbacks)),
             counts=self._report.counts,
-            retries=self._agent.max_retry_limit if isinstance(self._agent, Agent) else 0,
+            retries=agent.max_retry_limit if agent else 0,
+            window=lambda: window_of(self._agent.llm, self.model.name),
+            condenses=(agent is None or agent.respect_context_window) and (crew is None or crew.respect_context_window),
+            condensed=self._report.condensed,
+            reader=self._reader,
+            stop=tuple(filter(None, [around(template, "Response")[1]])) if template else (),
         )
+
+
+def _today(written: str) -> str:
+    return datetime.now().strftime(written)
 
 
 def _text(answer: Any) -> str:

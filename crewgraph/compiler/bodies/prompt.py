@@ -1,20 +1,25 @@
 """From an agent and a task to the messages of the first request."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.frame import around, framed
 from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["opening", "retold", "task_prompt"]
+__all__ = ["Opening", "arranged", "retold", "task_prompt"]
 
 
-def task_prompt(task: Task, briefing: Briefing, book: Book) -> str:
+def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
     """What a task asks for, without what others found out."""
     parts = [
         briefing.description,
+        *notes,
         book.slice("expected_output", expected_output=briefing.expected_output),
     ]
     if task.markdown:
@@ -25,39 +30,72 @@ def task_prompt(task: Task, briefing: Briefing, book: Book) -> str:
     return "\n\n".join(parts)
 
 
-def opening(
-    agent: BaseAgent,
-    task: Task,
-    briefing: Briefing,
-    tools: Toolbox,
-    native: bool,
-    book: Book,
-    refused: tuple[str, str] | None,
-) -> list[Message]:
-    """The messages that a task's conversation begins with.
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The messages that an agent's conversation about a task begins with."""
 
-    Args:
-        agent: who works.
-        task: on what.
-        briefing: the filled texts.
-        tools: what may be used.
-        native: whether the model is offered tools in its own protocol.
-        book: the wording.
-        refused: an earlier attempt and why it was refused.
+    agent: BaseAgent
+    task: Task
+    briefing: Briefing
+    tools: Toolbox
+    native: bool
+    """Whether the model is offered tools in its own protocol."""
+
+    book: Book
+    refused: tuple[str, str] | None = None
+    """An earlier attempt and why it was refused."""
+
+    notes: tuple[str, ...] = ()
+    """What is told with the description of the task."""
+
+    def messages(self, context: str, done: str) -> list[Message]:
+        """The messages.
+
+        Args:
+            context: what others found out.
+            done: what was done for the task so far, condensed; empty at the beginning.
+        """
+        return arranged(self.agent, self._told, self._asked(context, done), self._texts)
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {"role": self.briefing.role, "goal": self.briefing.goal, "backstory": self.briefing.backstory}
+
+    @property
+    def _told(self) -> str:
+        told = [self.book.slice("role_playing", **self._texts)]
+        if self.tools and self.native:
+            told.append(self.book.slice("native_tools"))
+        elif self.tools:
+            told.append(self.book.slice("tools", tools=self.tools.described, tool_names=self.tools.listed))
+        else:
+            told.append(self.book.slice("no_tools"))
+        return "\n\n".join(told)
+
+    def _asked(self, context: str, done: str) -> str:
+        asked = task_prompt(self.task, self.briefing, self.book, self.notes)
+        if context:
+            asked = self.book.slice("task_with_context", task=asked, context=context)
+        asked = self.book.slice("task", input=retold(asked, self.refused, self.book))
+        return f"{asked}\n\n{self.book.slice('summary', merged_summary=done)}" if done else asked
+
+
+def arranged(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:
+    """What an agent is told and asked as messages, in the templates that its user gave.
+
+    A template for both makes one message of them, which is what the formats of bare models want.
     """
-    system = [book.slice("role_playing", role=briefing.role, goal=briefing.goal, backstory=briefing.backstory)]
-    if tools and native:
-        system.append(book.slice("native_tools"))
-    elif tools:
-        system.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
-    else:
-        system.append(book.slice("no_tools"))
-    asked = task_prompt(task, briefing, book)
-    if briefing.context:
-        asked = book.slice("task_with_context", task=asked, context=briefing.context)
-    asked = book.slice("task", input=retold(asked, refused, book))
-    told = "\n\n".join(system)
-    if isinstance(agent, Agent) and agent.use_system_prompt is False:
+    if not isinstance(agent, Agent):
+        return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
+    if agent.system_template:
+        told = framed(agent.system_template, "System", told, texts)
+    if agent.prompt_template:
+        asked = framed(agent.prompt_template, "Prompt", asked, texts)
+    if agent.response_template:
+        asked = f"{asked}\n{around(agent.response_template, 'Response')[0]}".rstrip("\n")
+    if agent.system_template and agent.prompt_template:
+        return [{"role": "user", "content": f"{told}\n{asked}"}]
+    if agent.use_system_prompt is False:
         return [{"role": "user", "content": f"{told}\n\n{asked}"}]
     return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
 

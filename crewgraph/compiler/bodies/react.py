@@ -1,25 +1,31 @@
 """The loop of thought and action: ask the model, do what it wants, show it what came of it, until it answers."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from crewgraph.compiler.bodies.protocol import Actions, Answer, Malformed, final_text, read
+from crewgraph.compiler.bodies.arguments import rewritten
+from crewgraph.compiler.bodies.dialogue import Dialogue, is_too_long
+from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read
 from crewgraph.compiler.toolbox import Outcome, Toolbox
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
+from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["Worker", "worked"]
 
 _EMPTY_REPLIES = 2
+_CONDENSED = 12
+"""Requests that are made with a conversation that gets shorter and shorter."""
 
 # Who has tried again already, or knows that it makes no sense: the providers' clients, and we ourselves.
 _DECIDED = (
@@ -53,18 +59,38 @@ class Worker:
     retries: int = 0
     """How often a request that failed may still be made again, in all of the task."""
 
+    window: Callable[[], int]
+    """How many tokens the model reads."""
 
-def worked(worker: Worker, transcript: Transcript) -> Body[str]:
+    condenses: bool
+    """Whether a conversation that is too long for the model is condensed."""
+
+    condensed: Callable[[str], None]
+    """Is told of that, and of the model's words about the length."""
+
+    reader: Model | None = None
+    """Writes arguments anew that cannot be read."""
+
+    stop: tuple[str, ...] = ()
+    """What ends an answer."""
+
+    def ask(self, transcript: Transcript) -> Body[Reply]:
+        """Ask the model outside of the conversation."""
+        return _replied(self, transcript, (), ())
+
+
+def worked(worker: Worker, dialogue: Dialogue) -> Body[str]:
     """The answer to a conversation's last message; what is said meanwhile is added to the conversation.
 
     Raises:
+        ContextLengthExceeded: the conversation is too long for the model, however much it is condensed.
         OutputInvalid: the model answers with nothing, again and again.
     """
     specs = worker.tools.specs if worker.model.native_tools else ()
-    stop = ("\nObservation:",) if worker.tools and not specs else ()
+    stop = (*(("\nObservation:",) if worker.tools and not specs else ()), *worker.stop)
     empty = 0
     for step in range(1, worker.max_iter + 1):
-        reply = yield from _asked(worker, transcript, specs, stop)
+        reply = yield from _asked(worker, dialogue, specs, stop)
         wanted = read(reply, tools_offered=bool(worker.tools) or bool(reply["tool_calls"]))
         if isinstance(wanted, Answer):
             yield from _stepped(
@@ -78,35 +104,65 @@ def worked(worker: Worker, transcript: Transcript) -> Body[str]:
                     f"{worker.where}: the model `{worker.model.name}` replied with nothing {empty} times in a row. Look at "
                     "the model and its limits (for reasoning models a larger `max_tokens`)."
                 )
-            _repair(worker, transcript, wanted)
+            _repair(worker, dialogue, wanted)
             continue
         empty = 0
-        answer = yield from _acted(worker, transcript, reply, wanted, step)
+        answer = yield from _acted(worker, dialogue, reply, wanted, step)
         if answer is not None:
             return answer
-    return (yield from _forced(worker, transcript, specs))
+    return (yield from _forced(worker, dialogue, specs))
 
 
-def _forced(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    transcript.add({"role": "user", "content": worker.book.error("force_final_answer")})
+def _forced(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+    dialogue.close({"role": "user", "content": worker.book.error("force_final_answer")})
     # Some providers refuse a conversation with tool calls that offers no tools; a model that still calls one is offered none.
-    output = yield from _last_answer(worker, transcript, specs)
+    output = yield from _last_answer(worker, dialogue, specs)
     if not output and specs:
-        output = yield from _last_answer(worker, transcript, ())
+        output = yield from _last_answer(worker, dialogue, ())
     if not output:
         raise OutputInvalid(
-            f"{worker.where}: after {worker.max_iter} steps the model `{worker.model.name}` was told to answer with what it "
-            "has, and replied with nothing. Raise `max_iter`, or look at what keeps it from answering."
+            f"{worker.where}: after {max(worker.max_iter, 0)} steps the model `{worker.model.name}` was told to answer with "
+            "what it has, and replied with nothing. Raise `max_iter`, or look at what keeps it from answering."
         )
-    yield from _stepped(worker, AgentFinish(thought="", output=output, text=output), worker.max_iter + 1)
+    yield from _stepped(worker, AgentFinish(thought="", output=output, text=output), max(worker.max_iter, 0) + 1)
     return output
 
 
-def _last_answer(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    return final_text((yield from _asked(worker, transcript, specs, ())))
+def _last_answer(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
+    return final_text((yield from _asked(worker, dialogue, specs, worker.stop)))
 
 
-def _asked(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
+def _asked(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
+    """The model's reply; a conversation that is too long is condensed."""
+    requests = 0
+    while True:
+        try:
+            return (yield from _replied(worker, dialogue.transcript, specs, stop))
+        except EffectFailed as failure:
+            if not (worker.condenses and is_too_long(failure)):
+                raise
+            requests += 1
+            if requests == _CONDENSED or not (yield from _condensed(worker, dialogue, failure)):
+                raise ContextLengthExceeded(
+                    f"{worker.where}: even condensed, the conversation is too long for the model `{worker.model.name}`. "
+                    "Shorten the task or what stands in its context, give fewer tools, or take a model with a larger "
+                    "context window."
+                ) from failure
+
+
+def _condensed(worker: Worker, dialogue: Dialogue, why: EffectFailed) -> Body[bool]:
+    try:
+        done = yield from dialogue.condensed(worker)
+    except EffectFailed as failure:
+        if not is_too_long(failure):
+            raise
+        return False
+    if done:
+        yield Notify(partial(worker.condensed, why.text))
+    return done
+
+
+def _replied(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]) -> Body[Reply]:
     """The model's reply; a request that failed is made again, with everything that was found out so far."""
     while True:
         try:
@@ -120,16 +176,18 @@ def _asked(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...], 
             return reply
 
 
-def _repair(worker: Worker, transcript: Transcript, wanted: Malformed) -> None:
+def _repair(worker: Worker, dialogue: Dialogue, wanted: Malformed) -> None:
     if wanted.text.strip():
-        transcript.add({"role": "assistant", "content": wanted.text})
+        dialogue.add({"role": "assistant", "content": wanted.text})
     said = worker.book.error(wanted.error, tool_names=worker.tools.listed)
-    transcript.add({"role": "user", "content": said})
+    dialogue.add({"role": "user", "content": said})
 
 
-def _acted(worker: Worker, transcript: Transcript, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
+def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
     """Do what the model wants; an answer where a tool's result is one."""
-    prepared = [worker.tools.prepared(action.tool, action.args) for action in wanted.actions]
+    prepared: list[ToolCall | Outcome] = []
+    for action in wanted.actions:
+        prepared.append((yield from _prepared(worker, action)))
     made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, ToolCall)])))
     outcomes = [next(made) if isinstance(one, ToolCall) else one for one in prepared]
     for action, one in zip(wanted.actions, prepared, strict=True):
@@ -137,12 +195,12 @@ def _acted(worker: Worker, transcript: Transcript, reply: Reply, wanted: Actions
             yield Notify(partial(worker.refused, action.tool, action.args, one["text"]))
     worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
     worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
-    _remember(transcript, reply, wanted, outcomes)
+    _remember(dialogue, reply, wanted, outcomes)
     for action, outcome in zip(wanted.actions, outcomes, strict=True):
         done = AgentAction(
             thought=wanted.thought,
             tool=action.tool,
-            tool_input=action.args,
+            tool_input=action.args if isinstance(action.args, str) else json.dumps(action.args, ensure_ascii=False),
             text=wanted.text,
             result=outcome["text"],
         )
@@ -153,6 +211,16 @@ def _acted(worker: Worker, transcript: Transcript, reply: Reply, wanted: Actions
             yield from _stepped(worker, AgentFinish(thought=wanted.thought, output=answer, text=answer), step)
             return answer
     return None
+
+
+def _prepared(worker: Worker, action: Action) -> Body[ToolCall | Outcome]:
+    """The call that is wanted, or why there can be none."""
+    prepared = worker.tools.prepared(action.tool, action.args)
+    tool = worker.tools.named(action.tool)
+    if isinstance(prepared, ToolCall) or tool is None or worker.reader is None or action.call_id is not None:
+        return prepared
+    again = yield from rewritten(action, tool, prepared["text"], worker.reader, worker.book, worker.usage)
+    return again or prepared
 
 
 def _called(worker: Worker, calls: list[ToolCall]) -> Body[list[Outcome]]:
@@ -167,21 +235,25 @@ def _called(worker: Worker, calls: list[ToolCall]) -> Body[list[Outcome]]:
         ) from unknown
 
 
-def _remember(transcript: Transcript, reply: Reply, wanted: Actions, outcomes: list[Outcome]) -> None:
+def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[Outcome]) -> None:
     """Put the request for tools and what came of it into the conversation, in the protocol it was made in."""
+    shown = [block for outcome in outcomes for block in outcome.get("shown", [])]
     if wanted.actions[0].call_id is None:
-        transcript.add({"role": "assistant", "content": wanted.text})
+        dialogue.add({"role": "assistant", "content": wanted.text})
         observations = "\n".join(f"Observation: {outcome['text']}" for outcome in outcomes)
-        transcript.add({"role": "user", "content": observations})
+        content: Content = [{"type": "text", "text": observations}, *shown] if shown else observations
+        dialogue.add({"role": "user", "content": content})
         return
     said: Message = {"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]}
     if reply["extra"]:
         said["extra"] = reply["extra"]
-    transcript.add(said)
+    dialogue.add(said)
     for action, outcome in zip(wanted.actions, outcomes, strict=True):
-        transcript.add(
+        dialogue.add(
             {"role": "tool", "content": outcome["text"], "tool_call_id": str(action.call_id), "name": action.tool}
         )
+    if shown:  # a tool's message holds text only
+        dialogue.add({"role": "user", "content": [*shown]})
 
 
 def _stepped(worker: Worker, step: AgentAction | AgentFinish, number: int) -> Body[None]:

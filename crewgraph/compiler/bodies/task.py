@@ -22,7 +22,7 @@ from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.ledger import UsageLedger
 
-__all__ = ["answer_body", "own_task_body", "skipped_output", "task_body"]
+__all__ = ["answer_body", "own_task_body", "plan_body", "skipped_output", "task_body"]
 
 
 def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
@@ -44,6 +44,14 @@ def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[s
     work = _Work(assignment, state)
     answer = yield from work.agent.own_answer()
     return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
+
+
+def plan_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    """The agent's plan alone, with what it used."""
+    work = _Work(assignment, state)
+    plan = yield from work.agent.plan()
+    told = None if plan is None else {"plan": plan.text, "ready": plan.ready}
+    return {assignment.slug: {"plan": told, "usage": work.usage.to_plain()}}
 
 
 def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutput:

@@ -1,0 +1,103 @@
+"""The tool with which an agent looks at an image: its result goes into the conversation as an image."""
+
+import base64
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, Field
+
+from crewgraph.errors import ToolFailed
+from crewgraph.prompts.book import english
+from crewgraph.tools.base import BaseTool
+
+__all__ = ["AddImageTool", "AddImageToolSchema", "shown_by"]
+
+_LARGEST = 5_000_000
+"""Bytes; the smallest bound among the providers."""
+
+_KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+
+
+class AddImageToolSchema(BaseModel):
+    """What the tool takes."""
+
+    image_url: str = Field(
+        description="Where the image is: an http(s) or data URL, or a path below the working directory"
+    )
+    action: str | None = Field(default=None, description="What to look for in it")
+
+
+class AddImageTool(BaseTool):
+    """Looks at an image.
+
+    The provider fetches http(s) URLs, we do not. A file is read below the working directory only, up to 5 MB, and must be
+    PNG, JPEG, GIF or WebP.
+    """
+
+    name: str = Field(default_factory=lambda: _texts()["name"])
+    description: str = Field(default_factory=lambda: _texts()["description"])
+    args_schema: type[BaseModel] = AddImageToolSchema
+
+    def _run(self, image_url: str, action: str | None = None, **kwargs: Any) -> dict[str, Any]:
+        """A user's message with a text and the image, in OpenAI's form.
+
+        Raises:
+            ToolFailed: there is no such image, or it may not be read.
+        """
+        asked = action or _texts()["default_action"]
+        image = {"type": "image_url", "image_url": {"url": _address(image_url.strip())}}
+        return {"role": "user", "content": [{"type": "text", "text": asked}, image]}
+
+
+def _texts() -> dict[str, str]:
+    return cast("dict[str, str]", english().text("tools", "add_image"))
+
+
+def shown_by(result: Any) -> list[dict[str, Any]]:
+    """The blocks that a result of the tool puts into the conversation."""
+    return cast("list[dict[str, Any]]", result["content"])
+
+
+def _address(given: str) -> str:
+    scheme = given.partition(":")[0].lower()
+    if scheme in ("http", "https"):
+        return given
+    if scheme == "data":
+        if not given[5:].lower().startswith("image/"):
+            raise ToolFailed(f"`{given[:40]}` is no image: a data URL of one begins with `data:image/`.")
+        return _bounded(given, len(given) * 3 // 4, "the data URL")
+    return _read(given)
+
+
+def _read(given: str) -> str:
+    root = Path.cwd().resolve()
+    try:
+        path = (root / given).resolve()
+        if not path.is_relative_to(root):
+            raise ToolFailed(f"`{given}` is outside of the working directory; only images below it can be looked at.")
+        size = path.stat().st_size
+        _bounded("", size, f"`{given}`")
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a name that no file has
+        raise ToolFailed(
+            f"`{given}` cannot be read: {error}. Give an http(s) or data URL, or the path of a file."
+        ) from error
+    return f"data:image/{_kind(given, content)};base64,{base64.b64encode(content).decode()}"
+
+
+def _bounded(url: str, size: int, what: str) -> str:
+    if size > _LARGEST:
+        raise ToolFailed(
+            f"{what} is too large: {size / 1e6:.1f} MB, and at most {_LARGEST / 1e6:g} MB can be looked at."
+        )
+    return url
+
+
+def _kind(given: str, content: bytes) -> str:
+    """By the content, for names lie."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "webp"
+    found = next((kind for beginning, kind in _KINDS.items() if content.startswith(beginning)), None)
+    if found is None:
+        raise ToolFailed(f"`{given}` is no PNG, JPEG, GIF or WebP image.")
+    return found

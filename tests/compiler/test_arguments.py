@@ -1,0 +1,98 @@
+"""Arguments that cannot be read, and the model that writes them anew."""
+
+from typing import Any
+
+import pytest
+from compiler.play import Play, agent, play_task, task
+
+from crewgraph import ScriptedLLM, ToolUse
+
+
+def count(folder: str, depth: int) -> str:
+    """Count the files in a folder."""
+    return f"7 in {folder}, {depth} deep"
+
+
+RIGHT = '{"folder": "/a", "depth": 2}'
+
+
+def reader(*script: Any, **more: Any) -> ScriptedLLM:
+    return ScriptedLLM(list(script), model="reader", **more)
+
+
+def counting(given: str, special: ScriptedLLM | None, **crews: Any) -> Play:
+    script = f"Thought: count\nAction: count\nAction Input: {given}", "Final Answer: done"
+    return play_task(task(agent(*script, tools=[count], function_calling_llm=special)), **crews)
+
+
+@pytest.mark.parametrize(
+    "given", ["folder /a, two levels", '{"folder": "/a"}', '{"dir": "/a", "depth": 2}', "", '{"folder']
+)
+def test_what_cannot_be_read_is_written_anew_by_the_model_for_it(given: str):
+    special = reader(RIGHT)
+    done = counting(given, special)
+    assert done.said()[-1] == ("user", "Observation: 7 in /a, 2 deep")
+    (request,) = special.requests
+    assert given in request.text
+    assert "Count the files in a folder." in request.text
+    assert done.done == ["scope", "model", "model", "tools", "model"]
+
+
+def test_it_may_say_more_than_the_arguments():
+    assert counting("?", reader(f"Thought: I see\nFinal Answer: ```json\n{RIGHT}\n```")).said()[-1] == (
+        "user",
+        "Observation: 7 in /a, 2 deep",
+    )
+
+
+def test_what_can_be_read_is_not_asked_about():
+    special = reader()
+    assert counting(RIGHT, special).said()[-1][1] == "Observation: 7 in /a, 2 deep"
+    assert special.requests == []
+
+
+@pytest.mark.parametrize("answer", ["I cannot say.", '{"folder": "/a"}', "[]", "", ConnectionError("no line")])
+def test_where_it_cannot_write_them_either_the_agent_is_told_what_is_wrong(answer: Any):
+    special = reader(answer)
+    done = counting('{"folder": "/a"}', special)
+    assert "`count` was not used: the argument `depth` is missing" in done.said()[-1][1]
+    assert len(special.requests) == 1
+
+
+def test_without_such_a_model_the_agent_is_told_at_once():
+    assert "the argument `depth` is missing" in counting('{"folder": "/a"}', None).said()[-1][1]
+
+
+def test_the_crews_model_does_it_for_agents_without_one():
+    special = reader(RIGHT)
+    assert counting("?", None, function_calling_llm=special).said()[-1][1] == "Observation: 7 in /a, 2 deep"
+
+
+def test_a_tool_that_is_not_there_is_nobodys_arguments():
+    special = reader()
+    worker = agent(ToolUse("cuont"), "Final Answer: x", tools=[count], function_calling_llm=special)
+    assert "There is no tool `cuont`" in play_task(task(worker)).said()[-1][1]
+
+
+def test_native_calls_are_mended_by_the_agent_itself():
+    special = reader()
+    worker = agent([ToolUse("count", {"folder": "/a"})], "x", native=True, tools=[count], function_calling_llm=special)
+    assert "the argument `depth` is missing" in play_task(task(worker)).said()[-1][1]
+    assert special.requests == []
+
+
+def test_the_step_tells_what_the_agent_wrote_and_the_request_is_counted():
+    steps: list[Any] = []
+    special = reader(RIGHT, usage={"prompt_tokens": 100, "completion_tokens": 1})
+    model = ScriptedLLM(["Action: count\nAction Input: ?", "Final Answer: x"], usage={})
+    worker = agent("x", llm=model, tools=[count], function_calling_llm=special, step_callback=steps.append)
+    done = play_task(task(worker))
+    assert (steps[0].tool_input, steps[0].result) == ("?", "7 in /a, 2 deep")
+    assert (done.result["usage"]["prompt_tokens"], done.result["usage"]["successful_requests"]) == (100, 3)
+
+
+def test_the_arguments_of_a_native_call_are_told_as_text():
+    steps: list[Any] = []
+    uses: list[Any] = [[ToolUse("count", {"folder": "/ä", "depth": 2})], "x"]
+    play_task(task(agent(*uses, native=True, tools=[count], step_callback=steps.append)))
+    assert steps[0].tool_input == '{"folder": "/ä", "depth": 2}'
