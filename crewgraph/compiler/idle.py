@@ -65,7 +65,7 @@ class WithoutEffect(UserWarning):
 def tell_idle(crew: Crew) -> None:
     """Warn of what has no effect, of each field once in a process."""
     found = _new("Crew", crew, _CREW)
-    for agent in {*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)}:
+    for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         found += _new("Agent", agent, _AGENT)
     if found:
         warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=callers_level())

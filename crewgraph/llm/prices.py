@@ -67,7 +67,8 @@ class _Prices:
         self.replaced = False
 
     def find(self, model: str) -> Price | None:
-        for table in (self.registered, *([] if self.replaced else (_of_user(), _ours()))):
+        tables = [self.registered] if self.replaced else [self.registered, _of_user(), _ours()]
+        for table in tables:
             for name in (model, _DATED.sub("", model)):
                 if name in table:
                     return table[name]

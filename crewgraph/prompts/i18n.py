@@ -48,8 +48,15 @@ class I18N(BaseModel):
     _book: Book | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
+    def _loaded(self) -> Self:
+        return self.load_prompts()
+
     def load_prompts(self) -> Self:
-        """Read the file again."""
+        """Read the file again.
+
+        Raises:
+            ValueError: it cannot be read, or holds something else than texts by part and key.
+        """
         self._book = None if self.prompt_file is None else english().below(_read(self.prompt_file))
         return self
 

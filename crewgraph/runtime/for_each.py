@@ -73,18 +73,18 @@ class _Item:
         self.inputs, self.thread_id = inputs, str(uuid4())
 
 
-def _items(inputs: Sequence[Mapping[str, Any]], max_concurrency: int | None) -> list[_Item]:
-    given: object = inputs
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
-        raise TypeError(f'`inputs` is {given!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
-    for n, item in enumerate(cast(Sequence[object], given)):
+def _items(inputs: Any, max_concurrency: int | None) -> list[_Item]:
+    if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Sequence):
+        raise TypeError(f'`inputs` is {inputs!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
+    given = cast(Sequence[Any], inputs)
+    for n, item in enumerate(given):
         if not isinstance(item, Mapping):
             raise TypeError(f'`inputs[{n}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     if max_concurrency is not None and max_concurrency < 1:
         raise ValueError(
             f"`max_concurrency` is {max_concurrency}; give the greatest number of runs at a time, at least 1"
         )
-    return [_Item(item) for item in inputs]
+    return [_Item(item) for item in given]
 
 
 def _settled(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:

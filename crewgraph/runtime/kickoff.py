@@ -168,7 +168,7 @@ class _Started:
         """Run the graph on what is given (None continues), and tell the audience how that goes."""
         crew = self.crew
         crew.inputs = dict(inputs)
-        for agent in {*crew.agents, *(one.agent for one in self.tasks)}:
+        for agent in dict.fromkeys([*crew.agents, *(one.agent for one in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}

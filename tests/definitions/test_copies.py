@@ -63,13 +63,17 @@ class Counting(Agent):
     level: int = 1
     _count: int = PrivateAttr(default=0)
 
+    def count(self) -> int:
+        self._count += 1
+        return self._count
+
 
 def test_a_class_of_ones_own_stays_one_with_private_state_anew():
     agent = Counting(role="r", goal="g", backstory="b", level=5)
-    agent._count = 9
+    assert [agent.count(), agent.count()] == [1, 2]
     copied = agent.copy()
     assert type(copied) is Counting
-    assert (copied.level, copied._count) == (5, 0)
+    assert (copied.level, copied.count()) == (5, 1)
 
 
 def test_what_is_known_for_audits_goes_along():

@@ -11,7 +11,7 @@ from modes import Mode
 from pydantic import ValidationError
 
 import crewgraph
-from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import UnknownPrompt
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, WITHOUT_EFFECT, get_i18n
@@ -140,6 +140,10 @@ MARKED = {
 }
 
 
+def good(output: TaskOutput) -> tuple[bool, str]:
+    return output.raw == "good", "no"
+
+
 def look(what: str) -> str:
     """Look at something."""
     return what
@@ -155,7 +159,7 @@ def test_a_crews_prompt_file_words_its_prompts(mode: Mode, written: Any):
             description="second",
             expected_output="F",
             agent=second,
-            guardrail=lambda output: (output.raw == "good", "no"),
+            guardrail=good,
         ),
     ]
     crew = Crew(agents=[first, second], tasks=tasks, prompt_file=written(MARKED))

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
@@ -19,11 +19,16 @@ from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
 from .parts import agent, by_prompt, crew, heard, task
 
 
+class Threads(TypedDict, total=False):
+    out: list[str]
+
+
 class Numbered(BaseModel):
     n: int
 
 
 def for_each(mode: Mode, made: Crew, inputs: Any, **options: Any) -> list[CrewOutput]:
+    options["granularity"] = mode.granularity
     if mode.asynchronous:
         return asyncio.run(made.kickoff_for_each_async(inputs, **options))
     return made.kickoff_for_each(inputs, **options)
@@ -119,10 +124,11 @@ def test_one_that_fails_costs_no_other_and_the_error_carries_what_is_finished(
         inputs = [{"x": "one"}, {"x": "boom a"}, {"x": "three"}, {"x": "boom b"}]
         with pytest.raises(ConnectionError, match="boom a") as raised:
             for_each(mode, made, inputs, max_concurrency=together)
-        outputs: list[CrewOutput | None] = raised.value.outputs  # type: ignore[attr-defined]
-        failures: dict[int, Exception] = raised.value.failures  # type: ignore[attr-defined]
+        error: Any = raised.value
+        outputs: list[CrewOutput | None] = error.outputs
+        failures: dict[int, Exception] = error.failures
         assert [output and output.raw for output in outputs] == ["one", None, "three", None]
-        assert {n: str(error) for n, error in failures.items()} == {1: "boom a", 3: "boom b"}
+        assert {n: str(failure) for n, failure in failures.items()} == {1: "boom a", 3: "boom b"}
         assert made.usage_metrics is not None and made.usage_metrics.successful_requests == 2
         notes = " ".join(raised.value.__notes__)
         assert "`inputs[1]` failed, thread `" in notes and "2 of 4 runs are finished" in notes
@@ -142,16 +148,21 @@ def test_an_error_that_is_not_written_in_python_carries_the_outputs_too(mode: Mo
     made.before_kickoff_callbacks.append(picky)
     with pytest.raises(ValidationError) as raised:
         for_each(mode, made, [{"n": 1}, {"n": "many"}])
-    outputs: list[CrewOutput | None] = raised.value.outputs  # type: ignore[attr-defined]
+    error: Any = raised.value
+    outputs: list[CrewOutput | None] = error.outputs
     assert [output and output.raw for output in outputs] == ["1", None]
 
 
 def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
-    told: list[Any] = []
-    made = echo(
-        before_kickoff_callbacks=[lambda given: {**given, "x": given["x"].upper()}],
-        after_kickoff_callbacks=[lambda output: told.append(output.tasks_output[0].raw)],
-    )
+    told: list[str] = []
+
+    def before(given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "x": given["x"].upper()}
+
+    def after(output: CrewOutput) -> None:
+        told.append(output.tasks_output[0].raw)
+
+    made = echo(before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
     with heard() as events:
         for_each(mode, made, [{"x": "one"}, {"x": "two"}])
     assert sorted(told) == ["ONE", "TWO"]
@@ -213,7 +224,7 @@ def test_inside_a_node_each_is_a_run_of_its_own(mode: Mode, tmp_path: Path):
     async def anode(_: dict[str, Any]) -> dict[str, Any]:
         return {"out": [output.thread_id for output in await made.akickoff_for_each([{"x": "one"}, {"x": "two"}])]}
 
-    graph: Any = StateGraph(dict)
+    graph: Any = StateGraph(Threads)
     graph.add_node("n", anode if mode.asynchronous else node)
     graph.add_edge(START, "n")
     graph.add_edge("n", END)

@@ -14,7 +14,7 @@ import pytest
 from modes import Mode
 
 import crewgraph
-from crewgraph import Crew, ScriptedLLM
+from crewgraph import Crew, ScriptedLLM, TaskOutput
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskStartedEvent
 
@@ -91,7 +91,11 @@ def test_runs_append_and_folders_are_made(folder: Path):
 
 def test_a_json_file_is_valid_after_each_entry(folder: Path):
     path, seen = folder / "run.json", list[int]()
-    made = logging_crew("run.json", task_callback=lambda _: seen.append(len(entries(path))))
+
+    def count(_: TaskOutput) -> None:
+        seen.append(len(entries(path)))
+
+    made = logging_crew("run.json", task_callback=count)
     made.kickoff({"x": "one"})
     assert seen == [1, 3]
     assert len(entries(path)) == 4

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.events import CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.tools import tool
@@ -67,9 +67,13 @@ def test_an_output_tells_its_conversation(mode: Mode):
     assert "messages" not in repr(first)
 
 
+def good(output: TaskOutput) -> tuple[bool, str]:
+    return output.raw == "good", "wrong"
+
+
 def test_a_refused_attempt_is_in_the_conversation_of_the_next(mode: Mode):
     llm = ScriptedLLM(["bad", "good"])
-    made = crew(task("a", agent(llm), guardrail=lambda output: (output.raw == "good", "wrong")), checkpointer=False)
+    made = crew(task("a", agent(llm), guardrail=good), checkpointer=False)
     [output] = mode.kickoff(made).tasks_output
     assert "bad" in output.messages[1]["content"] and "wrong" in output.messages[1]["content"]
 
