@@ -32,7 +32,7 @@ class UsageLedger:
     @property
     def told(self) -> dict[str, UsageMetrics]:
         """The usages so far, which later requests do not change."""
-        return {model: usage.model_copy() for model, usage in self._by_model.items()}
+        return {model: total((usage,)) for model, usage in self._by_model.items()}
 
     @property
     def total(self) -> UsageMetrics:

@@ -63,7 +63,7 @@ class I18N(BaseModel):
     @property
     def book(self) -> Book:
         """The texts, for those who fill them."""
-        return self._book or english()
+        return english() if self.prompt_file is None or self._book is None else self._book
 
     def slice(self, slice: str) -> str:
         """A text that tells a model what to do, its placeholders unfilled.

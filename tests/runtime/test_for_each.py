@@ -172,28 +172,30 @@ def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
 
 
 class Crowd:
-    """A model that knows how many ask it at the same time."""
+    """A model that answers once so many ask it at the same time, and knows how many did at the most."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.now = self.most = 0
+    def __init__(self, wanted: int) -> None:
+        self.wanted, self.now, self.most = wanted, 0, 0
+        self._changed = threading.Condition()
 
     def __call__(self, messages: Any) -> str:
-        with self._lock:
+        with self._changed:
             self.now += 1
             self.most = max(self.most, self.now)
-        time.sleep(0.1)
-        with self._lock:
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most >= self.wanted, timeout=20)
+        time.sleep(0.02)  # one too many would come now
+        with self._changed:
             self.now -= 1
         return "done"
 
 
 @pytest.mark.parametrize(("together", "sync", "beside"), [(None, 1, 9), (1, 1, 1), (3, 3, 3), (50, 9, 9)])
 def test_so_many_runs_are_under_way_at_a_time(mode: Mode, together: int | None, sync: int, beside: int):
-    crowd = Crowd()
+    crowd = Crowd(beside if mode.asynchronous else sync)
     made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
     for_each(mode, made, [{"x": n} for n in range(9)], max_concurrency=together)
-    assert crowd.most == (beside if mode.asynchronous else sync)
+    assert crowd.most == crowd.wanted
 
 
 def test_akickoff_for_each_is_the_same():
@@ -202,7 +204,7 @@ def test_akickoff_for_each_is_the_same():
 
 
 def test_a_cancelled_batch_ends_at_once():
-    crowd = Crowd()
+    crowd = Crowd(1)
     made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
 
     async def given_up() -> None:

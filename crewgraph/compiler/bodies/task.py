@@ -106,10 +106,10 @@ class _Work:
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from guarded(self.task, output, problem, self, self.report)
+                self.charge(output)  # it may be another one
             yield Enter("finish")
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
-            self.charge(output)  # a guardrail may have given another output
             yield Notify(partial(self.report.publish, output))
             yield from self.called_back(output)
             yield from self.saved(output)
