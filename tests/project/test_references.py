@@ -15,6 +15,8 @@ Load = Callable[..., Any]
 TOOLS = """
 from pydantic import BaseModel
 
+from crewgraph.tools.cache import CacheHandler
+
 class Search(BaseTool):
     name: str = "search"
     description: str = "Searches."
@@ -49,7 +51,7 @@ FULL = (
 
     @cache_handler
     def shelf(self):
-        return {}
+        return CacheHandler()
 
     @output_pydantic
     @output_json
