@@ -31,11 +31,12 @@ def fifty(model: ScriptedLLM, *tools: Any, delay: float = 0.0) -> Crew:
 
 
 def test_fifty_asynchronous_tasks_take_as_long_as_one(mode: Mode):
-    made = fifty(ScriptedLLM(saying, delay=0.2), delay=0.2)
+    made = fifty(ScriptedLLM(saying, delay=0.5), delay=0.5)
     mode.kickoff(fifty(ScriptedLLM(saying)))  # so that everything is loaded
     began = time.monotonic()
     result = mode.kickoff(made)
-    assert 0.4 <= time.monotonic() - began < 1.2
+    # Two times half a second where nothing else is to be done; LangGraph's own pool on two processors would take 5 seconds.
+    assert 1.0 <= time.monotonic() - began < 4
     assert [one.raw for one in result.tasks_output] == [*(f"t{n}" for n in range(MANY)), "all are done"]
 
 
