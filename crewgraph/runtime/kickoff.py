@@ -16,6 +16,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
+from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
@@ -157,7 +158,9 @@ class _Started:
         self.crew, self.place = crew, place
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks = made.graph, made.tasks
-        for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
+        judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
+        models = [*(work.agent.llm for work in self.tasks), *(one.llm for one in judges if one and one.llm is not None)]
+        for llm in {id(llm): llm for llm in models}.values():
             as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
@@ -246,11 +249,9 @@ def _taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
 def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     if inputs:
         return
+    texts = (task.worded({}) for task in crew.tasks)
     found = {
-        name
-        for task in crew.tasks
-        for text in (task.template("description"), task.template("expected_output"))
-        for name in placeholders(text or "")
+        name for one in texts for field in ("description", "expected_output") for name in placeholders(one[field] or "")
     }
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
