@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.definition import Definition
-from crewgraph.text import fill
+from crewgraph.text import fill, placeholders
 
 __all__ = ["Templated"]
 
@@ -63,6 +63,11 @@ class Templated(Definition):
     def called(self) -> str:
         """What it is called in messages."""
         return type(self).__name__
+
+    def open_placeholders(self, *fields: str) -> set[str]:
+        """The names that a run without inputs leaves open in these fields."""
+        templates = (self.template(field) or "" for field in fields if field not in self._by_hand)
+        return {name for template in templates for name in placeholders(template)}
 
     def show_filled(self, texts: Mapping[str, str | None]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""

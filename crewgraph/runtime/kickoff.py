@@ -30,7 +30,6 @@ from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs
-from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
 
@@ -249,10 +248,7 @@ def _taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
 def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     if inputs:
         return
-    texts = (task.worded({}) for task in crew.tasks)
-    found = {
-        name for one in texts for field in ("description", "expected_output") for name in placeholders(one[field] or "")
-    }
+    found = {name for task in crew.tasks for name in task.open_placeholders("description", "expected_output")}
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
         warnings.warn(
