@@ -91,9 +91,10 @@ def test_whatever_fails_in_a_task_ends_it_is_told_and_reaches_the_caller(mode: M
 
 
 def test_a_crew_with_nothing_in_it_is_a_value_error():
-    for given in ({}, {"agents": [], "tasks": []}):
-        with pytest.raises(ValueError, match="neither agents nor tasks"):
-            Crew(**given)
+    with pytest.raises(ValueError, match="neither agents nor tasks"):
+        Crew()
+    with pytest.raises(ValueError, match="neither agents nor tasks"):
+        Crew(agents=[], tasks=[])
 
 
 def test_a_crew_that_has_only_one_of_both_is_a_value_error_at_kickoff(mode: Mode):

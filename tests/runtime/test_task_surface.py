@@ -174,7 +174,8 @@ def _configured(seen: Seen) -> bool:
 
 def _future(seen: Seen) -> bool:
     future = task("one", agent(ScriptedLLM(["x"]))).execute_async()
-    return isinstance(future, Future) and future.result(10).raw == "x"
+    assert isinstance(future, Future)
+    return future.result(10).raw == "x"
 
 
 def _alone(seen: Seen) -> bool:
@@ -194,7 +195,7 @@ def _counted(seen: Seen) -> bool:
 
 def _copied(seen: Seen) -> bool:
     copied = seen.task.copy([seen.worker], {})
-    return copied.id != seen.task.id and copied.output is None and copied.description == "Count boats in {place}"
+    return copied is not seen.task and copied.output is None and copied.description == "Count boats in {place}"
 
 
 def _beside(seen: Seen) -> bool:
