@@ -173,8 +173,7 @@ def _configured(seen: Seen) -> bool:
 
 
 def _future(seen: Seen) -> bool:
-    future = task("one", agent(ScriptedLLM(["x"]))).execute_async()
-    assert isinstance(future, Future)
+    future: Future[TaskOutput] = task("one", agent(ScriptedLLM(["x"]))).execute_async()
     return future.result(10).raw == "x"
 
 
