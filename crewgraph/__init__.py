@@ -11,8 +11,10 @@ graph = crew.compile()                      # the same crew as a CompiledStateGr
 """
 
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.guardrail import GuardrailResult
+from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import ConditionalTask, Task
@@ -27,9 +29,12 @@ __all__ = [
     "BaseAgent",
     "BaseLLM",
     "ConditionalTask",
+    "Converter",
     "Crew",
     "CrewOutput",
     "GuardrailResult",
+    "HallucinationGuardrail",
+    "LLMGuardrail",
     "OutputFormat",
     "Process",
     "ScriptedLLM",

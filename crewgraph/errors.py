@@ -10,9 +10,10 @@ CrewgraphError
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
 ├── StorageError         checkpoints cannot be read or written (also RuntimeError)
 └── RunError             a run failed (also RuntimeError)
-    ├── MissingInput     a placeholder has no value (also ValueError)
+    ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
+    │   └── ConverterError   a converter's model did not write what was asked for
     ├── ToolFailed       a tool call cannot be carried out
     └── LimitReached     a bound on calls, time or money was met
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
@@ -24,6 +25,7 @@ from typing import Any
 
 __all__ = [
     "CompileError",
+    "ConverterError",
     "CrewgraphError",
     "DefinitionError",
     "Fault",
@@ -121,8 +123,10 @@ class RunError(CrewgraphError, RuntimeError):
     """A run failed; what was finished stays in its checkpoints."""
 
 
-class MissingInput(RunError, ValueError):
+class MissingInput(RunError, ValueError, KeyError):
     """A `{placeholder}` has no value among the inputs."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotes
 
 
 class GuardrailFailed(RunError, ValueError):
@@ -131,6 +135,14 @@ class GuardrailFailed(RunError, ValueError):
 
 class OutputInvalid(RunError, ValueError):
     """An output is empty or cannot be converted."""
+
+
+class ConverterError(OutputInvalid):
+    """The model of a converter did not write the structure that was asked for."""
+
+    def __init__(self, message: str, *args: object) -> None:
+        super().__init__(message, *args)
+        self.message = message
 
 
 class OutputNotSaved(RunError):

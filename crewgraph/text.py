@@ -10,9 +10,10 @@ from typing import Any
 
 from crewgraph.errors import DefinitionError, Fault, MissingInput
 
-__all__ = ["extract_json", "fill", "placeholders", "shorten", "slug"]
+__all__ = ["extract_json", "fill", "fill_path", "placeholders", "shorten", "slug"]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
+_SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 _SLUG_LIMIT = 48
 
 
@@ -37,6 +38,21 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     if missing := [name for name in _names(template) if name not in inputs]:
         raise MissingInput(_told_missing(missing, inputs, where))
     return _PLACEHOLDER.sub(lambda found: _shown(found[1], inputs[found[1]], where), template)
+
+
+def fill_path(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
+    """Put inputs into a path: as names alone, so that none of them can lead to another folder.
+
+    Raises:
+        MissingInput: A placeholder has no value.
+        DefinitionError: A value is of another type; see `fill`.
+    """
+    return fill(template, {name: _as_name(value) for name, value in inputs.items()}, where=where)
+
+
+def _as_name(value: Any) -> Any:
+    shown: Any = str(value) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
+    return _SEPARATORS.sub("_", shown) if isinstance(shown, str) else shown
 
 
 def placeholders(template: str) -> set[str]:

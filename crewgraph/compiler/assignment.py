@@ -63,8 +63,7 @@ class Assignment:
     @property
     def book(self) -> Book:
         """The wording of its prompts: the agent's own, else the crew's."""
-        own, crew = self.agent.i18n, self.crew or self.agent.crew
-        return own.book if own.prompt_file is not None or crew is None else crew.texts.book
+        return self.agent.wording(self.crew)
 
     @property
     def where(self) -> str:

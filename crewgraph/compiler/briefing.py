@@ -1,20 +1,21 @@
 """What an agent is told of a task in a run: the texts of both, their placeholders filled from the inputs."""
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.state import INPUTS
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.faults import title
+from crewgraph.definitions.conversation import with_conversation
+from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
-from crewgraph.text import fill
 
-__all__ = ["Briefing", "briefing_of"]
+__all__ = ["TRIGGER", "Briefing", "briefing_alone", "briefing_of"]
 
-_SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
+TRIGGER = "crewai_trigger_payload"
+"""The input that holds what came with the event that started a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,9 @@ class Briefing:
     context: str
     """What other tasks found out; empty where nothing is given."""
 
+    trigger: str = ""
+    """What came with the event that started the run; empty where the task is not told."""
+
 
 def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
     """The texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
@@ -37,6 +41,7 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
     Raises:
         MissingInput: a placeholder has no value among the inputs.
         StorageError: the state holds something else than outputs where the context should be.
+        DefinitionError: an input is nothing that a text can show.
         TypeError: the inputs in the state are no dict.
     """
     inputs: Mapping[str, Any] = state.get(INPUTS) or {}
@@ -46,38 +51,43 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         )
     task, agent = assignment.task, assignment.agent
     if assignment.told is not None:
-        return _as_shown(task, agent, assignment.told)
-
-    def filled(template: str | None, field: str, owner: str) -> str:
-        return fill(template or "", inputs, where=f"`{field}` of {owner}") if inputs else template or ""
-
-    where, path = title(task), task.template("output_file")
+        return briefing_alone(task, agent, assignment.told)
+    asked, worker = task.worded(inputs), agent.worded(inputs)
     return Briefing(
-        role=filled(agent.role, "role", f"agent `{agent.role}`"),
-        goal=filled(agent.goal, "goal", f"agent `{agent.role}`"),
-        backstory=filled(agent.backstory, "backstory", f"agent `{agent.role}`"),
-        description=filled(task.template("description"), "description", where),
-        expected_output=filled(task.template("expected_output"), "expected_output", where),
-        output_file=None if path is None else fill(path, _as_names(inputs), where=f"`output_file` of {where}"),
+        role=worker["role"] or "",
+        goal=worker["goal"] or "",
+        backstory=worker["backstory"] or "",
+        description=with_conversation(asked["description"] or "", inputs, assignment.book),
+        expected_output=asked["expected_output"] or "",
+        output_file=asked["output_file"],
         context=context_of(assignment, state),
+        trigger=_trigger(task, assignment.crew, inputs),
     )
 
 
-def _as_shown(task: Task, agent: BaseAgent, context: str) -> Briefing:
+def briefing_alone(task: Task, agent: BaseAgent | None, context: str) -> Briefing:
+    """The texts of a task outside of a crew's graph: as the definitions show them.
+
+    What triggered the run is that of the agent's last kickoff.
+    """
+    crew = agent.crew if agent is not None and isinstance(agent.crew, Crew) else None
     return Briefing(
-        role=agent.role,
-        goal=agent.goal,
-        backstory=agent.backstory,
+        role=agent.role if agent is not None else "",
+        goal=agent.goal if agent is not None else "",
+        backstory=agent.backstory if agent is not None else "",
         description=task.description,
         expected_output=task.expected_output,
         output_file=task.output_file,
         context=context,
+        trigger=_trigger(task, crew, crew.inputs if crew is not None else {}),
     )
 
 
-def _as_names(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Inputs as parts of a path: none of them can name another folder."""
-    shown: dict[str, Any] = {
-        name: str(cast(object, value)) if isinstance(value, (list, dict)) else value for name, value in inputs.items()
-    }
-    return {name: _SEPARATORS.sub("_", value) if isinstance(value, str) else value for name, value in shown.items()}
+def _trigger(task: Task, crew: Crew | None, inputs: Mapping[str, Any]) -> str:
+    payload = inputs.get(TRIGGER)
+    allowed = task.allow_crewai_trigger_context
+    if allowed is None:  # who is asked first is told, unless he is not to know
+        allowed = crew is not None and bool(crew.tasks) and crew.tasks[0] is task
+    if not allowed or payload is None or payload == "":
+        return ""
+    return payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)

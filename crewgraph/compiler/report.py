@@ -61,7 +61,7 @@ class TaskReport:
             {
                 "description": briefing.description,
                 "expected_output": briefing.expected_output,
-                **({"output_file": briefing.output_file} if briefing.output_file is not None else {}),
+                "output_file": briefing.output_file,
             }
         )
         self._tell(

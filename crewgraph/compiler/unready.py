@@ -43,12 +43,7 @@ _AGENT: tuple[_Rule, ...] = (
     ("from_repository", lambda agent: agent.from_repository is not None),
 )
 
-_TASK: tuple[_Rule, ...] = (
-    ("human_input", lambda task: bool(task.human_input)),
-    ("converter_cls", lambda task: task.converter_cls is not None),
-    ("allow_crewai_trigger_context", lambda task: bool(task.allow_crewai_trigger_context)),
-    ("guardrail (a text)", lambda task: any(isinstance(one, str) for one in task.all_guardrails)),
-)
+_TASK: tuple[_Rule, ...] = (("human_input", lambda task: bool(task.human_input)),)
 
 
 def refuse_unready(crew: Crew) -> None:

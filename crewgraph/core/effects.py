@@ -103,6 +103,7 @@ class ModelCall(Recorded):
     transcript: Transcript
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
+    stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     length: int = field(init=False)
     """How many messages the transcript had when the request was made."""
 

@@ -1,12 +1,12 @@
 """Agents: who does the work."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
-from crewgraph.definitions.definition import Definition, callers_level, key_of, sharing
+from crewgraph.definitions.definition import callers_level, key_of, sharing
 from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
@@ -14,6 +14,8 @@ from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.templates import Templated
+from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.image import AddImageTool
@@ -26,8 +28,10 @@ _OF_RUNS = frozenset(
 )
 
 
-class BaseAgent(AgentVerbs, Definition):
+class BaseAgent(AgentVerbs, Templated):
     """What every agent has, whatever carries out its work."""
+
+    _placed: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
 
     role: str
     """Who it is: a job title. May hold `{placeholders}`."""
@@ -139,7 +143,28 @@ class BaseAgent(AgentVerbs, Definition):
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
-        return key_of(self.role, self.goal, self.backstory)
+        return key_of(*(self.template(field) or "" for field in self._placed))
+
+    def interpolate_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Fill the placeholders by hand: the agent shows the filled texts, and runs without inputs work with them.
+
+        The templates are kept: a further call, or a kickoff with inputs, fills them anew.
+
+        Raises:
+            MissingInput: a placeholder has no value (also KeyError and ValueError).
+            DefinitionError: a value is nothing that a text can show (also ValueError).
+        """
+        if inputs:
+            self.fill_by_hand(self.worded(inputs))
+
+    def wording(self, crew: Any = None) -> Book:
+        """The wording of its prompts: its own, else that of the given crew, else of the one it was last kicked off in."""
+        crew = crew or self.crew
+        return self.i18n.book if self.i18n.prompt_file is not None or crew is None else crew.texts.book
+
+    @property
+    def called(self) -> str:
+        return f"agent `{self.template('role')}`"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})"

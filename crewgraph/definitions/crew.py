@@ -181,7 +181,7 @@ class Crew(CrewVerbs, Definition):
         given = cast(dict[str, Any], values)
         config: Any = given.get("config")
         if isinstance(config, (str, bytes)):
-            config = json.loads(config)
+            config = _read(config)
         if not isinstance(config, dict):
             return given
         described = cast(dict[str, Any], config)
@@ -294,6 +294,17 @@ class Crew(CrewVerbs, Definition):
         )
 
     __str__ = __repr__
+
+
+def _read(config: str | bytes) -> Any:
+    wanted = "`config` of a crew is a dict, or the JSON of one, with `agents` and `tasks`"
+    try:
+        described: Any = json.loads(config)
+    except ValueError as error:
+        raise ValueError(f"{wanted}; this text is no JSON: {error}") from error
+    if not isinstance(described, dict):
+        raise ValueError(f"{wanted}, not {described!r:.60}")
+    return described  # pyright: ignore[reportUnknownVariableType]
 
 
 def _built(config: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
-__all__ = ["AgentVerbs", "CrewVerbs", "TaskVerbs"]
+__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs"]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -95,6 +95,10 @@ class TaskVerbs:
         """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
         return begun(partial(_alone().execute, self, agent, context, tools))
 
+    def prompt(self) -> str:
+        """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""
+        return _alone().prompt(self)
+
 
 class AgentVerbs:
     """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
@@ -118,6 +122,27 @@ class AgentVerbs:
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
         return await _alone().aanswer(self, task, context, tools)
+
+
+class GuardrailVerbs:
+    """What can be done with a guardrail that a model carries out; a task asks the model as a part of its own work."""
+
+    @ours
+    def __call__(self, task_output: "TaskOutput") -> tuple[bool, Any]:
+        """Judge an output, outside of a task.
+
+        Returns:
+            True with the output's text, or False with the reason.
+
+        Raises:
+            OutputInvalid: the model gave no verdict that can be read.
+            Exception: whatever the model raised.
+        """
+        return _alone().judge(self, task_output)
+
+    async def acall(self, task_output: "TaskOutput") -> tuple[bool, Any]:
+        """Judge an output on this event loop."""
+        return await _alone().ajudge(self, task_output)
 
 
 class CrewVerbs:

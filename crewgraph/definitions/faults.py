@@ -15,8 +15,7 @@ __all__ = ["crew_faults", "title"]
 
 def title(task: Task) -> str:
     """What a task is called in messages."""
-    text = task.name or " ".join(task.description.split())
-    return f"task `{text if len(text) <= 60 else text[:57] + '...'}`"
+    return task.called
 
 
 def crew_faults(crew: "Crew") -> list[Fault]:

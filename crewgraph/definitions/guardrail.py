@@ -8,10 +8,14 @@ from pydantic import BaseModel, model_validator
 
 from crewgraph.definitions.output import TaskOutput
 
-__all__ = ["Guardrail", "GuardrailResult", "checked_guardrail"]
+__all__ = ["Guardrail", "GuardrailResult", "Guardrails", "checked_guardrail"]
 
 Guardrail = Callable[[TaskOutput], Any] | str
 """A function of the output that returns `(accepted, result or reason)`, or a text that a model judges by."""
+
+
+Guardrails = Sequence[Guardrail] | Guardrail
+"""One of them, or several in order."""
 
 
 class GuardrailResult(BaseModel):

@@ -6,16 +6,20 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Self, final
 
-from pydantic import BaseModel, Field, PrivateAttr, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.definition import Definition, callers_level, key_of
+from crewgraph.definitions.conversation import with_conversation
+from crewgraph.definitions.definition import callers_level, key_of
 from crewgraph.definitions.door import TaskVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
+from crewgraph.definitions.templates import Templated
+from crewgraph.prompts.book import english
+from crewgraph.text import fill_path
 
 __all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
 
@@ -55,10 +59,11 @@ _OF_RUNS = frozenset(
 )
 
 
-class Task(TaskVerbs, Definition):
+class Task(TaskVerbs, Templated):
     """A piece of work with the result that is expected of it."""
 
     _former: ClassVar[frozenset[str]] = frozenset({"i18n"})
+    _placed: ClassVar[tuple[str, ...]] = _TEMPLATES
 
     name: str | None = None
     """What it is called in graphs, traces and messages; made from the description where None."""
@@ -109,7 +114,7 @@ class Task(TaskVerbs, Definition):
     """Whether the result is to be Markdown."""
 
     converter_cls: Any = None
-    """A class that makes the structured result, instead of `Converter`."""
+    """A class, as a subclass of `Converter`, that makes the structure where the answer itself holds none that fits."""
 
     guardrail: Any = None
     """A function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
@@ -153,37 +158,42 @@ class Task(TaskVerbs, Definition):
     end_time: datetime | None = None
     """When the last run ended, well or not."""
 
-    # Placeholders are filled for each run; what users read afterwards is the filled text, and this keeps the template.
-    _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+    def interpolate_inputs_and_add_conversation_history(self, inputs: Mapping[str, Any]) -> None:
+        """Fill the placeholders by hand: the task shows the filled texts, and runs without inputs work with them.
 
-    # Runs in several threads read and show texts at once: the template is kept before the field shows anything else, and
-    # read after it.
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in _TEMPLATES and self.__pydantic_private__:
-            self._templates.pop(name, None)
+        The templates are kept: a further call, or a kickoff with inputs, fills them anew.
 
-    def __copy__(self) -> Self:
-        copied = super().__copy__()
-        copied._templates = dict(self._templates)
-        return copied
+        Args:
+            inputs: values by name; `crew_chat_messages`, a list of messages with role and content or the JSON of one, is
+                put below the description. Nothing happens without any.
 
-    def template(self, field: str) -> str | None:
-        """A text as its author wrote it, placeholders and all."""
-        shown = getattr(self, field)
-        return self._templates.get(field, shown)
+        Raises:
+            MissingInput: a placeholder has no value (also ValueError).
+            DefinitionError: a value is nothing that a text can show (also ValueError).
+        """
+        if inputs:
+            texts, book = self.worded(inputs), english() if self.agent is None else self.agent.wording()
+            self.fill_by_hand({**texts, "description": with_conversation(texts["description"] or "", inputs, book)})
 
-    def show_filled(self, texts: dict[str, str]) -> None:
-        """Let the fields show the texts of a run, without losing the templates."""
-        for field, text in texts.items():
-            if getattr(self, field) == text and not self._templates:
-                continue
-            template = self.template(field)
-            if template is not None and template != text:
-                self._templates.setdefault(field, template)
-                super().__setattr__(field, text)
-            elif field in self._templates:
-                super().__setattr__(field, text)
+    def increment_tools_errors(self) -> None:
+        """Count a tool call that failed."""
+        self.tools_errors += 1
+
+    def increment_delegations(self, agent_name: str | None) -> None:
+        """Count that it was handed to somebody else."""
+        if agent_name:
+            self.processed_by_agents.add(agent_name)
+        self.delegations += 1
+
+    def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
+        if field == "output_file":  # without inputs, too: no file is called `{topic}`
+            return fill_path(template, inputs, where=f"`output_file` of {self.called}")
+        return super()._filled(field, template, inputs)
+
+    @property
+    def called(self) -> str:
+        text = self.name or " ".join(self.description.split())
+        return f"task `{text if len(text) <= 60 else text[:57] + '...'}`"
 
     def copy(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, agents: Sequence[BaseAgent], task_mapping: Mapping[str, "Task"]
@@ -237,6 +247,14 @@ class Task(TaskVerbs, Definition):
         for one in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
             checked_guardrail(one)
         return value  # pyright: ignore[reportUnknownVariableType]
+
+    @field_validator("converter_cls", mode="after")
+    @classmethod
+    def _a_converter(cls, value: Any) -> Any:
+        makes = isinstance(value, type) and any(hasattr(value, way) for way in ("to_pydantic", "to_json", "convert"))
+        if value is not None and not makes:
+            raise ValueError(f"`converter_cls` is a subclass of `Converter`, not {value!r:.60}")
+        return value
 
     @field_validator("output_file", mode="after")
     @classmethod

@@ -1,4 +1,4 @@
-"""A task or an agent at work outside of a crew: a graph of one node, a part of the graph around it where there is one."""
+"""A task, an agent or a guardrail at work outside of a crew: a graph of one node, part of the graph around it if any."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -7,7 +7,10 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 
 from crewgraph.compiler.assignment import Assignment, alone
+from crewgraph.compiler.bodies.judge import judged
+from crewgraph.compiler.bodies.prompt import task_prompt
 from crewgraph.compiler.bodies.task import answer_body, own_task_body, plan_body
+from crewgraph.compiler.briefing import briefing_alone
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
@@ -16,13 +19,18 @@ from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.model_guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
+from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.resolve import as_model
+from crewgraph.prompts.book import english
 from crewgraph.runtime.operations import Run
 from crewgraph.runtime.place import RunPlace, place_around
+from crewgraph.text import shorten
 
-__all__ = ["aanswer", "aexecute", "answer", "execute", "plan"]
+__all__ = ["aanswer", "aexecute", "ajudge", "answer", "execute", "judge", "plan", "prompt"]
 
 _NOWHERE = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
@@ -47,6 +55,22 @@ def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[An
 async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
     return await adrive(_answered(agent, task, context, tools))
+
+
+def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+    """Have a model judge an output; see `LLMGuardrail`."""
+    return drive(_judgement(guardrail, output))
+
+
+async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
+    """Have a model judge an output on this event loop; see `LLMGuardrail`."""
+    return await adrive(_judgement(guardrail, output))
+
+
+def prompt(task: Task) -> str:
+    """What a task asks for; see `Task.prompt`."""
+    book = english() if task.agent is None else task.agent.wording()
+    return task_prompt(task, briefing_alone(task, task.agent, ""), book)
 
 
 def _executed(
@@ -79,13 +103,36 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
 
 
 def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
+    return (yield from _alone(f"Task: {assignment.slug}", assignment.slug, partial(body, assignment), notes))
+
+
+def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
+    if isinstance(guardrail, HallucinationGuardrail) and guardrail.context is None:
+        raise ValueError(
+            "a HallucinationGuardrail that is called outside of a task needs `context=`: what the output is held to"
+        )
+    model = as_model(guardrail.llm)
+
+    def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
+        return {"verdict": (yield from judged(guardrail, output, "", model, english(), UsageLedger()))}
+
+    verdict = yield from _alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
+    return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
+
+
+def _alone(
+    name: str,
+    node: str,
+    body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
+    notes: RunNotes | None = None,
+) -> Program[Any]:
+    """What a body gives in a graph of its own, under the name of its node."""
     place = place_around() or _NOWHERE
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("TaskState", [INPUTS, assignment.slug]))
-    stored = place.checkpointer is not False
-    graph.add_node(assignment.slug, BodyNode(assignment.slug, partial(body, assignment), stored=stored))
-    graph.add_edge(START, assignment.slug)
-    graph.add_edge(assignment.slug, END)
-    compiled = graph.compile(checkpointer=place.checkpointer, name=f"Task: {assignment.slug}")
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
+    graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
+    graph.add_edge(START, node)
+    graph.add_edge(node, END)
+    compiled = graph.compile(checkpointer=place.checkpointer, name=name)
     run = yield Run(
         compiled,
         {INPUTS: {}},
@@ -95,7 +142,7 @@ def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> 
         again=place.again,
         notes=notes,
     )
-    return run.written[assignment.slug]
+    return run.written[node]
 
 
 def _counted(task: Task, used: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
+from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
@@ -29,7 +30,6 @@ from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs
-from crewgraph.text import placeholders
 
 __all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
 
@@ -157,7 +157,9 @@ class _Started:
         self.crew, self.place = crew, place
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks = made.graph, made.tasks
-        for llm in {id(task.agent.llm): task.agent.llm for task in self.tasks}.values():
+        judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
+        models = [*(work.agent.llm for work in self.tasks), *(one.llm for one in judges if one and one.llm is not None)]
+        for llm in {id(llm): llm for llm in models}.values():
             as_model(llm)  # a missing key is told before anything is done
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
@@ -246,12 +248,7 @@ def _taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
 def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     if inputs:
         return
-    found = {
-        name
-        for task in crew.tasks
-        for text in (task.template("description"), task.template("expected_output"))
-        for name in placeholders(text or "")
-    }
+    found = {name for task in crew.tasks for name in task.open_placeholders("description", "expected_output")}
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
         warnings.warn(

@@ -90,6 +90,7 @@ def test_star_imports_what_all_lists():
         "Crew",
         "CrewOutput",
         "LLM",
+        "LLMGuardrail",
         "Process",
         "Task",
         "TaskOutput",

@@ -178,9 +178,6 @@ AGENT: dict[str, Any] = {
 }
 TASK: dict[str, Any] = {
     "human_input": True,
-    "converter_cls": object,
-    "guardrail": "Be polite",
-    "allow_crewai_trigger_context": True,
 }
 
 

@@ -203,6 +203,115 @@ def test_a_guardrail_that_is_never_content(endpoint: Endpoint, tmp_path: Path):
     assert len(endpoint.asked) == 4
 
 
+def test_a_guardrail_that_is_a_text(endpoint: Endpoint, tmp_path: Path):
+    verdicts = ['{"valid": false, "feedback": "it mentions no cons"}', '{"valid": true}']
+    endpoint.answers = {
+        "The text was written for this task": verdicts,
+        "Write a product review": ["It is great.", "It is great, but heavy."],
+    }
+    program = """
+task = Task(
+    description="Write a product review",
+    expected_output="A fair and balanced review",
+    agent=writer,
+    guardrail="The output must be objective and mention both pros and cons",
+    guardrail_max_retries=2,
+)
+result = task.execute_sync()
+"""
+    made = run(tmp_path, agents(writer="Writer") + program)
+    assert (made["result"].raw, made["task"].retry_count) == ("It is great, but heavy.", 1)
+    assert ["The text:\nIt is great" in asked for asked in endpoint.asked] == [False, True, False, True]
+    assert "it mentions no cons" in endpoint.asked[2]
+
+
+def test_several_guardrails(endpoint: Endpoint, tmp_path: Path):
+    long = "# Boats\n" + "They float. " * 30
+    endpoint.answers = {"Write a blog post": ["short", "# short", long]}
+    program = """
+def check_format(output: TaskOutput) -> tuple[bool, str]:
+    if not output.raw.startswith("#"):
+        return False, "Must start with a Markdown header"
+    return True, output.raw
+
+def check_length(output: TaskOutput) -> tuple[bool, str]:
+    if len(output.raw) < 200:
+        return False, "Too short"
+    return True, output.raw
+
+task = Task(
+    description="Write a blog post",
+    expected_output="A well-formatted blog post",
+    agent=writer,
+    guardrails=[check_format, check_length],
+)
+result = task.execute_sync()
+"""
+    made = run(tmp_path, agents(writer="Writer") + program)
+    assert (made["result"].raw, made["task"].retry_count) == (long.strip(), 2)
+    assert "Must start with a Markdown header" in endpoint.asked[1]
+    assert "Too short" in endpoint.asked[2]
+
+
+ARTICLE = """
+from pydantic import BaseModel, Field
+
+class ArticleSummary(BaseModel):
+    title: str = Field(description="Article title")
+    author: str = Field(description="Article author")
+    summary: str = Field(description="Brief summary")
+    key_points: list[str] = Field(description="Key takeaways")
+    sentiment: str = Field(description="Overall sentiment")
+"""
+SUMMARY = {"title": "Boats", "author": "A. Sailor", "summary": "s", "key_points": ["a", "b"], "sentiment": "calm"}
+
+
+def test_a_structured_summary_of_an_article(endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    endpoint.answers = {"Summarize the article": [f"Here: {json.dumps(SUMMARY)}"]}
+    program = """
+task = Task(
+    description="Summarize the article at {url}",
+    expected_output="A structured summary",
+    output_pydantic=ArticleSummary,
+    agent=researcher,
+)
+
+task.interpolate_inputs_and_add_conversation_history({"url": "http://boats"})
+result = task.execute_sync()
+print(result.pydantic.title)
+print(result.pydantic.key_points)
+"""
+    run(tmp_path, agents(researcher="Researcher") + ARTICLE + program)
+    assert capsys.readouterr().out == "Boats\n['a', 'b']\n"
+    assert "Summarize the article at http://boats" in endpoint.asked[0]
+
+
+def test_a_converter_of_ones_own(endpoint: Endpoint, tmp_path: Path):
+    endpoint.answers = {"as fields": [json.dumps(SUMMARY)], "Summarize the article": ["Boats, by A. Sailor"]}
+    program = """
+import json
+from crewgraph import Converter
+
+class FieldsConverter(Converter):
+    def to_pydantic(self, current_attempt=1):
+        response = self.llm.call([{"role": "user", "content": f"as fields: {self.text}"}])
+        return self.model.model_validate(json.loads(response))
+
+task = Task(
+    description="Summarize the article",
+    expected_output="A structured summary",
+    output_pydantic=ArticleSummary,
+    converter_cls=FieldsConverter,
+    agent=researcher,
+)
+result = task.execute_sync()
+"""
+    made = run(tmp_path, "import crewgraph\n" + agents(researcher="Researcher") + ARTICLE + program)
+    assert made["result"].pydantic.author == "A. Sailor"
+    assert endpoint.asked[1] == "as fields: Boats, by A. Sailor"
+    assert made["result"].usage.successful_requests == 2
+
+
 def test_asynchronous_tasks_of_a_task_chain(endpoint: Endpoint, tmp_path: Path):
     endpoint.answers = {
         "Research technology trends": ["the tech"],

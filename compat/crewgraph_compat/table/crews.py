@@ -16,6 +16,21 @@ _OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
 _PARSER = {**_STEPS, **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse")}
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
+_GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
+_LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")
+_CONVERTER = rows("crewgraph.definitions.converter", "Converter")
+_CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
+_OUTPUT_CONVERTER = rows("crewgraph.definitions.converter", "OutputConverter")
+_CONVERSION = rows(
+    "crewgraph.definitions.conversion",
+    "convert_to_model",
+    "convert_with_instructions",
+    "create_converter",
+    "generate_model_description",
+    "get_conversion_instructions",
+    "handle_partial_json",
+    "validate_model",
+)
 _FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
 _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
 _LLM = rows("crewgraph.llm.llm", "LLM")
@@ -35,6 +50,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CREW,
         **_CREW_OUTPUT,
         **_LLM,
+        **_LLM_GUARDRAIL,
         **_PROCESS,
         **_TASK,
         **_TASK_OUTPUT,
@@ -67,6 +83,8 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.agents": {**_CACHE, **_PARSER},
     "crewai.agents.agent_builder": {},
     "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_I18N, **_RPM, **_SECURITY, **_TOOL},
+    "crewai.agents.agent_builder.utilities": {},
+    "crewai.agents.agent_builder.utilities.base_output_converter": _OUTPUT_CONVERTER,
     "crewai.agents.cache": _CACHE,
     "crewai.agents.cache.cache_handler": _CACHE,
     "crewai.agents.parser": {**_PARSER, **rows("crewgraph.compiler.bodies.parser", "FINAL_ANSWER_ACTION")},
@@ -98,9 +116,12 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.security.security_config": {**_FINGERPRINT, **_SECURITY},
     "crewai.task": {
         **_BASE_AGENT,
+        **_CONVERTER,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
         **_I18N,
+        **_GUARDRAILS_TYPE,
+        **rows("crewgraph.definitions.conversion", "convert_to_model"),
         **_OUTPUT_FORMAT,
         **_SECURITY,
         **_TASK,
@@ -110,14 +131,26 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.tasks": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
+    "crewai.tasks.hallucination_guardrail": {
+        **rows("crewgraph.definitions.model_guardrail", "HallucinationGuardrail"),
+        **_LLM,
+        **_TASK_OUTPUT,
+    },
+    "crewai.tasks.llm_guardrail": {
+        **rows("crewgraph.definitions.model_guardrail", "LLMGuardrail", "LLMGuardrailResult"),
+        **_AGENT,
+        **_BASE_LLM,
+        **_TASK_OUTPUT,
+    },
     "crewai.tasks.output_format": _OUTPUT_FORMAT,
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
-    "crewai.utilities": {**_I18N, **_RPM},
+    "crewai.utilities": {**_CONVERTER, **_CONVERTER_ERROR, **_I18N, **_RPM},
+    "crewai.utilities.converter": {**_CONVERSION, **_CONVERTER, **_CONVERTER_ERROR, **_OUTPUT_CONVERTER},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.reasoning_handler": rows(
         "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
     ),
-    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_TASK_OUTPUT},
+    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_TASK_OUTPUT},
     "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.rpm_controller": _RPM,
 }

@@ -56,20 +56,35 @@ class AgentAtWork:
     @cached_property
     def model(self) -> Model:
         """Its model."""
-        return model_of(self._agent.llm, self._agent, self._task, self._assignment.crew)
+        return self.asked(self._agent.llm)
+
+    def asked(self, llm: Any) -> Model:
+        """Another model, at work for this agent on its task."""
+        return model_of(llm, self._agent, self._task, self._assignment.crew)
 
     @cached_property
     def converter(self) -> Model:
         """The model that gives texts a structure."""
         return self.model if self._reader is None else self._reader
 
+    @property
+    def converter_llm(self) -> Any:
+        """The same, as the user gave it."""
+        special = self._special_llm
+        return self._agent.llm if special is None else special
+
     @cached_property
     def _reader(self) -> Model | None:
         """The model for reading arguments and structures, where there is a special one."""
+        special = self._special_llm
+        return None if special is None else self.asked(special)
+
+    @property
+    def _special_llm(self) -> Any:
         special = self._agent.function_calling_llm if isinstance(self._agent, Agent) else None
         if special is None and self._assignment.crew is not None:
             special = self._assignment.crew.function_calling_llm
-        return None if special is None else model_of(special, self._agent, self._task, self._assignment.crew)
+        return special
 
     @cached_property
     def _tools(self) -> Toolbox:

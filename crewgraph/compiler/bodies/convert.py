@@ -2,20 +2,24 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.bodies.protocol import text_of
-from crewgraph.core.effects import Body, EffectFailed, ModelCall
+from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
+from crewgraph.definitions.own_version import own_version
+from crewgraph.definitions.structure import read_structure
 from crewgraph.definitions.task import Task
+from crewgraph.llm.called import as_llm
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
-from crewgraph.text import extract_json
 
 __all__ = ["Structured", "structured"]
 
@@ -32,13 +36,24 @@ class Structured:
     """Why there is no structure, where one was asked for."""
 
 
-def structured(task: Task, text: str, model: Model, book: Book, usage: UsageLedger) -> Body[Structured]:
-    """The structure that `task` asks for, out of `text`."""
+def structured(task: Task, text: str, model: Model, llm: Any, book: Book, usage: UsageLedger) -> Body[Structured]:
+    """The structure that `task` asks for, out of `text`.
+
+    Args:
+        task: says what is asked for, and who makes it if that is a class of the user's.
+        text: what the agent wrote.
+        model: who is asked for the structure where the text has none.
+        llm: the same as the user gave it, for a class of his.
+        book: the wording.
+        usage: where requests are counted.
+    """
     schema = task.output_pydantic or task.output_json
     if schema is None:
         return Structured()
-    found, problem = _read(text, schema)
-    if found is None:
+    found, problem = read_structure(text, schema)
+    if found is None and task.converter_cls is not None:
+        found, problem = yield from _by_own_class(task.converter_cls, task, text, schema, llm, book, usage)
+    elif found is None:
         found, problem = yield from _asked(text, schema, model, book, usage, problem)
     if found is None:
         return Structured(problem=problem)
@@ -52,33 +67,49 @@ def structured(task: Task, text: str, model: Model, book: Book, usage: UsageLedg
     return Structured(pydantic=found)
 
 
-def _read(text: str, schema: type[BaseModel]) -> tuple[BaseModel | None, str]:
-    """The text itself as JSON, else the JSON that stands in it."""
-    problem = "it holds no JSON"
-    for data in _candidates(text):
-        try:  # as JSON: strict models read it in their way, and errors speak of objects and arrays
-            return schema.model_validate_json(json.dumps(data)), ""
-        except ValidationError as error:
-            problem = _told(error)
-        except RecursionError:
-            problem = "it is nested too deeply"
-    return None, problem
-
-
-def _candidates(text: str) -> list[Any]:
-    found: list[Any] = []
+def _by_own_class(
+    maker: Any, task: Task, text: str, schema: type[BaseModel], llm: Any, book: Book, usage: UsageLedger
+) -> Body[tuple[BaseModel | None, str]]:
+    """What a converter of the user's makes of the text; its requests are a part of one effect."""
+    instructions = book.slice("conversion_system", schema=described(schema))
+    counted = OngoingCall()
     try:
-        found.append(json.loads(text, strict=False))
-    except (RecursionError, ValueError):
-        inner = extract_json(text)
-        if inner is not None:
-            found.append(inner)
-    return found
+        made: dict[str, Any] = yield Call(
+            function=partial(_converted, maker, task.output_json is not None),
+            keywords={"llm": as_llm(llm), "text": text, "model": schema, "instructions": instructions},
+            name=maker.__name__,
+            kind="converter",
+            about=[text, schema.__name__],
+            enter=partial(ONGOING.set, counted),
+            encode=lambda made: {**_told(made), "used": counted.used},
+        )
+    except EffectFailed as failure:
+        return None, f"`{maker.__name__}` did not convert it: {failure}"
+    name = getattr(llm, "model", None)
+    for one in made["used"]:
+        usage.count(name if isinstance(name, str) else maker.__name__, one)
+    if "fields" in made:  # as JSON, which strict models read in their way
+        try:
+            return schema.model_validate_json(json.dumps(made["fields"]), by_alias=False, by_name=True), ""
+        except ValidationError as error:
+            return None, f"`{maker.__name__}` made something else of it: {error}"
+    found, problem = read_structure(made["text"], schema)
+    return found, problem and f"`{maker.__name__}` made something else of it: {problem}"
 
 
-def _told(error: ValidationError) -> str:
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {e['msg']}" for e in error.errors(include_url=False)]
-    return "; ".join(parts[:8])
+def _converted(maker: Any, as_json: bool, **given: Any) -> Any:
+    made, asked = maker(**given), "to_json" if as_json else "to_pydantic"
+    own = own_version(made, asked) or own_version(made, "convert")  # a class may have written `convert` alone
+    return own() if own is not None else getattr(made, asked)()
+
+
+def _told(made: Any) -> dict[str, Any]:
+    """What a converter gave, as plain data: fields by their names, or a text that holds JSON."""
+    if isinstance(made, Exception):  # some converters give their failure back
+        raise made
+    if isinstance(made, BaseModel):
+        return {"fields": made.model_dump(mode="json", by_alias=False, round_trip=True)}
+    return {"text": made if isinstance(made, str) else json.dumps(made)}
 
 
 def _asked(
@@ -98,7 +129,7 @@ def _asked(
             return None, f"the model could not be asked: {failure}"
         usage.count(model.name, reply["usage"])
         answer = text_of(reply["content"])
-        found, problem = _read(answer, schema)
+        found, problem = read_structure(answer, schema)
         if found is not None:
             return found, ""
         transcript.add({"role": "assistant", "content": answer})

@@ -6,9 +6,11 @@ from typing import Any, Protocol
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.guardrail import GuardrailResult
+from crewgraph.definitions.model_guardrail import ModelGuardrail, model_guardrail
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import GuardrailFailed
+from crewgraph.text import shorten
 
 __all__ = ["Attempt", "Audience", "Judged", "guarded"]
 
@@ -21,6 +23,10 @@ class Attempt(Protocol):
 
     def again(self, refused: TaskOutput, reason: str) -> Body[tuple[TaskOutput, str | None]]:
         """A new output, and why it has no structure, where one was asked for and could not be made."""
+        ...
+
+    def judged(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
+        """The verdict of a model."""
         ...
 
     def replaced(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
@@ -59,7 +65,7 @@ def guarded(
             if problem is None:
                 yield Notify(partial(audience.judging, guardrail, retries))
                 try:
-                    verdict = yield _judgement(task, guardrail, number, retries, output)
+                    verdict = yield from _judgement(task, number, retries, output, attempt)
                 except EffectFailed as failure:  # told without an effect, so that a resumed run asks again
                     audience.guardrail_failed(str(failure), retries)
                     raise
@@ -82,17 +88,23 @@ def _accepted(verdict: Judged, task: Task, output: TaskOutput, attempt: Attempt)
     return output, None
 
 
-def _judgement(task: Task, guardrail: Any, number: int, retries: int, output: TaskOutput) -> Call:
+def _judgement(task: Task, number: int, retries: int, output: TaskOutput, attempt: Attempt) -> Body[Judged]:
+    guardrail: Any = task.all_guardrails[number]
+    judge = model_guardrail(guardrail)
+    if judge is not None:
+        return (yield from attempt.judged(judge, output))
     name = _name_of(guardrail)
-    return Call(
-        function=guardrail,
-        args=(output,),
-        name=name,
-        kind="guardrail",
-        about=[number, retries, output.to_plain()],
-        span=f"Guardrail: {name}",
-        given={"output": output.raw},
-        encode=partial(_read, where=f"guardrail `{name}` of {title(task)}"),
+    return (
+        yield Call(
+            function=guardrail,
+            args=(output,),
+            name=name,
+            kind="guardrail",
+            about=[number, retries, output.to_plain()],
+            span=f"Guardrail: {name}",
+            given={"output": output.raw},
+            encode=partial(_read, where=f"guardrail `{name}` of {title(task)}"),
+        )
     )
 
 
@@ -111,6 +123,9 @@ def _read(returned: Any, *, where: str) -> Judged:
 
 
 def _name_of(guardrail: Any) -> str:
+    judge = model_guardrail(guardrail)
+    if judge is not None:
+        return shorten(judge.description, 60)
     return getattr(guardrail, "__name__", type(guardrail).__name__)
 
 

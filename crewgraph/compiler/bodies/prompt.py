@@ -17,11 +17,10 @@ __all__ = ["Opening", "arranged", "retold", "task_prompt"]
 
 def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
     """What a task asks for, without what others found out."""
-    parts = [
-        briefing.description,
-        *notes,
-        book.slice("expected_output", expected_output=briefing.expected_output),
-    ]
+    parts = [briefing.description, *notes]
+    if briefing.trigger:
+        parts.append(book.slice("trigger_payload", payload=briefing.trigger))
+    parts.append(book.slice("expected_output", expected_output=briefing.expected_output))
     if task.markdown:
         parts.append(book.slice("markdown"))
     schema = task.output_pydantic or task.output_json

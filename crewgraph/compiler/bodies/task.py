@@ -9,18 +9,21 @@ from typing import Any
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.agent import AgentAtWork
 from crewgraph.compiler.bodies.convert import structured
-from crewgraph.compiler.bodies.guard import guarded
+from crewgraph.compiler.bodies.guard import Judged, guarded
+from crewgraph.compiler.bodies.judge import judged
 from crewgraph.compiler.briefing import Briefing, briefing_of
 from crewgraph.compiler.notes import noted
 from crewgraph.compiler.ongoing import ONGOING, OngoingTask
 from crewgraph.compiler.report import TaskReport
-from crewgraph.core.effects import Body, Call, Enter, Notify
+from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.model_guardrail import ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.text import shorten
 
 __all__ = ["answer_body", "own_task_body", "plan_body", "skipped_output", "task_body"]
 
@@ -148,12 +151,25 @@ class _Work:
         self.report.sent_back += 1
         return self.attempt((refused.raw, reason))
 
+    def judged(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Judged]:
+        """The verdict of a model: the guardrail's own, else the agent's."""
+        model = self.agent.model if guardrail.llm is None else self.agent.asked(guardrail.llm)
+        context = self.briefing.context
+        return (
+            yield Scope(
+                name=f"Guardrail: {shorten(guardrail.description, 60)}",
+                body=lambda: judged(guardrail, output, context, model, self.book, self.usage),
+            )
+        )
+
     def replaced(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
         """The output with the text that a guardrail gave for it."""
         return self._read(text)
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        found = yield from structured(self.task, text, self.agent.converter, self.book, self.usage)
+        found = yield from structured(
+            self.task, text, self.agent.converter, self.agent.converter_llm, self.book, self.usage
+        )
         output = TaskOutput(
             name=self.task.name or self.briefing.description,
             description=self.briefing.description,

@@ -1,0 +1,116 @@
+"""A model judges an output: asked for a verdict as JSON, once more where it cannot be read."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from crewgraph.compiler.bodies.guard import Judged
+from crewgraph.compiler.bodies.protocol import final_text
+from crewgraph.core.effects import Body, ModelCall
+from crewgraph.core.messages import Message, Reply
+from crewgraph.core.ports import Model
+from crewgraph.core.transcript import Transcript
+from crewgraph.definitions.model_guardrail import (
+    Faithfulness,
+    HallucinationGuardrail,
+    LLMGuardrailResult,
+    ModelGuardrail,
+)
+from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.structure import read_structure
+from crewgraph.errors import OutputInvalid
+from crewgraph.llm.ledger import UsageLedger
+from crewgraph.prompts.book import Book
+from crewgraph.schema import described
+from crewgraph.text import shorten
+
+__all__ = ["judged"]
+
+_M = TypeVar("_M", bound=BaseModel)
+_ATTEMPTS = 2
+
+
+def judged(
+    guardrail: ModelGuardrail, output: TaskOutput, context: str, model: Model, book: Book, usage: UsageLedger
+) -> Body[Judged]:
+    """The verdict of a model about an output.
+
+    Args:
+        guardrail: what it is asked.
+        output: what is judged.
+        context: what was known to whoever wrote it, where the guardrail does not say.
+        model: who judges.
+        book: the wording.
+        usage: where requests are counted.
+
+    Raises:
+        OutputInvalid: the model gave no verdict that can be read.
+    """
+    if isinstance(guardrail, HallucinationGuardrail):
+        reason = yield from _unfaithful(guardrail, output, context, model, book, usage)
+    else:
+        reason = yield from _against(guardrail, output, model, book, usage)
+    return {
+        "accepted": reason is None,
+        "error": reason,
+        "output": None,
+        "text": output.raw if reason is None else None,
+    }
+
+
+def _against(
+    guardrail: ModelGuardrail, output: TaskOutput, model: Model, book: Book, usage: UsageLedger
+) -> Body[str | None]:
+    """Why an output does not keep to a rule; None where it does."""
+    schema = described(LLMGuardrailResult)
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("guardrail_system", rule=guardrail.description, schema=schema)},
+        {"role": "user", "content": book.slice("guardrail_text", task=output.description, output=output.raw)},
+    ]
+    said = yield from _asked(messages, LLMGuardrailResult, guardrail, model, book, usage)
+    return None if said.valid else said.feedback or "refused without a reason"
+
+
+def _unfaithful(
+    guardrail: HallucinationGuardrail, output: TaskOutput, context: str, model: Model, book: Book, usage: UsageLedger
+) -> Body[str | None]:
+    """What an output says without grounds; None where the context backs it."""
+    known = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
+    grounds = "\n\n".join(one for one in known if one)
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("faithfulness_system", schema=described(Faithfulness))},
+        {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output.raw)},
+    ]
+    said = yield from _asked(messages, Faithfulness, guardrail, model, book, usage)
+    threshold = guardrail.threshold
+    if said.verdict == "FAITHFUL" if threshold is None else said.score >= threshold:
+        return None
+    wanted = "" if threshold is None else f", at least {threshold:g} are asked for"
+    return f"{said.verdict}, {said.score:g} of 10{wanted}: {said.reasons or 'no reasons were given'}"
+
+
+def _asked(
+    messages: list[Message],
+    schema: type[_M],
+    guardrail: ModelGuardrail,
+    model: Model,
+    book: Book,
+    usage: UsageLedger,
+) -> Body[_M]:
+    transcript = Transcript(messages)
+    text, problem = "", ""
+    for _ in range(_ATTEMPTS):
+        reply: Reply = yield ModelCall(model=model, transcript=transcript, stage="guardrail")
+        usage.count(model.name, reply["usage"])
+        text = final_text(reply)
+        found, problem = read_structure(text, schema)
+        if found is not None:
+            return found
+        if text:
+            transcript.add({"role": "assistant", "content": text})
+        transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
+    raise OutputInvalid(
+        f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, also when it was "
+        f"asked again: {problem}. Its last reply: {shorten(text, 200)!r}. Give the judging to a model that writes JSON: "
+        f"`{type(guardrail).__name__}(..., llm=...)`."
+    )

@@ -1,0 +1,87 @@
+"""Definitions whose texts hold placeholders: what their author wrote, and what was last made of it."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import PrivateAttr
+
+from crewgraph.definitions.definition import Definition
+from crewgraph.text import fill, placeholders
+
+__all__ = ["Templated"]
+
+
+class Templated(Definition):
+    """The base of agents and tasks.
+
+    Placeholders are filled for each run. What users read is the filled text; the template is kept beside it.
+    """
+
+    _placed: ClassVar[tuple[str, ...]] = ()
+    """The fields that may hold placeholders."""
+
+    _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+    _by_hand: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+
+    # Runs in several threads read and show texts at once: the template is kept before the field shows anything else, and
+    # read after it.
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in self._placed and self.__pydantic_private__:
+            self._templates.pop(name, None)
+            self._by_hand.pop(name, None)
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        copied._templates, copied._by_hand = dict(self._templates), dict(self._by_hand)
+        return copied
+
+    def template(self, field: str) -> str | None:
+        """A text as its author wrote it, placeholders and all."""
+        shown = getattr(self, field)
+        return self._templates.get(field, shown)
+
+    def worded(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
+        """Its texts for a run with these inputs; without any, as they were written, or filled by hand.
+
+        Raises:
+            MissingInput: a placeholder has no value among the inputs.
+            DefinitionError: a value is nothing that a text can show.
+        """
+        return {field: self._worded(field, inputs) for field in self._placed}
+
+    def _worded(self, field: str, inputs: Mapping[str, Any]) -> str | None:
+        if not inputs and field in self._by_hand:
+            return self._by_hand[field]
+        template = self.template(field)
+        return None if template is None else self._filled(field, template, inputs)
+
+    def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
+        return fill(template, inputs, where=f"`{field}` of {self.called}") if inputs else template
+
+    @property
+    def called(self) -> str:
+        """What it is called in messages."""
+        return type(self).__name__
+
+    def open_placeholders(self, *fields: str) -> set[str]:
+        """The names that a run without inputs leaves open in these fields."""
+        templates = (self.template(field) or "" for field in fields if field not in self._by_hand)
+        return {name for template in templates for name in placeholders(template)}
+
+    def show_filled(self, texts: Mapping[str, str | None]) -> None:
+        """Let the fields show the texts of a run, without losing the templates."""
+        for field, text in texts.items():
+            if text is None or (getattr(self, field) == text and not self._templates):
+                continue
+            template = self.template(field)
+            if template is not None and template != text:
+                self._templates.setdefault(field, template)
+                super().__setattr__(field, text)
+            elif field in self._templates:
+                super().__setattr__(field, text)
+
+    def fill_by_hand(self, texts: Mapping[str, str | None]) -> None:
+        """Show these texts, and work with them in runs without inputs."""
+        self.show_filled(texts)
+        self._by_hand.update({field: text for field, text in texts.items() if text is not None})

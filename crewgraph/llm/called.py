@@ -1,0 +1,51 @@
+"""Anything that users give as `llm`, as something to `call`."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from crewgraph.core.ports import Model
+from crewgraph.llm.base import BaseLLM
+from crewgraph.llm.conversation import read_messages, text_of
+from crewgraph.llm.llm import LLM
+from crewgraph.llm.resolve import as_model, default_llm
+
+__all__ = ["as_llm"]
+
+
+def as_llm(llm: Any) -> Any:
+    """An object with `call(messages)`: the given one itself where it has that.
+
+    Raises:
+        ModelError: it is no language model; see `as_model`.
+        NoModelError: it is None, and the environment names no model.
+    """
+    if llm is None:
+        return default_llm()
+    if isinstance(llm, str):
+        return LLM(llm)
+    if isinstance(llm, Mapping):
+        return LLM(**cast("Mapping[str, Any]", llm))
+    return llm if callable(getattr(llm, "call", None)) else _Called(as_model(llm))
+
+
+class _Called(BaseLLM):
+    """A model that has no `call` of its own, as a LangChain chat model."""
+
+    def __init__(self, asked: Model) -> None:
+        super().__init__(asked.name)
+        self._asked = asked
+
+    def call(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str:
+        """The text of the answer."""
+        reply = self._asked.complete(read_messages(messages), (), (), {})
+        self._track_token_usage_internal(reply["usage"] or {})
+        return text_of(reply["content"])

@@ -1,0 +1,351 @@
+"""Every public name of `Task` and `TaskOutput` that programs may use: each works here, or is listed with the reason it does not.
+
+The names are those of CrewAI 1.2.1 and 1.15.30, and of the specification's tables, which name no other.
+"""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import Agent, ConditionalTask, Converter, Crew, OutputFormat, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph.definitions.security import SecurityConfig
+from crewgraph.errors import CompileError
+
+from .parts import agent, asked, crew, task
+
+TASK = """
+agent allow_crewai_trigger_context async_execution callback config context converter_cls create_directory delegations
+description end_time expected_output guardrail guardrail_max_retries guardrails human_input id markdown max_retries name
+output output_file output_json output_pydantic processed_by_agents prompt_context retry_count security_config start_time
+tools tools_errors used_tools i18n checkpoint_original_description checkpoint_original_expected_output input_files
+response_model tool_failure_policy
+aexecute_sync check_output check_tools copy ensure_guardrail_is_callable ensure_guardrails_is_list_of_callables
+execute_async execute_sync handle_max_retries_deprecation increment_delegations increment_tools_errors
+interpolate_inputs_and_add_conversation_history model_post_init output_file_validation process_model_config prompt
+set_attributes_based_on_config validate_guardrail_function validate_required_fields
+execution_duration fingerprint key
+"""
+TASK_OUTPUT = """
+agent description expected_output json_dict messages name output_format pydantic raw summary tool_failures
+set_summary to_dict has_tool_failures json __str__ model_dump
+"""
+CONDITIONAL_TASK = "condition should_execute get_skipped_task_output"
+NAMES = {
+    *(("Task", name) for name in TASK.split()),
+    *(("TaskOutput", name) for name in TASK_OUTPUT.split()),
+    *(("ConditionalTask", name) for name in CONDITIONAL_TASK.split()),
+}
+
+_RULE = "a rule that pydantic applies when the task is made, no verb; what it checks is checked here, too"
+_FILES = "no files are passed to models; give their text as an input, or a tool that reads them"
+NOT_HERE: dict[tuple[str, str], str] = {
+    **{
+        ("Task", name): _RULE
+        for name in TASK.split()
+        if name.startswith(("check_", "ensure_", "validate_", "handle_max"))
+    },
+    ("Task", "output_file_validation"): _RULE,
+    ("Task", "process_model_config"): _RULE,
+    ("Task", "set_attributes_based_on_config"): _RULE,
+    ("Task", "model_post_init"): "a part of pydantic",
+    ("TaskOutput", "set_summary"): _RULE,
+    ("Task", "i18n"): "the texts of the prompts are a crew's or an agent's; taken without a word, without effect",
+    (
+        "Task",
+        "checkpoint_original_description",
+    ): "what a checkpoint holds is read by resume; the template is `template(field)`",
+    ("Task", "checkpoint_original_expected_output"): "as above",
+    ("Task", "input_files"): _FILES,
+    ("Task", "response_model"): "the structure is asked for with `output_pydantic`, whatever the model can do natively",
+    (
+        "Task",
+        "tool_failure_policy",
+    ): "a failing tool is told to the model and counted in `tools_errors`; see the events",
+    ("TaskOutput", "messages"): "conversations are in the events and the trace; outputs in checkpoints stay small",
+    ("TaskOutput", "tool_failures"): "failures are told as events and counted in `Task.tools_errors`",
+    ("TaskOutput", "has_tool_failures"): "as above",
+}
+
+REFUSED: dict[tuple[str, str], dict[str, Any]] = {("Task", "human_input"): {"human_input": True}}
+"""Fields that a run refuses until they are offered."""
+
+
+class Town(BaseModel):
+    name: str
+
+
+class Towns(Converter):
+    def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
+        return Town(name="Bonn")
+
+
+@dataclass
+class Seen:
+    """A run of two tasks, and what was seen of the second."""
+
+    mode: Mode
+    folder: Path
+    told: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        def look(where: str) -> str:
+            """Look somewhere."""
+            if where == "dark":
+                raise RuntimeError("nothing to see")
+            return "three boats"
+
+        def final(output: TaskOutput) -> tuple[bool, Any]:
+            return output.raw != "draft", "no drafts" if output.raw == "draft" else output
+
+        self.look = look
+        uses = [ToolUse("look", {"where": "sea"}), ToolUse("look", {"where": "dark"})]
+        self.model = ScriptedLLM(["the harbour", *uses, "draft", "**three** boats"])
+        self.worker = agent(self.model, "Keeper of {place}")
+        self.first = task("first", self.worker)
+        self.task = Task(
+            name="boats",
+            description="Count boats in {place}",
+            expected_output="A number for {place}",
+            agent=self.worker,
+            context=[self.first],
+            tools=[look],
+            callback=lambda output: self.told.append(str(output)),  # pyright: ignore[reportUnknownArgumentType,reportUnknownLambdaType]
+            output_file="out/{place}.md",
+            markdown=True,
+            guardrail=final,
+            guardrail_max_retries=1,
+            security_config=SecurityConfig(fingerprint="seed"),  # pyright: ignore[reportArgumentType]
+        )
+        self.crew = crew(self.first, self.task, checkpointer=False)
+        self.mode.kickoff(self.crew, {"place": "Bonn"})
+
+    @property
+    def output(self) -> TaskOutput:
+        assert self.task.output is not None
+        return self.task.output
+
+    def ran(self, *script: Any, **fields: Any) -> TaskOutput:
+        """The output of a task that runs alone in its crew."""
+        one = task("one", agent(ScriptedLLM(script)), **fields)
+        return self.mode.kickoff(crew(one, checkpointer=False)).tasks_output[0]
+
+
+Row = Callable[[Seen], Any]
+
+
+def _good(output: TaskOutput) -> tuple[bool, str]:
+    return output.raw == "good", "good" if output.raw == "good" else "no"
+
+
+def _in_order(seen: Seen) -> bool:
+    return seen.ran("bad", "good", guardrails=[_good, _good]).raw == "good"
+
+
+def _triggered(seen: Seen) -> bool:
+    model = ScriptedLLM(["x", "x"])
+    later = task("b", agent(model), allow_crewai_trigger_context=True)
+    seen.mode.kickoff(crew(task("a", agent(model)), later, checkpointer=False), {"crewai_trigger_payload": "a mail"})
+    return "a mail" in asked(model)[1]
+
+
+def _timed(seen: Seen) -> bool:
+    start, end = seen.task.start_time, seen.task.end_time
+    assert start is not None and end is not None
+    return end >= start and seen.task.execution_duration == (end - start).total_seconds()
+
+
+def _named(seen: Seen) -> bool:
+    nameless = Task(description="do this", expected_output="e", agent=agent(ScriptedLLM(["x"])))
+    output = seen.mode.run(nameless.execute_sync, nameless.aexecute_sync)
+    return (seen.output.name, output.name) == ("boats", "do this")
+
+
+def _configured(seen: Seen) -> bool:
+    one = Task(config={"description": "d", "expected_output": "e", "name": "n"})  # pyright: ignore[reportCallIssue]
+    return (one.description, one.expected_output, one.name) == ("d", "e", "n")
+
+
+def _future(seen: Seen) -> bool:
+    future: Future[TaskOutput] = task("one", agent(ScriptedLLM(["x"]))).execute_async()
+    return future.result(10).raw == "x"
+
+
+def _alone(seen: Seen) -> bool:
+    one = Task(description="d", expected_output="e")
+    worker = agent(ScriptedLLM(["x"], repeat_last=True))
+    output = seen.mode.run(one.execute_sync, one.aexecute_sync, worker, "known", [seen.look])
+    return output.raw == "x" and one.prompt_context == "known"
+
+
+def _counted(seen: Seen) -> bool:
+    one = Task(description="d", expected_output="e")
+    one.increment_tools_errors()
+    one.increment_delegations("Clerk")
+    one.increment_delegations(None)
+    return (one.tools_errors, one.delegations, one.processed_by_agents) == (1, 2, {"Clerk"})
+
+
+def _copied(seen: Seen) -> bool:
+    copied = seen.task.copy([seen.worker], {})
+    return copied is not seen.task and copied.output is None and copied.description == "Count boats in {place}"
+
+
+def _beside(seen: Seen) -> bool:
+    worker = agent(ScriptedLLM(["x", "y"]))
+    made = crew(task("a", worker, async_execution=True), task("b", worker), checkpointer=False)
+    return len(seen.mode.kickoff(made).tasks_output) == 2
+
+
+def _with_folder(seen: Seen) -> bool:
+    with pytest.raises(RuntimeError, match="could not be written"):
+        seen.ran("x", output_file="nowhere/x.md", create_directory=False)
+    return (seen.folder / "out").is_dir()
+
+
+def _filled_by_hand(seen: Seen) -> bool:
+    one = Task(description="d {a}", expected_output="e")
+    one.interpolate_inputs_and_add_conversation_history({"a": 1})
+    return one.description == "d 1"
+
+
+def _conditional(seen: Seen) -> bool:
+    def never(output: TaskOutput) -> bool:
+        return False
+
+    worker = agent(ScriptedLLM(["x"]))
+    perhaps = ConditionalTask(never, description="d", expected_output="e", agent=worker)
+    output = seen.mode.kickoff(crew(task("a", worker), perhaps, checkpointer=False))
+    skipped = perhaps.get_skipped_task_output()
+    return not perhaps.should_execute(skipped) and [one.raw for one in output.tasks_output] == ["x", ""] == [
+        "x",
+        skipped.raw,
+    ]
+
+
+WORKS: dict[tuple[str, str], Row] = {
+    ("Task", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
+    ("Task", "allow_crewai_trigger_context"): _triggered,
+    ("Task", "async_execution"): _beside,
+    ("Task", "callback"): lambda seen: seen.told == ["**three** boats"],
+    ("Task", "config"): _configured,
+    ("Task", "context"): lambda seen: "the harbour" in asked(seen.model)[1],
+    ("Task", "converter_cls"): lambda seen: (
+        seen.ran("words", output_pydantic=Town, converter_cls=Towns).pydantic == Town(name="Bonn")
+    ),
+    ("Task", "create_directory"): _with_folder,
+    ("Task", "delegations"): _counted,
+    ("Task", "description"): lambda seen: "Count boats in Bonn" in asked(seen.model)[1],
+    ("Task", "end_time"): _timed,
+    ("Task", "expected_output"): lambda seen: "A number for Bonn" in asked(seen.model)[1],
+    ("Task", "guardrail"): lambda seen: "no drafts" in asked(seen.model)[-1],
+    ("Task", "guardrail_max_retries"): lambda seen: seen.task.retry_count == 1,
+    ("Task", "guardrails"): _in_order,
+    ("Task", "id"): lambda seen: seen.task.id != seen.first.id,
+    ("Task", "markdown"): lambda seen: "Markdown" in asked(seen.model)[1] and "Markdown" not in asked(seen.model)[0],
+    ("Task", "max_retries"): lambda seen: (
+        Task(description="d", expected_output="e", max_retries=7).guardrail_max_retries == 7
+    ),
+    ("Task", "name"): lambda seen: seen.output.name == "boats",
+    ("Task", "output"): lambda seen: seen.output.raw == "**three** boats",
+    ("Task", "output_file"): lambda seen: (seen.folder / "out" / "Bonn.md").read_text() == "**three** boats",
+    ("Task", "output_json"): lambda seen: seen.ran('{"name": "Bonn"}', output_json=Town).json_dict == {"name": "Bonn"},
+    ("Task", "output_pydantic"): lambda seen: (
+        seen.ran('{"name": "Bonn"}', output_pydantic=Town).pydantic == Town(name="Bonn")
+    ),
+    ("Task", "processed_by_agents"): lambda seen: seen.task.processed_by_agents == {"Keeper of Bonn"},
+    ("Task", "prompt_context"): lambda seen: seen.task.prompt_context == "the harbour",
+    ("Task", "retry_count"): lambda seen: seen.task.retry_count == 1,
+    ("Task", "security_config"): lambda seen: (
+        seen.task.fingerprint == SecurityConfig(fingerprint="seed").fingerprint  # pyright: ignore[reportArgumentType]
+    ),
+    ("Task", "start_time"): _timed,
+    ("Task", "tools"): lambda seen: "three boats" in asked(seen.model)[2],
+    ("Task", "tools_errors"): lambda seen: seen.task.tools_errors == 1,
+    ("Task", "used_tools"): lambda seen: seen.task.used_tools == 2,
+    ("Task", "aexecute_sync"): _alone,
+    ("Task", "copy"): _copied,
+    ("Task", "execute_async"): _future,
+    ("Task", "execute_sync"): _alone,
+    ("Task", "increment_delegations"): _counted,
+    ("Task", "increment_tools_errors"): _counted,
+    ("Task", "interpolate_inputs_and_add_conversation_history"): _filled_by_hand,
+    ("Task", "prompt"): lambda seen: seen.task.prompt() in asked(seen.model)[1],
+    ("Task", "execution_duration"): _timed,
+    ("Task", "fingerprint"): lambda seen: seen.task.fingerprint is seen.task.security_config.fingerprint,
+    ("Task", "key"): lambda seen: (
+        seen.task.key == Task(description="Count boats in {place}", expected_output="A number for {place}").key
+    ),
+    ("TaskOutput", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
+    ("TaskOutput", "description"): lambda seen: seen.output.description == "Count boats in Bonn",
+    ("TaskOutput", "expected_output"): lambda seen: seen.output.expected_output == "A number for Bonn",
+    ("TaskOutput", "json_dict"): lambda seen: seen.output.json_dict is None,
+    ("TaskOutput", "name"): _named,
+    ("TaskOutput", "output_format"): lambda seen: (
+        seen.output.output_format is OutputFormat.RAW
+        and seen.ran('{"name": "Bonn"}', output_json=Town).output_format is OutputFormat.JSON
+    ),
+    ("TaskOutput", "pydantic"): lambda seen: seen.output.pydantic is None,
+    ("TaskOutput", "raw"): lambda seen: seen.output.raw == "**three** boats",
+    ("TaskOutput", "summary"): lambda seen: seen.output.summary == "Count boats in Bonn...",
+    ("TaskOutput", "to_dict"): lambda seen: (
+        seen.output.to_dict() == {} and seen.ran('{"name": "a"}', output_pydantic=Town).to_dict() == {"name": "a"}
+    ),
+    ("TaskOutput", "json"): lambda seen: seen.ran('{"name": "a"}', output_json=Town).json == '{"name": "a"}',
+    ("TaskOutput", "__str__"): lambda seen: (
+        [str(seen.output), str(seen.ran('{"name": "a"}', output_json=Town))] == ["**three** boats", "{'name': 'a'}"]
+        and str(seen.ran('{"name": "a"}', output_pydantic=Town)) == "name='a'"
+    ),
+    ("TaskOutput", "model_dump"): lambda seen: (
+        json.loads(json.dumps(seen.output.model_dump(mode="json")))["raw"] == "**three** boats"
+    ),
+    ("ConditionalTask", "condition"): _conditional,
+    ("ConditionalTask", "should_execute"): _conditional,
+    ("ConditionalTask", "get_skipped_task_output"): _conditional,
+}
+
+
+@pytest.fixture
+def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    monkeypatch.chdir(tmp_path)
+    return Seen(mode, tmp_path)
+
+
+def test_every_public_name_works_or_is_listed_with_a_reason_and_none_is_both():
+    assert {*WORKS, *NOT_HERE, *REFUSED} == NAMES
+    assert len(WORKS) + len(NOT_HERE) + len(REFUSED) == len(NAMES)
+
+
+def test_every_name_works(seen: Seen):
+    assert [name for name, works in WORKS.items() if not works(seen)] == []
+
+
+def test_what_is_not_offered_yet_is_refused_by_name(mode: Mode):
+    for (_, name), fields in REFUSED.items():
+        with pytest.raises(CompileError, match=f"`{name}"):
+            mode.kickoff(crew(task("a", agent(ScriptedLLM([])), **fields), checkpointer=False))
+
+
+def test_what_is_listed_as_absent_is_absent():
+    classes: dict[str, type[BaseModel]] = {"Task": Task, "TaskOutput": TaskOutput}
+    offered = {(owner, name) for owner, name in NOT_HERE if name in classes[owner].model_fields}
+    assert offered == set()
+
+
+def test_what_has_no_structure_says_so(seen: Seen):
+    with pytest.raises(ValueError, match="the output of task `boats` is not JSON; give the task `output_json="):
+        _ = seen.output.json
+    with pytest.raises(TypeError):
+        seen.output["raw"]  # pyright: ignore[reportIndexIssue]
+
+
+def test_agents_and_crews_have_the_same_identity_for_audits_as_tasks():
+    worker = Agent(role="r", goal="g", backstory="b", security_config=SecurityConfig.from_dict({}))
+    made = Crew(agents=[worker], tasks=[Task(description="d", expected_output="e", agent=worker)])
+    assert len({one.fingerprint.uuid_str for one in (worker, made, *made.tasks)}) == 3
