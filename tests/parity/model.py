@@ -1,0 +1,127 @@
+"""How the model of a program behaves: replies chosen by what is asked and how often it was asked before.
+
+A program ends with a literal, `script`: a text to look for in a request, to the replies it gets, the last one again and
+again. The first text found counts, so the more special stand first; `"*"` stands for all others. A reply is
+
+    "POST-1 about tides"                        the answer, in the form that the request asks for
+    {"tool": ["search", {"q": "tides"}]}        a tool call: native where tools are offered, else in the text protocol
+    {"tools": [["search", {...}], ...]}         several at once
+    {"text": "Thought: ..."}                    exactly this text, whatever was asked for
+    {"native": ["search", {...}]}               a native call, whatever was asked for
+    {"status": 500}                             an HTTP error
+    {"empty": True}                             an empty text
+    {..., "delay": 0.2}                         any of these, after so many seconds
+"""
+
+import ast
+import json
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from servers.openai_api import Answer, Request, call, calls, error, text
+
+__all__ = ["ScriptedModel", "literal", "marks", "plain_name"]
+
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+"""What each request is said to have used: the words of prompts differ, the sums need not."""
+
+_MARK = re.compile(r"\b[A-Z][A-Z]+-\d+\b")
+
+
+def marks(told: str) -> set[str]:
+    """The marks in a text: capitals, a hyphen and a number, as in `FACT-1`."""
+    return set(_MARK.findall(told))
+
+
+def plain_name(tool: str) -> str:
+    """A tool's name in small letters: what models and events are told differs in that between the versions."""
+    return re.sub("[^a-z0-9]+", "_", tool.lower()).strip("_")
+
+
+def literal(program: Path, name: str) -> Any:
+    """The value of a program's last assignment of a literal to a name; None where it has none."""
+    found = None
+    for node in ast.parse(program.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            found = node.value
+    return None if found is None else ast.literal_eval(found)
+
+
+@dataclass
+class ScriptedModel:
+    """Answers requests as a script says, and notes what was asked, without the wording."""
+
+    script: dict[str, list[Any]]
+    known: set[str]
+    """The marks to look for in requests."""
+
+    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _counts: Counter[str] = field(default_factory=Counter[str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, request: Request) -> Answer:
+        messages = cast("list[dict[str, Any]]", request.body.get("messages") or [])
+        whole = "\n".join(_content(message) for message in messages)
+        with self._lock:
+            key = next((key for key in self.script if key == "*" or key in whole), None)
+            position = self._counts[str(key)]
+            self._counts[str(key)] += 1
+            self.asked.append(_noted(request.body, key, messages, self.known & marks(whole)))
+        if key is None:
+            return error(400, "no script for this request")
+        replies = self.script[key]
+        return _reply(replies[min(position, len(replies) - 1)], request.body, whole)
+
+
+def _content(message: dict[str, Any]) -> str:
+    content: Any = message.get("content")
+    if isinstance(content, list):
+        content = " ".join(str(part.get("text", "")) for part in cast("list[dict[str, Any]]", content))
+    return f"{content or ''} {json.dumps(message['tool_calls']) if message.get('tool_calls') else ''}"
+
+
+def _noted(body: dict[str, Any], key: str | None, messages: list[dict[str, Any]], seen: set[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "for": key,
+        "model": body.get("model"),
+        "roles": [message.get("role") for message in messages],
+        "marks": sorted(seen),
+    }
+    if body.get("tools"):
+        told["tools"] = [plain_name(tool["function"]["name"]) for tool in body["tools"]]
+    if body.get("response_format"):
+        told["format"] = body["response_format"].get("type")
+    for name in ("temperature", "max_tokens", "stream", "top_p", "seed"):
+        if body.get(name) is not None and body.get(name) is not False:
+            told[name] = body[name]
+    return told
+
+
+def _reply(reply: Any, body: dict[str, Any], whole: str) -> Answer:
+    if isinstance(reply, str):
+        obeys = "Final Answer:" in whole and not body.get("tools")
+        return text(f"Thought: I know it.\nFinal Answer: {reply}" if obeys else reply, usage=USAGE)
+    wanted = cast("dict[str, Any]", reply)
+    if "status" in wanted:
+        return error(wanted["status"])
+    if "empty" in wanted:
+        answer = text("")
+    elif "text" in wanted:
+        answer = text(wanted["text"])
+    elif "native" in wanted:
+        answer = call(*wanted["native"])
+    else:
+        answer = _called([wanted["tool"]] if "tool" in wanted else wanted["tools"], body)
+    return replace(answer, usage=USAGE, delay=wanted.get("delay", 0.0))
+
+
+def _called(wanted: list[Any], body: dict[str, Any]) -> Answer:
+    if body.get("tools"):
+        return calls(*((name, args) for name, args in wanted))
+    name, args = wanted[0]
+    given = args if isinstance(args, str) else json.dumps(args)
+    return text(f"Thought: a tool helps.\nAction: {name}\nAction Input: {given}")

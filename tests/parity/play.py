@@ -1,0 +1,109 @@
+"""Plays a program on an implementation, in a process of its own, and makes its trace."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from servers.openai_api import OpenAIServer
+
+from parity.model import ScriptedModel, literal, marks
+from parity.trace import trace_of
+
+__all__ = ["CREWGRAPH", "PROGRAMS", "Implementation", "play", "programs", "source"]
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs"
+ROOT = HERE.parent.parent
+_PATIENCE = 45
+"""Seconds until a program counts as one that hangs."""
+
+_PASSED = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "VIRTUAL_ENV")
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """What answers to `import crewai`."""
+
+    name: str
+    command: tuple[str, ...]
+    path: str = ""
+    """Its PYTHONPATH."""
+
+
+CREWGRAPH = Implementation(
+    "crewgraph", (sys.executable, "-m", "crewgraph", "run"), os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+)
+
+
+def programs() -> list[str]:
+    """The names of all programs: files, and folders with a `main.py`."""
+    files = [path.stem for path in PROGRAMS.glob("*.py")]
+    return sorted([*files, *(path.parent.name for path in PROGRAMS.glob("*/main.py"))])
+
+
+def source(name: str) -> Path:
+    """The file of a program that is run."""
+    single = PROGRAMS / f"{name}.py"
+    return single if single.exists() else PROGRAMS / name / "main.py"
+
+
+def play(name: str, implementation: Implementation) -> dict[str, Any]:
+    """The trace of a program on an implementation."""
+    program = source(name)
+    model = ScriptedModel(literal(program, "script") or {}, marks(program.read_text("utf-8")))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, OpenAIServer(model) as server:
+        place = Path(folder)
+        (place / "work").mkdir()
+        command = [*implementation.command, str(HERE / "harness.py"), str(program), str(place / "trace.json")]
+        told = _ran(command, place, _environment(place, server.url, implementation.path))
+        trace = place / "trace.json"
+        found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": told}
+        return trace_of(found, list(model.asked), program, parallel=bool(literal(program, "parallel")))
+
+
+def _ran(command: Sequence[str], place: Path, environment: dict[str, str]) -> str:
+    """Run a command; what it said, or "hangs"."""
+    with (place / "out").open("w+", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            command, cwd=place / "work", env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return "hangs"
+        out.seek(0)
+        said = out.read()
+    if os.environ.get("PARITY_SHOW"):
+        sys.stderr.write(said)
+    return "ended without a trace"
+
+
+def _environment(place: Path, url: str, path: str) -> dict[str, str]:
+    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    return {
+        **passed,
+        "PYTHONPATH": path,
+        "HOME": str(place / "home"),
+        "XDG_DATA_HOME": str(place / "data"),
+        "CREWAI_STORAGE_DIR": str(place / "storage"),
+        "CREWGRAPH_STORAGE_DIR": str(place / "storage"),
+        "OPENAI_API_KEY": "key",
+        "OPENAI_API_BASE": url,
+        "OPENAI_BASE_URL": url,
+        "CREWAI_DISABLE_TELEMETRY": "true",
+        "CREWAI_DISABLE_TRACKING": "true",
+        "CREWAI_DISABLE_VERSION_CHECK": "true",
+        "OTEL_SDK_DISABLED": "true",
+        "CREWAI_TRACING_ENABLED": "false",
+        "LANGSMITH_TRACING": "false",
+        "CI": "true",
+        "NO_PROXY": "*",
+    }

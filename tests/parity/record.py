@@ -1,0 +1,133 @@
+"""`python -m parity.record`: play the programs on CrewAI and on crewgraph, store the traces, write `results.md`.
+
+The environments with CrewAI are made below `PARITY_ENVIRONMENTS` (default `.venv-parity`); `PARITY_CREWAI_121` and
+`PARITY_CREWAI_115` may name a Python that has one.
+"""
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks.environment import Environment
+
+from parity.compare import ASPECTS, NEW, OLD, known, recording, relation
+from parity.play import CREWGRAPH, Implementation, play, programs, source
+
+__all__ = ["main"]
+
+HERE = Path(__file__).parent
+_REQUIRED = {
+    OLD: Environment(name=OLD, package="crewai", requirement="crewai==1.2.1", variable="PARITY_CREWAI_121"),
+    NEW: Environment(name=NEW, package="crewai", requirement="crewai==1.15.17", variable="PARITY_CREWAI_115"),
+}
+_MARKS = {"both": "=", NEW: NEW, OLD: OLD, "neither": "≠"}
+
+
+def main() -> int:
+    """Record and compare; 1 where a difference is not in the table, or one in the table is not there."""
+    asked = _asked()
+    names = asked.programs or programs()
+    versions = [] if asked.compare else [OLD, NEW]
+    folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
+    them = {name: Implementation(name, (_REQUIRED[name].python(folder.absolute()),)) for name in versions}
+    (HERE / "recordings").mkdir(exist_ok=True)
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        rows = list(pool.map(lambda name: _recorded(name, them), names))
+    faults = sum(len(row["faults"]) for row in rows)
+    if not asked.programs:
+        (HERE / "results.md").write_text(_tabled(rows, _versions()), "utf-8")
+    print(f"{len(rows)} programs, {faults} unknown differences")
+    return 1 if faults else 0
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", help="some of them; without any, all, and results.md is written")
+    parser.add_argument("--compare", action="store_true", help="leave the recordings of CrewAI as they are")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
+
+
+def _recorded(name: str, them: dict[str, Implementation]) -> dict[str, Any]:
+    """Play a program everywhere, store what is to be stored, and compare."""
+    traces = {**recording(name), **{version: play(name, one) for version, one in them.items()}}
+    ours = play(name, CREWGRAPH)
+    row: dict[str, Any] = {"program": name, "relations": {}, "faults": []}
+    pinned: dict[str, Any] = {}
+    for aspect in ASPECTS:
+        found = row["relations"][aspect] = relation(ours, traces, aspect)
+        difference = known(name, aspect)
+        agrees = found in ("both", NEW)
+        if (difference is None) != agrees or (difference and difference.relation == OLD and found != OLD):
+            row["faults"].append(aspect)
+        if difference and difference.relation == "better":
+            pinned.update(_pinned(ours, aspect))
+    kept = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
+    target = HERE / "recordings" / f"{name}.json"
+    target.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    shown = " ".join(f"{aspect} {_MARKS[found]}" for aspect, found in row["relations"].items() if found != "both")
+    told = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
+    print(f"{name:28} {shown or 'equal to both'}{told}", flush=True)
+    return row
+
+
+def _pinned(ours: dict[str, Any], aspect: str) -> dict[str, Any]:
+    names = {"outcome": ("printed", "results", "files", "raised"), "usage": ("results",)}.get(aspect, (aspect,))
+    return {name: ours[name] for name in (*names, "broken") if name in ours}
+
+
+def _versions() -> dict[str, str]:
+    """The releases that recordings are made with."""
+    folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
+    told = "import importlib.metadata as m; print(m.version('crewai'))"
+    return {
+        name: subprocess.run([one.python(folder.absolute()), "-c", told], capture_output=True, text=True).stdout.strip()
+        for name, one in _REQUIRED.items()
+    }
+
+
+def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
+    counts = Counter(found for row in rows for found in row["relations"].values())
+    listed = [difference for row in rows for a in ASPECTS if (difference := known(row["program"], a))]
+    kinds = Counter(difference.relation for difference in listed)
+    head = [
+        "# Parity",
+        "",
+        f"{len(rows)} programs, played unchanged on CrewAI {versions[OLD]}, CrewAI {versions[NEW]} and crewgraph; made by",
+        "`make parity`. `=`: as on both; `1.15` or `1.2.1`: they differ, and it is as there; `≠`: as on neither. Why is in",
+        "`differences.toml`; letters say what is meant: b on purpose, m not there yet, x a bug of ours.",
+        "",
+        f"Of {len(rows) * len(ASPECTS)} comparisons {counts['both']} are as on both, {counts[NEW]} as on 1.15 alone, "
+        f"{counts[OLD]} as on 1.2.1 alone, {counts['neither']} as on neither "
+        f"({kinds['better']} on purpose, {kinds['missing']} not there yet, {kinds['bug']} bugs).",
+        "",
+        f"| program | what it is about | {' | '.join(ASPECTS)} |",
+        f"|---|---|{'---|' * len(ASPECTS)}",
+    ]
+    for row in rows:
+        name = row["program"]
+        cells = [_cell(name, aspect, row["relations"][aspect]) for aspect in ASPECTS]
+        head.append(f"| `{name}` | {_about(name)} | {' | '.join(cells)} |")
+    return "\n".join(head) + "\n"
+
+
+def _cell(name: str, aspect: str, found: str) -> str:
+    difference = known(name, aspect)
+    letter = {"better": " b", "missing": " m", "bug": " x"}.get(difference.relation, "") if difference else ""
+    return f"{_MARKS[found]}{letter}"
+
+
+def _about(name: str) -> str:
+    told = ast.get_docstring(ast.parse(source(name).read_text("utf-8"))) or ""
+    return " ".join(told.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""A trace: what a program did, in words that hold no wording of a framework."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, cast
+
+from parity.model import marks, plain_name
+
+__all__ = ["trace_of"]
+
+_EVENTS = {
+    "CrewKickoffStartedEvent": "crew started",
+    "CrewKickoffCompletedEvent": "crew completed",
+    "CrewKickoffFailedEvent": "crew failed",
+    "TaskStartedEvent": "task started",
+    "TaskCompletedEvent": "task completed",
+    "TaskFailedEvent": "task failed",
+    "AgentExecutionStartedEvent": "agent started",
+    "AgentExecutionCompletedEvent": "agent completed",
+    "AgentExecutionErrorEvent": "agent failed",
+    "LiteAgentExecutionStartedEvent": "lite agent started",
+    "LiteAgentExecutionCompletedEvent": "lite agent completed",
+    "LiteAgentExecutionErrorEvent": "lite agent failed",
+    "ToolUsageStartedEvent": "tool started",
+    "ToolUsageFinishedEvent": "tool finished",
+    "ToolUsageErrorEvent": "tool failed",
+    "LLMCallStartedEvent": "model started",
+    "LLMCallCompletedEvent": "model completed",
+    "LLMCallFailedEvent": "model failed",
+    "LLMGuardrailStartedEvent": "guardrail started",
+    "LLMGuardrailCompletedEvent": "guardrail completed",
+    "AgentReasoningStartedEvent": "reasoning started",
+    "AgentReasoningCompletedEvent": "reasoning completed",
+}
+"""The events that are compared, and what they are called here; the others are counted."""
+
+_PHRASES = ("failed guardrail validation after",)
+"""Parts of messages that programs look for."""
+
+
+def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path, *, parallel: bool) -> dict[str, Any]:
+    """The trace of a program.
+
+    Args:
+        played: what the harness wrote down.
+        asked: what the model noted.
+        program: the program's file: marks and words that stand in it are its own.
+        parallel: whether the program does things at once, so that their order means nothing.
+    """
+    if "broken" in played:
+        return {"broken": played["broken"], "requests": _requests(asked)}
+    words = program.read_text("utf-8")
+    events = cast("list[dict[str, Any]]", played["events"])
+    told = [_EVENTS[one["event"]] for one in events if one["event"] in _EVENTS]
+    trace: dict[str, Any] = {
+        "printed": sorted(played["printed"]) if parallel else played["printed"],
+        "results": _own(played["results"], words),
+        "raised": _raised(played["raised"], words),
+        "tasks": _about(events, "Task", "task", words),
+        "tools": _tools(events, words),
+        "requests": _requests(asked),
+        "conversations": {key: [one["roles"] for one in asked if str(one["for"]) == key] for key in _keys(asked)},
+        "events": told,
+        "other_events": dict(sorted(Counter(one["event"] for one in events if one["event"] not in _EVENTS).items())),
+        "files": {name: _own(content, words) for name, content in played["files"].items()},
+        "warnings": sorted({one.partition(":")[0] for one in played["warnings"]}),
+    }
+    if parallel:
+        trace["tasks"].sort()
+        trace["tools"].sort(key=str)
+        trace["events"].sort()
+    return trace
+
+
+def _keys(asked: list[dict[str, Any]]) -> list[str]:
+    return sorted({str(one["for"]) for one in asked})
+
+
+def _requests(asked: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The requests of each text of the script, in their order."""
+    return {
+        key: [
+            {name: value for name, value in one.items() if name not in ("for", "roles")}
+            for one in asked
+            if str(one["for"]) == key
+        ]
+        for key in _keys(asked)
+    }
+
+
+def _raised(raised: dict[str, Any] | None, words: str) -> dict[str, Any] | None:
+    if raised is None:
+        return None
+    text = str(raised["text"])
+    told: dict[str, Any] = {
+        "types": raised["types"],
+        "marks": sorted(marks(text) & marks(words)),
+        "phrases": [phrase for phrase in _PHRASES if phrase in text],
+    }
+    if "codes" in raised:
+        told["codes"] = raised["codes"]
+    return told
+
+
+def _about(events: list[dict[str, Any]], kind: str, name: str, words: str) -> list[str]:
+    """The tasks begun and ended, by name or by the marks of their descriptions."""
+    return [
+        f"{_EVENTS[one['event']]}: {_own(one.get(name), words)}"
+        for one in events
+        if one["event"] in _EVENTS and one["event"].startswith(kind)
+    ]
+
+
+def _tools(events: list[dict[str, Any]], words: str) -> list[dict[str, Any]]:
+    """Tool calls that ended: name, arguments, and the marks in what came of it."""
+    found: list[dict[str, Any]] = []
+    for one in events:
+        if one["event"] in ("ToolUsageFinishedEvent", "ToolUsageErrorEvent"):
+            told: dict[str, Any] = {"name": plain_name(str(one.get("tool_name"))), "args": _own(one.get("tool_args"), words)}
+            if one["event"] == "ToolUsageErrorEvent":
+                told["failed"] = True
+            else:
+                told["marks"] = sorted(marks(str(one.get("output"))) & marks(words))
+            found.append(told)
+    return found
+
+
+def _own(value: Any, words: str) -> Any:
+    """A value with only such texts as consist of the program's own words; of others the marks stay."""
+    if isinstance(value, str):
+        if all(line.strip() in words for line in value.splitlines()) or len(value.split()) <= 3:
+            return value
+        return f"({' '.join(sorted(marks(value) & marks(words)))})"
+    if isinstance(value, list):
+        return [_own(one, words) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {key: _own(one, words) for key, one in cast("dict[str, Any]", value).items()}
+    return value
