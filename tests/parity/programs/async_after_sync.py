@@ -1,0 +1,14 @@
+"""An async task after a sync one, and a sync one after it."""
+
+from crewai import Agent, Crew, Task
+
+one_agent = Agent(role="First", goal="Work", backstory="Works.")
+two_agent = Agent(role="Second", goal="Work", backstory="Works.")
+one = Task(description="One DESC-1", expected_output="Text", agent=one_agent)
+two = Task(description="Two DESC-2", expected_output="Text", agent=two_agent, async_execution=True)
+three = Task(description="Three DESC-3", expected_output="Text", agent=one_agent)
+result = Crew(agents=[one_agent, two_agent], tasks=[one, two, three]).kickoff()
+print(len(result.tasks_output))
+
+parallel = True
+script = {"DESC-3": ["OUT-3"], "DESC-2": ["OUT-2"], "DESC-1": ["OUT-1"]}
