@@ -49,7 +49,7 @@ class Listener:
         with self._lock:
             seen = list(self._seen.values())
         # Handlers may run in threads: the order is that of emission.
-        seen.sort(key=lambda event: getattr(event, "emission_sequence", None) or event.timestamp.timestamp())
+        seen.sort(key=lambda event: (event.timestamp, getattr(event, "emission_sequence", None) or 0))
         return [_event(event) for event in seen]
 
 

@@ -6,6 +6,8 @@ again. The first text found counts, so the more special stand first; `"*"` stand
     "POST-1 about tides"                        the answer, in the form that the request asks for
     {"tool": ["search", {"q": "tides"}]}        a tool call: native where tools are offered, else in the text protocol
     {"tools": [["search", {...}], ...]}         several at once
+    {"json": {"height": 6.5}, "else": "6.5"}    JSON where a form is asked for (a schema, or a tool that must be called),
+                                                else the answer, else the JSON
     {"text": "Thought: ..."}                    exactly this text, whatever was asked for
     {"native": ["search", {...}]}               a native call, whatever was asked for
     {"status": 500}                             an HTTP error
@@ -103,13 +105,14 @@ def _noted(body: dict[str, Any], key: str | None, messages: list[dict[str, Any]]
 
 def _reply(reply: Any, body: dict[str, Any], whole: str) -> Answer:
     if isinstance(reply, str):
-        obeys = "Final Answer:" in whole and not body.get("tools")
-        return text(f"Thought: I know it.\nFinal Answer: {reply}" if obeys else reply, usage=USAGE)
+        return replace(_said(reply, body, whole), usage=USAGE)
     wanted = cast("dict[str, Any]", reply)
     if "status" in wanted:
         return error(wanted["status"])
     if "empty" in wanted:
         answer = text("")
+    elif "json" in wanted:
+        answer = _formed(wanted, body, whole)
     elif "text" in wanted:
         answer = text(wanted["text"])
     elif "native" in wanted:
@@ -117,6 +120,23 @@ def _reply(reply: Any, body: dict[str, Any], whole: str) -> Answer:
     else:
         answer = _called([wanted["tool"]] if "tool" in wanted else wanted["tools"], body)
     return replace(answer, usage=USAGE, delay=wanted.get("delay", 0.0))
+
+
+def _said(answer: str, body: dict[str, Any], whole: str) -> Answer:
+    """An answer in words, in the form that is asked for."""
+    obeys = "Final Answer:" in whole and not body.get("tools")
+    return text(f"Thought: I know it.\nFinal Answer: {answer}" if obeys else answer)
+
+
+def _formed(wanted: dict[str, Any], body: dict[str, Any], whole: str) -> Answer:
+    """An answer as JSON where that is asked for."""
+    forced: Any = body.get("tool_choice")
+    if isinstance(forced, dict):
+        return call(cast("dict[str, Any]", forced)["function"]["name"], wanted["json"])
+    given = json.dumps(wanted["json"])
+    if body.get("response_format"):
+        return text(given)
+    return _said(wanted.get("else", given), body, whole)
 
 
 def _called(wanted: list[Any], body: dict[str, Any]) -> Answer:

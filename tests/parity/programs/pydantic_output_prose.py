@@ -1,4 +1,4 @@
-"""output_pydantic from an answer in prose: the model is asked for the structure."""
+"""output_pydantic from a model that writes prose where no form is asked for: it is asked for the structure."""
 
 from crewai import Agent, Crew, Task
 from pydantic import BaseModel
@@ -13,9 +13,8 @@ agent = Agent(role="Reader", goal="Read", backstory="Reads.")
 task = Task(description="Who is it? DESC-1", expected_output="A person", agent=agent, output_pydantic=Person)
 result = Crew(agents=[agent], tasks=[task]).kickoff()
 print(result.pydantic)
-print(result.raw)
 
 script = {
-    "PROSE-1": ['{"name": "NAME-1", "age": 41}'],
-    "DESC-1": ["It is PROSE-1, who is called NAME-1 and is 41."],
+    "PROSE-1": [{"json": {"name": "NAME-1", "age": 41}}],
+    "DESC-1": [{"json": {"name": "NAME-1", "age": 41}, "else": "It is PROSE-1, who is called NAME-1 and is 41."}],
 }
