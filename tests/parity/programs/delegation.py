@@ -9,7 +9,6 @@ result = Crew(agents=[writer, expert], tasks=[task]).kickoff()
 print(result.raw)
 
 script = {
-    "QUESTION-1": ["EXPERT-1 says the moon"],
     "DESC-1": [
         {
             "tool": [
@@ -19,4 +18,5 @@ script = {
         },
         "OUT-1",
     ],
+    "QUESTION-1": ["EXPERT-1 says the moon"],
 }

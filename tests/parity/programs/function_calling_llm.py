@@ -1,6 +1,6 @@
 """The crew's function_calling_llm."""
 
-from crewai import LLM, Agent, Crew, Task
+from crewai import Agent, Crew, Task
 from crewai.tools import tool
 from pydantic import BaseModel
 
@@ -17,7 +17,7 @@ def register(key: str) -> str:
 
 agent = Agent(role="Reader", goal="Read", backstory="Reads.", tools=[register], llm="gpt-4o")
 task = Task(description="Who is it? DESC-1", expected_output="A person", agent=agent, output_pydantic=Person)
-crew = Crew(agents=[agent], tasks=[task], function_calling_llm=LLM(model="gpt-4o-mini"))
+crew = Crew(agents=[agent], tasks=[task], function_calling_llm="gpt-4o-mini")
 result = crew.kickoff()
 print(result.pydantic)
 

@@ -9,7 +9,6 @@ result = crew.kickoff()
 print(result.raw, result.tasks_output[0].agent)
 
 script = {
-    "WORK-1": ["WRITTEN-1"],
     "DESC-1": [
         {
             "tool": [
@@ -19,4 +18,5 @@ script = {
         },
         "OUT-1",
     ],
+    "WORK-1": ["WRITTEN-1"],
 }

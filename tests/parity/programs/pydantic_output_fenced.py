@@ -21,8 +21,6 @@ task = Task(description="Outline the book DESC-1", expected_output="An outline",
 result = Crew(agents=[agent], tasks=[task]).kickoff()
 print([chapter.title for chapter in result.pydantic.chapters])
 
-_BOOK = '{"title": "BOOK-1", "chapters": [{"title": "CHAPTER-1", "pages": 3}, {"title": "CHAPTER-2"}]}'
-
 script = {
     "BOOK-1": ['{"title": "BOOK-1", "chapters": [{"title": "CHAPTER-1", "pages": 3}, {"title": "CHAPTER-2"}]}'],
     "DESC-1": [

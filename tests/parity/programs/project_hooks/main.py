@@ -1,9 +1,8 @@
 """A @CrewBase project with @before_kickoff, @after_kickoff, @tool, @llm and names in YAML."""
 
 from crewai import LLM, Agent, Crew, Task
-from crewai.project import CrewBase, after_kickoff, agent, before_kickoff, crew, llm, output_pydantic, task, tool
+from crewai.project import CrewBase, after_kickoff, agent, before_kickoff, crew, llm, task, tool
 from crewai.tools import tool as made_tool
-from pydantic import BaseModel
 
 
 @made_tool("depth")
@@ -35,10 +34,6 @@ class Pilots:
     def depth(self):
         return depth_tool
 
-    @output_pydantic
-    class Depth(BaseModel):
-        metres: float
-
     @agent
     def pilot(self) -> Agent:
         return Agent(config=self.agents_config["pilot"])
@@ -53,9 +48,8 @@ class Pilots:
 
 
 result = Pilots().crew().kickoff(inputs={"place": "place-1"})
-print(result.pydantic)
+print(result.raw)
 
 script = {
-    "DESC-1": [{"tool": ["depth", {"place": "PLACE-1"}]}, {"json": {"metres": 6.5}, "else": '{"metres": 6.5}'}],
-    "*": [{"json": {"metres": 6.5}}],
+    "DESC-1": [{"tool": ["depth", {"place": "PLACE-1"}]}, "METRES-1"],
 }
