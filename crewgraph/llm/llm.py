@@ -196,7 +196,7 @@ class LLM(BaseLLM):
 
     def adapter(self) -> ChatModel:
         """The model as the graph asks it; the same one as long as no attribute changes."""
-        given = {name: value for name in _SETTINGS if (value := getattr(self, name)) not in (None, [], False)}
+        given = {name: value for name in _SETTINGS if _is_given(value := getattr(self, name))}
         settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
         target = self._target()
         address = target.address(self.base_url)
@@ -341,6 +341,11 @@ class LLM(BaseLLM):
         if len(reply["tool_calls"]) > 1:
             _log.warning("LLM(%r).call carries out the first of %d tool calls", self.model, len(reply["tool_calls"]))
         return partial(functions[name], **args)
+
+
+def _is_given(value: Any) -> bool:
+    """Whether a setting says something; 0 does."""
+    return value is not None and value is not False and value != []
 
 
 def _kept(value: Any) -> Any:

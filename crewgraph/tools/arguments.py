@@ -72,7 +72,11 @@ def _read_text(parameters: Mapping[str, Any], text: str) -> dict[str, Any] | Ref
         value = json.loads(text, strict=False)
     except (RecursionError, ValueError):
         value = extract_json(text) if text[0] in "{`" else None
-        return cast(dict[str, Any], value) if isinstance(value, dict) else _bare(parameters, text)
+        if isinstance(value, dict):
+            return cast(dict[str, Any], value)
+        if text[0] == "{":  # meant as JSON: as a bare text it would be used, and answer another question
+            return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
+        return _bare(parameters, text)
     if isinstance(value, dict):
         return cast(dict[str, Any], value)
     if isinstance(value, str):  # JSON within JSON

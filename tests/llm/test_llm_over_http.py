@@ -264,6 +264,16 @@ def test_unknown_words_go_into_the_request(serve: Serve, mode: str):
     assert server.requests[0].headers["x-team"] == "a"
 
 
+def test_a_setting_of_zero_is_one(serve: Serve):
+    server = serve(["x"])
+    LLM("openai/test", base_url=server.url, temperature=0, seed=0, top_p=0.0).call("hi")
+    assert {name: server.bodies[0][name] for name in ("temperature", "seed", "top_p")} == {
+        "temperature": 0,
+        "seed": 0,
+        "top_p": 0,
+    }
+
+
 class Dog(BaseModel):
     name: str
     age: int = 0

@@ -115,6 +115,11 @@ SEARCH = (
             "now",
             '`ping` was not used: the arguments must be a JSON object, not "now". It takes: no arguments',
         ),
+        (
+            search,
+            "{query: x",
+            f'`search` was not used: the arguments must be a JSON object, not "{{query: x". {SEARCH}',
+        ),
         (ping, {"a": 1}, "`ping` was not used: there is no argument `a`. It takes: no arguments"),
     ],
 )
