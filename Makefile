@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo install test lint types format kills bench clean
+.PHONY: help demo install test lint types format kills parity bench clean
 
 help:  ## what can be made here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ format: $(VENV)/.installed  ## put the code in its form
 
 kills: $(VENV)/.installed  ## the whole kill matrix (minutes); its table goes to tests/kills/results.md
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
+
+parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
+	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)
 
 bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
 	$(BIN)/python -m benchmarks.run

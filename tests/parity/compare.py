@@ -7,7 +7,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-__all__ = ["ASPECTS", "NEW", "OLD", "Difference", "alike", "differences", "known", "recording", "relation"]
+__all__ = [
+    "ASPECTS",
+    "NEW",
+    "OLD",
+    "Difference",
+    "alike",
+    "differences",
+    "follows",
+    "known",
+    "recording",
+    "relation",
+    "whole",
+]
 
 OLD, NEW = "1.2.1", "1.15"
 ASPECTS = ("outcome", "usage", "tasks", "tools", "requests", "conversations", "events")
@@ -28,7 +40,12 @@ class Difference:
     """The beginning of the row in docs/differences.md."""
 
     where: tuple[str, ...]
-    """Each a program and an aspect, with a dot between."""
+    """Each a program and an aspect, with a dot between; `*` for a program as a whole, if it is "missing" or a "bug"."""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is to go away."""
+        return self.relation in ("bug", "missing")
 
 
 @cache
@@ -43,7 +60,8 @@ def differences() -> tuple[Difference, ...]:
 
 def known(program: str, aspect: str) -> Difference | None:
     """The difference that a program is known to have in an aspect."""
-    found = [one for one in differences() if f"{program}.{aspect}" in one.where]
+    names = {f"{program}.{aspect}", f"{program}.*"}
+    found = [one for one in differences() if names & set(one.where)]
     if len(found) > 1:
         raise ValueError(f"`{program}.{aspect}` stands twice in differences.toml")
     return found[0] if found else None
@@ -61,12 +79,24 @@ def relation(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> str:
     return "both" if len(found) == 2 else found[0] if found else "neither"
 
 
+def follows(found: str) -> bool:
+    """Whether a relation is the one that is aimed at."""
+    return found in ("both", NEW)
+
+
+def whole(program: str) -> Difference | None:
+    """The difference that a program is known to have as a whole."""
+    return next((one for one in differences() if f"{program}.*" in one.where), None)
+
+
 def alike(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> bool:
     """Whether two traces are alike in an aspect."""
     if "broken" in ours or "broken" in theirs:
         return ours.get("broken") == theirs.get("broken")
     if aspect == "outcome":
-        same = all(_without_usage(ours[name]) == _without_usage(theirs[name]) for name in ("printed", "results", "files"))
+        same = all(
+            _without_usage(ours[name]) == _without_usage(theirs[name]) for name in ("printed", "results", "files")
+        )
         return same and _raises_as(ours["raised"], theirs["raised"])
     if aspect == "usage":
         return _usage(ours["results"]) == _usage(theirs["results"])

@@ -45,12 +45,20 @@ class Listener:
         """The events so far."""
         if hasattr(self.bus, "flush"):
             self.bus.flush(10)
-        time.sleep(0.05)
+        else:
+            self._settle()
         with self._lock:
             seen = list(self._seen.values())
         # Handlers may run in threads: the order is that of emission.
         seen.sort(key=lambda event: (event.timestamp, getattr(event, "emission_sequence", None) or 0))
         return [_event(event) for event in seen]
+
+    def _settle(self) -> None:
+        """Wait until nothing comes any more: handlers may run in threads of which nobody tells when they are done."""
+        before = -1
+        while before != len(self._seen):
+            before = len(self._seen)
+            time.sleep(0.8)
 
 
 def _event(event: Any) -> dict[str, Any]:
@@ -117,7 +125,7 @@ def played(program: str) -> dict[str, Any]:
         warnings.simplefilter("always")
         try:
             given = runpy.run_path(program, init_globals={"print": noted}, run_name="__main__")
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what a program raises is part of its trace
             raised = error
             traceback.print_exception(error)
     return {

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import Environment
-
-from parity.compare import ASPECTS, NEW, OLD, known, recording, relation
+from parity.compare import ASPECTS, NEW, OLD, follows, known, recording, relation, whole
 from parity.play import CREWGRAPH, Implementation, play, programs, source
 
 __all__ = ["main"]
@@ -59,23 +58,32 @@ def _recorded(name: str, them: dict[str, Implementation]) -> dict[str, Any]:
     """Play a program everywhere, store what is to be stored, and compare."""
     traces = {**recording(name), **{version: play(name, one) for version, one in them.items()}}
     ours = play(name, CREWGRAPH)
-    row: dict[str, Any] = {"program": name, "relations": {}, "faults": []}
+    found = {aspect: relation(ours, traces, aspect) for aspect in ASPECTS}
+    row: dict[str, Any] = {"program": name, "relations": found, "faults": _faults(name, found)}
     pinned: dict[str, Any] = {}
     for aspect in ASPECTS:
-        found = row["relations"][aspect] = relation(ours, traces, aspect)
-        difference = known(name, aspect)
-        agrees = found in ("both", NEW)
-        if (difference is None) != agrees or (difference and difference.relation == OLD and found != OLD):
-            row["faults"].append(aspect)
-        if difference and difference.relation == "better":
+        if (difference := known(name, aspect)) and difference.relation == "better":
             pinned.update(_pinned(ours, aspect))
     kept = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
     target = HERE / "recordings" / f"{name}.json"
     target.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
-    shown = " ".join(f"{aspect} {_MARKS[found]}" for aspect, found in row["relations"].items() if found != "both")
+    shown = " ".join(f"{aspect} {_MARKS[one]}" for aspect, one in found.items() if one != "both")
     told = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
     print(f"{name:28} {shown or 'equal to both'}{told}", flush=True)
     return row
+
+
+def _faults(name: str, found: dict[str, str]) -> list[str]:
+    """The aspects that are not as the table of differences has them."""
+    if whole(name):
+        return ["*"] if all(follows(one) for one in found.values()) else []
+    faults: list[str] = []
+    for aspect, one in found.items():
+        difference = known(name, aspect)
+        expected = OLD if difference and difference.relation == OLD else None
+        if follows(one) == (difference is not None) or (expected and one != expected):
+            faults.append(aspect)
+    return faults
 
 
 def _pinned(ours: dict[str, Any], aspect: str) -> dict[str, Any]:
@@ -95,8 +103,12 @@ def _versions() -> dict[str, str]:
 
 def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
     counts = Counter(found for row in rows for found in row["relations"].values())
-    listed = [difference for row in rows for a in ASPECTS if (difference := known(row["program"], a))]
-    kinds = Counter(difference.relation for difference in listed)
+    kinds = Counter(
+        difference.relation
+        for row in rows
+        for aspect, found in row["relations"].items()
+        if not follows(found) and (difference := known(row["program"], aspect))
+    )
     head = [
         "# Parity",
         "",
@@ -119,7 +131,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
 
 
 def _cell(name: str, aspect: str, found: str) -> str:
-    difference = known(name, aspect)
+    difference = None if follows(found) else known(name, aspect)
     letter = {"better": " b", "missing": " m", "bug": " x"}.get(difference.relation, "") if difference else ""
     return f"{_MARKS[found]}{letter}"
 

@@ -116,7 +116,10 @@ def _tools(events: list[dict[str, Any]], words: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for one in events:
         if one["event"] in ("ToolUsageFinishedEvent", "ToolUsageErrorEvent"):
-            told: dict[str, Any] = {"name": plain_name(str(one.get("tool_name"))), "args": _own(one.get("tool_args"), words)}
+            told: dict[str, Any] = {
+                "name": plain_name(str(one.get("tool_name"))),
+                "args": _own(one.get("tool_args"), words),
+            }
             if one["event"] == "ToolUsageErrorEvent":
                 told["failed"] = True
             else:

@@ -42,7 +42,10 @@ shown(
     ),
 )
 before = task(1, async_execution=True)
-shown("async that waits for async", lambda: Crew(agents=[agent], tasks=[before, task(2, async_execution=True, context=[before]), task(3)]))
+shown(
+    "async that waits for async",
+    lambda: Crew(agents=[agent], tasks=[before, task(2, async_execution=True, context=[before]), task(3)]),
+)
 shown("hierarchical without a manager", lambda: Crew(agents=[agent], tasks=[task(1)], process=Process.hierarchical))
 shown("no agents", lambda: Crew(agents=[], tasks=[task(1)]))
 shown("no tasks", lambda: Crew(agents=[agent], tasks=[]))

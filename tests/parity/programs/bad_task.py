@@ -1,6 +1,6 @@
 """Tasks with fields missing or wrong: two structures, no expected output, a future context, a bad guardrail."""
 
-from crewai import Agent, Crew, Task
+from crewai import Agent, Task
 from pydantic import BaseModel
 
 

@@ -11,9 +11,7 @@ def never(output):
 
 
 agent = Agent(role="Writer", goal="Write", backstory="Writes.")
-task = Task(
-    description="One DESC-1", expected_output="Text", agent=agent, guardrail=never, guardrail_max_retries=2
-)
+task = Task(description="One DESC-1", expected_output="Text", agent=agent, guardrail=never, guardrail_max_retries=2)
 try:
     Crew(agents=[agent], tasks=[task]).kickoff()
 except Exception as error:

@@ -11,9 +11,7 @@ def short_enough(output):
 
 
 writer = Agent(role="Writer", goal="Write", backstory="Terse.")
-title = Task(
-    description="A title DESC-1", expected_output="A title", agent=writer, guardrail=short_enough
-)
+title = Task(description="A title DESC-1", expected_output="A title", agent=writer, guardrail=short_enough)
 result = Crew(agents=[writer], tasks=[title]).kickoff()
 print(result.raw)
 

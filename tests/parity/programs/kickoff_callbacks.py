@@ -15,9 +15,7 @@ def shout(output):
 
 agent = Agent(role="Writer", goal="Write", backstory="Writes.")
 task = Task(description="On {topic} in {year} DESC-1", expected_output="Text", agent=agent)
-crew = Crew(
-    agents=[agent], tasks=[task], before_kickoff_callbacks=[add_year], after_kickoff_callbacks=[shout]
-)
+crew = Crew(agents=[agent], tasks=[task], before_kickoff_callbacks=[add_year], after_kickoff_callbacks=[shout])
 result = crew.kickoff(inputs={"topic": "TOPIC-1"})
 print(result.raw)
 

@@ -14,9 +14,7 @@ report = Task(
     output_file="{topic}-report.md",
 )
 crew = Crew(agents=[analyst], tasks=[report])
-result = crew.kickoff(
-    inputs={"topic": "TOPIC-1", "years": 2025, "readers": ["READER-1", "READER-2"], "count": 3.5}
-)
+result = crew.kickoff(inputs={"topic": "TOPIC-1", "years": 2025, "readers": ["READER-1", "READER-2"], "count": 3.5})
 print(result.raw)
 print(analyst.role)
 print(report.description)

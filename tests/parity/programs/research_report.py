@@ -43,9 +43,7 @@ report = Task(
     context=[research, analysis],
     output_file="out/{topic}.md",
 )
-crew = Crew(
-    agents=[researcher, analyst, writer], tasks=[research, analysis, report], process=Process.sequential
-)
+crew = Crew(agents=[researcher, analyst, writer], tasks=[research, analysis, report], process=Process.sequential)
 result = crew.kickoff(inputs={"topic": "tides"})
 print(result.raw)
 print(analysis.output.pydantic.score)

@@ -1,6 +1,5 @@
 """A tool made from a function with Tool's constructor classes, and one given by CrewStructuredTool's from_function."""
 
-from crewai import Agent, Crew, Task
 from crewai.tools.structured_tool import CrewStructuredTool
 from pydantic import BaseModel
 
