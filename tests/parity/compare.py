@@ -53,7 +53,7 @@ def differences() -> tuple[Difference, ...]:
     """The table of known differences."""
     table = tomllib.loads((_HERE / "differences.toml").read_text("utf-8"))
     return tuple(
-        Difference(**{**row, "where": tuple(row["where"])})
+        Difference(relation=row["relation"], reason=row["reason"], row=row.get("row", ""), where=tuple(row["where"]))
         for row in cast("list[dict[str, Any]]", table.get("difference", []))
     )
 

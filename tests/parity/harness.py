@@ -64,8 +64,8 @@ class Listener:
 def _event(event: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"event": type(event).__name__}
     task: Any = getattr(event, "task", None)
-    if task is not None:
-        told["task"] = task.name or task.description
+    if task is not None and told["event"] != "TaskStartedEvent":  # by now its description may be a later run's
+        told["task"] = task.name or getattr(getattr(event, "output", None), "description", task.description)
     for name in ("tool_name", "tool_args"):
         value = getattr(event, name, None)
         if value is not None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ _MARKS = {"both": "=", NEW: NEW, OLD: OLD, "neither": "≠"}
 def main() -> int:
     """Record and compare; 1 where a difference is not in the table, or one in the table is not there."""
     asked = _asked()
-    names = asked.programs or programs()
+    names: list[str] = asked.programs or programs()
     versions = [] if asked.compare else [OLD, NEW]
     folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
     them = {name: Implementation(name, (_REQUIRED[name].python(folder.absolute()),)) for name in versions}
     (HERE / "recordings").mkdir(exist_ok=True)
     with ThreadPoolExecutor(asked.jobs) as pool:
-        rows = list(pool.map(lambda name: _recorded(name, them), names))
+        rows = list(pool.map(partial(_recorded, them), names))
     faults = sum(len(row["faults"]) for row in rows)
     if not asked.programs:
         (HERE / "results.md").write_text(_tabled(rows, _versions()), "utf-8")
@@ -54,7 +55,7 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _recorded(name: str, them: dict[str, Implementation]) -> dict[str, Any]:
+def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
     """Play a program everywhere, store what is to be stored, and compare."""
     traces = {**recording(name), **{version: play(name, one) for version, one in them.items()}}
     ours = play(name, CREWGRAPH)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from parity.model import marks, plain_name
 
-__all__ = ["trace_of"]
+__all__ = ["PHRASES", "trace_of"]
 
 _EVENTS = {
     "CrewKickoffStartedEvent": "crew started",
@@ -34,7 +34,7 @@ _EVENTS = {
 }
 """The events that are compared, and what they are called here; the others are counted."""
 
-_PHRASES = ("failed guardrail validation after",)
+PHRASES = ("failed guardrail validation after",)
 """Parts of messages that programs look for."""
 
 
@@ -95,7 +95,7 @@ def _raised(raised: dict[str, Any] | None, words: str) -> dict[str, Any] | None:
     told: dict[str, Any] = {
         "types": raised["types"],
         "marks": sorted(marks(text) & marks(words)),
-        "phrases": [phrase for phrase in _PHRASES if phrase in text],
+        "phrases": [phrase for phrase in PHRASES if phrase in text],
     }
     if "codes" in raised:
         told["codes"] = raised["codes"]
@@ -105,7 +105,7 @@ def _raised(raised: dict[str, Any] | None, words: str) -> dict[str, Any] | None:
 def _about(events: list[dict[str, Any]], kind: str, name: str, words: str) -> list[str]:
     """The tasks begun and ended, by name or by the marks of their descriptions."""
     return [
-        f"{_EVENTS[one['event']]}: {_own(one.get(name), words)}"
+        _EVENTS[one["event"]] + (f": {_own(one[name], words)}" if name in one else "")
         for one in events
         if one["event"] in _EVENTS and one["event"].startswith(kind)
     ]
