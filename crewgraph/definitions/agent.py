@@ -31,7 +31,7 @@ _OF_RUNS = frozenset(
 class BaseAgent(AgentVerbs, Templated):
     """What every agent has, whatever carries out its work."""
 
-    _placed: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
+    _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
 
     role: str
     """Who it is: a job title. May hold `{placeholders}`."""
@@ -143,7 +143,7 @@ class BaseAgent(AgentVerbs, Templated):
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
-        return key_of(*(self.template(field) or "" for field in self._placed))
+        return key_of(*(self.template(field) or "" for field in self._text_fields))
 
     def interpolate_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Fill the placeholders by hand: the agent shows the filled texts, and runs without inputs work with them.

@@ -63,7 +63,7 @@ class Task(TaskVerbs, Templated):
     """A piece of work with the result that is expected of it."""
 
     _former: ClassVar[frozenset[str]] = frozenset({"i18n"})
-    _placed: ClassVar[tuple[str, ...]] = _TEMPLATES
+    _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
 
     name: str | None = None
     """What it is called in graphs, traces and messages; made from the description where None."""

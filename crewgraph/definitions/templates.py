@@ -17,7 +17,7 @@ class Templated(Definition):
     Placeholders are filled for each run. What users read is the filled text; the template is kept beside it.
     """
 
-    _placed: ClassVar[tuple[str, ...]] = ()
+    _text_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that may hold placeholders."""
 
     _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
@@ -27,7 +27,7 @@ class Templated(Definition):
     # read after it.
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in self._placed and self.__pydantic_private__:
+        if name in self._text_fields and self.__pydantic_private__:
             self._templates.pop(name, None)
             self._by_hand.pop(name, None)
 
@@ -48,7 +48,7 @@ class Templated(Definition):
             MissingInput: a placeholder has no value among the inputs.
             DefinitionError: a value is nothing that a text can show.
         """
-        return {field: self._worded(field, inputs) for field in self._placed}
+        return {field: self._worded(field, inputs) for field in self._text_fields}
 
     def _worded(self, field: str, inputs: Mapping[str, Any]) -> str | None:
         if not inputs and field in self._by_hand:
