@@ -68,7 +68,6 @@ NOT_HERE: dict[tuple[str, str], str] = {
         "Task",
         "tool_failure_policy",
     ): "a failing tool is told to the model and counted in `tools_errors`; see the events",
-    ("TaskOutput", "messages"): "conversations are in the events and the trace; outputs in checkpoints stay small",
     ("TaskOutput", "tool_failures"): "failures are told as events and counted in `Task.tools_errors`",
     ("TaskOutput", "has_tool_failures"): "as above",
 }
@@ -286,6 +285,7 @@ WORKS: dict[tuple[str, str], Row] = {
     ("TaskOutput", "description"): lambda seen: seen.output.description == "Count boats in Bonn",
     ("TaskOutput", "expected_output"): lambda seen: seen.output.expected_output == "A number for Bonn",
     ("TaskOutput", "json_dict"): lambda seen: seen.output.json_dict is None,
+    ("TaskOutput", "messages"): lambda seen: seen.ran("x").messages[-1]["role"] == "user",
     ("TaskOutput", "name"): _named,
     ("TaskOutput", "output_format"): lambda seen: (
         seen.output.output_format is OutputFormat.RAW
