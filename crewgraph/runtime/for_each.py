@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import Any, cast
 from uuid import uuid4
 
+from crewgraph.core.given_up import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.llm.ledger import total
@@ -39,8 +40,10 @@ def kickoff_for_each(
         return _settled(crew, items, [one(item) for item in items])
     pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
     try:
-        started = [pool.submit(copy_context().run, one, item) for item in items]
-        return _settled(crew, items, [future.result() for future in started])
+        with giving_up():
+            started = [pool.submit(copy_context().run, one, item) for item in items]
+            outcomes = [future.result() for future in started]
+        return _settled(crew, items, outcomes)
     finally:  # a KeyboardInterrupt begins no further one
         pool.shutdown(cancel_futures=True)
 

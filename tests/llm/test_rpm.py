@@ -47,7 +47,7 @@ def in_threads(*works: Callable[[], Any], apart: float = 0.0) -> None:
 
 
 def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once():
-    controller, passages = RPMController(max_rpm=5, seconds=0.4), Passages()
+    controller, passages = RPMController(max_rpm=5, seconds=0.8), Passages()
 
     def request() -> None:
         assert controller.check_or_wait() is True
@@ -65,12 +65,12 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
 
     in_threads(*[request] * 8, loop, loop)
     assert len(passages.seen) == 16
-    assert passages.closest(5) > 0.35
-    assert passages.seen[-1][0] < 2.4, "four windows are enough"
+    assert passages.closest(5) > 0.5
+    assert passages.seen[-1][0] < 5, "four windows are enough"
 
 
 def test_requests_are_let_through_in_the_order_they_came(mode: Mode):
-    controller, passages = RPMController(max_rpm=2, seconds=0.1), Passages()
+    controller, passages = RPMController(max_rpm=2, seconds=0.3), Passages()
 
     def request(who: int) -> None:
         controller.check_or_wait()
@@ -86,14 +86,14 @@ def test_requests_are_let_through_in_the_order_they_came(mode: Mode):
     if mode.asynchronous:
         asyncio.run(several())
     else:
-        in_threads(*(lambda who=who: request(who) for who in range(9)), apart=0.01)
+        in_threads(*(lambda who=who: request(who) for who in range(9)), apart=0.04)
     # Those of one window may be noted in either order.
     assert [sorted(passages.order[n : n + 2]) for n in range(0, 8, 2)] == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 def test_a_cancelled_request_gives_its_place_to_those_behind_it():
     async def run() -> float:
-        controller = RPMController(max_rpm=1, seconds=0.5)
+        controller = RPMController(max_rpm=1, seconds=1)
         began = time.monotonic()
         await controller.acheck_or_wait()
         second, third = (asyncio.create_task(controller.acheck_or_wait()) for _ in range(2))
@@ -104,7 +104,7 @@ def test_a_cancelled_request_gives_its_place_to_those_behind_it():
         await third
         return time.monotonic() - began
 
-    assert 0.45 < asyncio.run(run()) < 0.9
+    assert 0.9 < asyncio.run(run()) < 1.8
 
 
 def test_an_interrupted_request_gives_its_place_back():
@@ -125,7 +125,7 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
     passages, rolled = Passages(), random.Random(7)
 
     async def run() -> None:
-        controllers = [RPMController(max_rpm=n, seconds=0.1) for n in (4, 6)]
+        controllers = [RPMController(max_rpm=n, seconds=0.2) for n in (4, 6)]
 
         async def request(who: int) -> None:
             await await_room(controllers[who % 2 :])
@@ -140,11 +140,11 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
         assert sum(one is None for one in done) == len(passages.seen) >= 30
 
     asyncio.run(run())
-    assert passages.closest(6) > 0.08
+    assert passages.closest(6) > 0.15
 
 
 def test_several_controllers_hold_together_and_who_waits_for_one_holds_no_place_of_a_wider_one(mode: Mode):
-    narrow, wide = RPMController(max_rpm=1, seconds=0.4), RPMController(max_rpm=2, seconds=0.4)
+    narrow, wide = RPMController(max_rpm=1, seconds=0.8), RPMController(max_rpm=2, seconds=0.8)
     passages = Passages()
 
     wanted = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
@@ -163,10 +163,10 @@ def test_several_controllers_hold_together_and_who_waits_for_one_holds_no_place_
     if mode.asynchronous:
         asyncio.run(several())
     else:
-        in_threads(*(lambda who=who: request(who) for who in wanted), apart=0.02)
+        in_threads(*(lambda who=who: request(who) for who in wanted), apart=0.04)
     assert passages.order == ["one", "free", "two", "three"]
     at = {who: at for at, who in passages.seen}
-    assert at["free"] < 0.3 and at["two"] - at["one"] > 0.35 and at["three"] - at["two"] > 0.35
+    assert at["free"] < 0.7 and at["two"] - at["one"] > 0.5 and at["three"] - at["two"] > 0.5
 
 
 def test_a_request_counts_from_the_moment_it_is_made_not_from_when_it_had_its_first_place():
@@ -181,7 +181,7 @@ def test_a_request_counts_from_the_moment_it_is_made_not_from_when_it_had_its_fi
 
 
 def test_waiting_is_told_once_with_its_seconds(mode: Mode):
-    controllers = [RPMController(max_rpm=1, seconds=0.2), RPMController(max_rpm=1, seconds=0.3)]
+    controllers = [RPMController(max_rpm=1, seconds=0.3), RPMController(max_rpm=1, seconds=0.6)]
     told: list[tuple[float, int]] = []
 
     def note(seconds: float, max_rpm: int) -> None:
@@ -190,7 +190,7 @@ def test_waiting_is_told_once_with_its_seconds(mode: Mode):
     for _ in range(2):
         mode.run(lambda: wait_for_room(controllers, note), lambda: await_room(controllers, note))
     ((seconds, max_rpm),) = told
-    assert 0.2 < seconds <= 0.3 and max_rpm == 1
+    assert 0 < seconds <= 0.6 and max_rpm == 1
 
 
 def test_a_counter_that_is_reset_lets_those_who_wait_through():
@@ -205,7 +205,7 @@ def test_a_counter_that_is_reset_lets_those_who_wait_through():
 
 def test_no_thread_runs_in_the_background_and_stopping_stops_nothing():
     before = threading.active_count()
-    controller = RPMController(max_rpm=1, seconds=0.2)
+    controller = RPMController(max_rpm=1, seconds=0.6)
     controller.check_or_wait()
     assert threading.active_count() == before
     controller.stop_rpm_counter()
@@ -237,7 +237,7 @@ def test_a_bound_may_be_changed():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, RPMController.model_copy])
 def test_a_deep_copy_counts_anew_and_a_shallow_one_goes_on(copied: Callable[[RPMController], RPMController]):
-    controller = RPMController(max_rpm=1, seconds=0.2)
+    controller = RPMController(max_rpm=1, seconds=0.6)
     controller.check_or_wait()
     began = time.monotonic()
     copied(controller).check_or_wait()
