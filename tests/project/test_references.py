@@ -185,9 +185,9 @@ def test_plain_values_go_to_the_fields_of_the_task(load: Load):
 
 def test_plain_values_go_to_the_fields_of_the_agent(load: Load):
     more = "  verbose: true\n  allow_delegation: yes\n  max_iter: '7'\n  max_rpm: 3\n  max_execution_time: 1.5\n"
-    writer = paper(load, agents=more + "  system_template: S\n  inject_date: true\n").writer()
+    writer = paper(load, agents=more + "  system_template: '{{ .System }}'\n  inject_date: true\n").writer()
     assert (writer.verbose, writer.allow_delegation, writer.max_iter, writer.max_rpm) == (True, True, 7, 3)
-    assert (writer.max_execution_time, writer.system_template, writer.inject_date) == (1.5, "S", True)
+    assert (writer.max_execution_time, writer.system_template, writer.inject_date) == (1.5, "{{ .System }}", True)
 
 
 def test_keywords_of_the_program_win_over_the_file(load: Load):
