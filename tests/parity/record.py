@@ -65,6 +65,8 @@ def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
     for aspect in ASPECTS:
         if (difference := known(name, aspect)) and difference.relation == "better":
             pinned.update(_pinned(ours, aspect))
+    if row["faults"]:
+        pinned = traces.get("crewgraph", {})  # what is not understood is not to be expected from now on
     kept = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
     target = HERE / "recordings" / f"{name}.json"
     target.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
