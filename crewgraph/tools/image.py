@@ -1,6 +1,7 @@
 """The tool with which an agent looks at an image: its result goes into the conversation as an image."""
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,9 +14,15 @@ from crewgraph.tools.base import BaseTool
 __all__ = ["AddImageTool", "AddImageToolSchema", "shown_by"]
 
 _LARGEST = 5_000_000
-"""Bytes; the smallest bound among the providers."""
+"""Bytes. Providers refuse images that are much larger, and the record of the run holds them, too."""
+
+_INSTEAD = "Give an http(s) or data URL, or the path of a file below the working directory."
 
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+
+
+def _never(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # a file may be another one the next time
 
 
 class AddImageToolSchema(BaseModel):
@@ -37,6 +44,7 @@ class AddImageTool(BaseTool):
     name: str = Field(default_factory=lambda: _texts()["name"])
     description: str = Field(default_factory=lambda: _texts()["description"])
     args_schema: type[BaseModel] = AddImageToolSchema
+    cache_function: Callable[..., bool] = _never
 
     def _run(self, image_url: str, action: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """A user's message with a text and the image, in OpenAI's form.
@@ -75,13 +83,13 @@ def _read(given: str) -> str:
         path = (root / given).resolve()
         if not path.is_relative_to(root):
             raise ToolFailed(f"`{given}` is outside of the working directory; only images below it can be looked at.")
-        size = path.stat().st_size
-        _bounded("", size, f"`{given}`")
+        if not path.is_file():
+            raise ToolFailed(f"`{given}` is no file. {_INSTEAD}")
+        _bounded("", path.stat().st_size, f"`{given}`")
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name that no file has
-        raise ToolFailed(
-            f"`{given}` cannot be read: {error}. Give an http(s) or data URL, or the path of a file."
-        ) from error
+        # Without the folder, which is no business of the model's.
+        raise ToolFailed(f"`{given}` cannot be read: {getattr(error, 'strerror', '') or error}. {_INSTEAD}") from error
     return f"data:image/{_kind(given, content)};base64,{base64.b64encode(content).decode()}"
 
 

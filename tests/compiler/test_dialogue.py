@@ -170,8 +170,8 @@ def test_the_end_comes_after_a_bounded_number_of_requests():
 @pytest.mark.parametrize("where", ["agent", "crew"])
 def test_where_it_is_not_respected_the_error_reaches_the_caller_at_once(where: str):
     model = Small([use("a"), "never"], characters=4000)
-    own = {"respect_context_window": False} if where == "agent" else {}
-    crews = {"respect_context_window": False} if where == "crew" else {}
+    own: dict[str, Any] = {"respect_context_window": False} if where == "agent" else {}
+    crews: dict[str, Any] = {"respect_context_window": False} if where == "crew" else {}
     with pytest.raises(ContextLengthExceeded, match="maximum context length is 100 tokens"):
         play_task(fetching(model, **own), **crews)
     assert model.parts == []

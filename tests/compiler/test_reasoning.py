@@ -142,8 +142,12 @@ def test_tools_are_known_to_the_plan():
 
 def test_a_refused_attempt_is_planned_anew_with_the_reason_in_view():
     judged = iter([(False, "too few"), (True, "8")])
+
+    def judge(output: Any) -> Any:
+        return next(judged)
+
     worked_on = planning(READY, "7", "Count twice.\nREADY", "8")
-    worked_on.guardrail = lambda _: next(judged)
+    worked_on.guardrail = judge
     done = play_task(worked_on)
     assert done.result["raw"] == "8"
     assert "too few" in asked(done, 2)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from crewgraph import ScriptedLLM
 from crewgraph.definitions.frame import around, checked_format, framed
 
-BARE = {
+BARE: dict[str, Any] = {
     "system_template": "<sys>{{ .System }}</sys>",
     "prompt_template": "<ask>{{ .Prompt }}</ask>",
     "response_template": "<say>{{ .Response }}</say>",
@@ -28,7 +28,7 @@ def test_templates_of_both_messages_make_one_message_which_the_templates_answer_
 
 
 def test_without_a_template_of_answers_nothing_follows_the_prompt():
-    both = {name: BARE[name] for name in ("system_template", "prompt_template")}
+    both: dict[str, Any] = {name: BARE[name] for name in ("system_template", "prompt_template")}
     assert said(**both) == [("user", f"<sys>{PLAIN[0][1]}</sys>\n<ask>{PLAIN[1][1]}</ask>")]
 
 
@@ -78,8 +78,9 @@ def test_blanks_in_a_slot_do_not_matter():
 
 @pytest.mark.parametrize("name", ["prompt_template", "response_template"])
 def test_a_template_without_its_slot_is_refused(name: str):
+    wrong: dict[str, Any] = {name: "always the same"}
     with pytest.raises(ValidationError, match=r"has no `\{\{ \.(Prompt|Response) \}\}`"):
-        agent("42", **{name: "always the same"})
+        agent("42", **wrong)
 
 
 def test_a_system_message_that_is_always_the_same_is_told():

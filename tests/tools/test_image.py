@@ -1,6 +1,7 @@
 """The tool for looking at images: what it takes, and what it refuses."""
 
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,21 @@ def test_no_other_kind_of_file_is_sent(here: Path):
 
 @pytest.mark.parametrize("given", ["nothing.png", ".", "a\0b", "x" * 5000, "", "ftp://h/a.png", "file:///etc/passwd"])
 def test_what_is_no_file_is_told(given: str):
-    with pytest.raises(ToolFailed, match=r"cannot be read: .* Give an http\(s\) or data URL, or the path of a file"):
+    with pytest.raises(
+        ToolFailed, match=r"(is no file\.|cannot be read: .*) Give an http\(s\) or data URL, or the path of"
+    ):
         url(given)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_nobody_waits_for_what_is_no_file(here: Path):
+    os.mkfifo(here / "pipe.png")
+    with pytest.raises(ToolFailed, match=r"`pipe\.png` is no file"):
+        url("pipe.png")
+
+
+def test_an_image_is_never_kept_for_the_next_time():
+    assert AddImageTool().cache_function({}, "x") is False
 
 
 def test_a_data_url_of_something_else_is_refused():

@@ -122,12 +122,12 @@ class AgentAtWork:
             book=self._book,
             refused=refused,
         )
-        self._dialogue = Dialogue(opening.messages, self._briefing.context)
+        dialogue = Dialogue(opening.messages, self._briefing.context)
         try:
             answer: str = yield Scope(
                 name=f"Agent: {role}",
-                body=lambda: self._answered(opening, refused),
-                given={"messages": self._dialogue.transcript.messages},
+                body=lambda: self._answered(opening, dialogue, refused),
+                given={"messages": dialogue.transcript.messages},
                 metadata={"agent_role": role},
                 seconds=seconds,
             )
@@ -138,13 +138,14 @@ class AgentAtWork:
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
-    def _answered(self, opening: Opening, refused: Refused | None) -> Body[str]:
+    def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         notes = yield from self._notes(refused)
         if notes:
-            self._dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
-        begun = self._dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
-        return (yield from worked(self._worker(), self._dialogue))
+            dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+        self._dialogue = dialogue
+        messages = dialogue.transcript.messages
+        yield Notify(partial(self._report.agent_begins, messages, self._assignment.given_tools))
+        return (yield from worked(self._worker(), dialogue))
 
     def _notes(self, refused: Refused | None) -> Body[tuple[str, ...]]:
         """What it is told with the description: the date, and its plan."""
