@@ -40,7 +40,7 @@ def look(what: str) -> str:
 
 @pytest.fixture(params=["sync", "async"])
 def mode(request: pytest.FixtureRequest) -> Mode:
-    """The tree of a task that is one node; in a task of steps, each step is a run of its own."""
+    """A task is one node here, and its run one tree."""
     return Mode(request.param)
 
 
@@ -118,6 +118,39 @@ def test_a_kickoff_reads_crew_task_agent_model_and_tool(
 ):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if kept == "kept" else False)
     assert langsmith.tree() == DESK
+
+
+STEPS = """\
+Crew: desk [chain]
+  mail [chain]
+    Agent: Clerk of {what} [chain]
+      model [chain]
+        gpt-4o-mini [llm]
+      tools [chain]
+        look [tool]
+      model [chain]
+        gpt-4o-mini [llm]
+      guardrail [chain]
+        Guardrail: long_enough [chain]
+      model [chain]
+        gpt-4o-mini [llm]
+      guardrail [chain]
+        Guardrail: long_enough [chain]
+      finish [chain]
+  poem [chain]
+    Agent: Poet [chain]
+      model [chain]
+        scripted [llm]
+      tools [chain]
+        look [tool]
+      model [chain]
+        scripted [llm]
+      finish [chain]"""
+
+
+def test_tasks_as_graphs_show_their_steps(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, granularity="step")
+    assert langsmith.tree() == STEPS
 
 
 def test_parallel_tasks_stand_beside_each_other_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
@@ -311,17 +344,17 @@ def test_a_guardrail_that_raises_shows_its_error(mode: Mode, langsmith: LangSmit
 class Neighbour:
     """A parallel task that begins and goes on until it is cancelled, or for a while; the other one fails once it began."""
 
-    def __init__(self) -> None:
-        self.began = threading.Event()
+    def __init__(self, seconds: float = 10) -> None:
+        self.began, self.seconds = threading.Event(), seconds
 
     def answer(self, request: Any) -> Any:
         self.began.set()
-        return text("slow", delay=0.3)
+        return text("slow", delay=self.seconds)
 
     async def wait(self) -> str:
         """Wait."""
         self.began.set()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(self.seconds)
         return "slow"
 
     def fail(self, messages: Any) -> str:
@@ -360,7 +393,7 @@ def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(kind: str, lan
 
 
 def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmithServer, serve: Serve):
-    neighbour = Neighbour()
+    neighbour = Neighbour(0.3)
     slow = task("slow", neighbour.at_work("model", serve), async_execution=True)
     failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
     with pytest.raises(ConnectionError):
