@@ -89,8 +89,10 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    # What a stream tells: only those who read one need it.
-    if name not in __all__:
-        raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
-    return getattr(load("crewgraph.definitions.stream"), name)
+if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
+
+    def __getattr__(name: str) -> Any:
+        # What a stream tells: only those who read one need it.
+        if name not in __all__:
+            raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
+        return getattr(load("crewgraph.definitions.stream"), name)

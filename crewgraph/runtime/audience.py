@@ -29,21 +29,6 @@ class _Call:
     """How many were told in all."""
 
 
-@dataclass(frozen=True)
-class _Call:
-    """Calls the reader to take items."""
-
-    items: int
-    """How many were told in all."""
-
-
-class StreamLeft(BaseException):
-    """Raised inside of a run that nobody watches any more, so that it stops where it is; no `except Exception` holds it."""
-
-    def __init__(self) -> None:
-        super().__init__("whoever watched the run went away before its end")
-
-
 class Audience:
     """Takes what a run tells, on any of its threads, and gives it to the one who watches.
 

@@ -123,7 +123,7 @@ class Run(Operation):
 
     def parts(self, audience: Audience) -> Generator[Any]:
         """Run, and give what is written to the custom stream, as it is written."""
-        steps = self.graph.stream(self.given, self.config, **self._options(custom=True))
+        steps: Any = self.graph.stream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[Any] = []
@@ -143,7 +143,7 @@ class Run(Operation):
     async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
         """The same on this event loop."""
         _refuse_without_async_face(self.graph)
-        steps = self.graph.astream(self.given, self.config, **self._options(custom=True))
+        steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[Any] = []

@@ -15,11 +15,9 @@ import pytest
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langsmith import Client
-from langsmith.run_helpers import tracing_context
 from modes import Mode
 from pydantic import BaseModel
-from servers.langsmith_api import LangSmithServer
+from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
 
 from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput, ToolUse
@@ -46,15 +44,8 @@ def mode(request: pytest.FixtureRequest) -> Mode:
 
 @pytest.fixture
 def langsmith() -> Iterator[LangSmithServer]:
-    """A server that gets every run of the test's own process; at the end no request was wrong and every run has ended."""
-    with LangSmithServer() as server:
-        client = Client(api_url=server.url, api_key="fake")
-        server.flush = client.flush
-        with tracing_context(enabled=True, client=client, project_name="tests"):
-            yield server
-        client.close()
-        assert server.faults == []
-        assert " ?" not in server.tree()
+    with traced() as server:
+        yield server
 
 
 def gpt(url: str, **more: Any) -> LLM:
@@ -269,7 +260,7 @@ def test_a_kickoff_in_a_node_stands_below_that_node(mode: Mode, apart: bool, lan
         return {"text": (await team.akickoff(**options)).raw}
 
     outer = StateGraph(Page)
-    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})  # pyright: ignore[reportUnknownLambdaType, reportArgumentType]
+    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})
     outer.add_edge(START, "write")
     outer.add_edge("write", END)
     app = outer.compile(checkpointer=InMemorySaver(), name="pages")
@@ -368,10 +359,10 @@ class Neighbour:
             neighbour = self
 
             class Own(BaseLLM):
-                def call(self, messages: Any, **_: Any) -> str:
+                def call(self, messages: Any, *_: Any, **__: Any) -> str:
                     raise AssertionError("asked without an event loop")
 
-                async def acall(self, messages: Any, **_: Any) -> str:
+                async def acall(self, messages: Any, *_: Any, **__: Any) -> str:
                     return await neighbour.wait()
 
             return agent(Own("gpt-4o-mini"), "slow")
@@ -402,7 +393,7 @@ def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmit
 
 
 def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    slow = agent(gpt(serve(lambda request: text("slow", delay=0.6)).url), "slow", max_execution_time=0.2)
+    slow = agent(gpt(serve(Neighbour(0.6).answer).url), "slow", max_execution_time=0.2)
     with pytest.raises(TimeLimitReached):
         mode.kickoff(crew(task("text", slow)))
     langsmith.flush()
@@ -445,7 +436,7 @@ def test_a_run_says_whose_it_is(mode: Mode, langsmith: LangSmithServer, serve: S
 
 def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     class Own(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> str:
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
             self._track_token_usage_internal(USAGE)
             return "x"
 

@@ -129,7 +129,7 @@ def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
     told = threading.Condition()
 
     class Slow(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> str:
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
             for number, piece in enumerate(("a", "b", "c"), 1):
                 self._emit_text(piece)
                 with told:
@@ -148,7 +148,7 @@ def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
     both = threading.Barrier(2, timeout=20)
 
     class Meeting(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> str:
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
             for piece in "abc":
                 both.wait()
                 self._emit_text(piece)
@@ -488,4 +488,4 @@ def test_every_kind_of_item_is_in_the_package_and_no_two_are_called_the_same():
     leaves = [one for one in classes if "kind" in vars(one)]
     assert len({one.kind for one in leaves}) == len(leaves) == len(stream.__all__) - 2
     with pytest.raises(AttributeError, match="no attribute `Nothing`"):
-        _ = crewgraph.Nothing  # pyright: ignore[reportAttributeAccessIssue]
+        getattr(crewgraph, "Nothing")  # noqa: B009

@@ -102,7 +102,7 @@ def test_a_loop_that_is_left_stands_still_until_it_goes_on_or_is_closed():
 def test_a_closed_output_ends_the_run_which_can_be_resumed():
     llm = ScriptedLLM(["one", "two"], stream=True)
     team = crew(task("a", agent(llm)), task("b", agent(llm)), stream=True)
-    with team.kickoff(thread_id="t") as output:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportAttributeAccessIssue]
+    with team.kickoff(thread_id="t") as output:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
         assert isinstance(output, CrewStreamingOutput)
         next(iter(output))
     assert (output.is_cancelled, output.is_completed, list(output)) == (True, True, [])
@@ -208,7 +208,7 @@ def test_a_model_does_not_stream_because_there_is_a_listener(mode: Mode, serve: 
 
 def test_an_own_model_tells_its_pieces(mode: Mode):
     class Own(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> str:
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
             self._emit_text("a")
             self._emit_text("b")
             return "ab"
