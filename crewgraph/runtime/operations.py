@@ -191,7 +191,8 @@ class Run(Operation):
         """Whether what comes from a place is ours; graphs within this one tell first, from places below ours."""
         if self._place is None or len(place) < len(self._place):
             self._place = place
-            self.written, self.questions = {}, []
+            self.written.clear()
+            self.questions.clear()
         return place == self._place
 
     def _gather(self, streamed: Any, written: Callable[[Any], None] | None) -> None:
