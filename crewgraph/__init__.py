@@ -7,8 +7,12 @@ poem = Task(description="Write a poem about {topic}", expected_output="Four line
 crew = Crew(agents=[writer], tasks=[poem])
 
 print(crew.kickoff({"topic": "rain"}))      # runs; continues after a crash with crew.resume(thread_id)
+for item in crew.stream({"topic": "rain"}): # runs, and tells of it as it happens
+    print(item)
 graph = crew.compile()                      # the same crew as a CompiledStateGraph
 """
+
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.converter import Converter
@@ -18,10 +22,31 @@ from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGua
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.llm.usage import UsageMetrics
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.stream import (
+        Custom,
+        Finished,
+        Judged,
+        ModelFinished,
+        ModelStarted,
+        Started,
+        Step,
+        StreamItem,
+        TaskFailed,
+        TaskFinished,
+        TaskItem,
+        TaskStarted,
+        Token,
+        ToolCallToken,
+        ToolFinished,
+        ToolStarted,
+    )
 
 __all__ = [
     "LLM",
@@ -32,17 +57,42 @@ __all__ = [
     "Converter",
     "Crew",
     "CrewOutput",
+    "Custom",
+    "Finished",
     "GuardrailResult",
     "HallucinationGuardrail",
+    "Judged",
     "LLMGuardrail",
+    "ModelFinished",
+    "ModelStarted",
     "OutputFormat",
     "Process",
     "ScriptedLLM",
+    "Started",
+    "Step",
+    "StreamItem",
     "Task",
+    "TaskFailed",
+    "TaskFinished",
+    "TaskItem",
     "TaskOutput",
+    "TaskStarted",
+    "Token",
+    "ToolCallToken",
+    "ToolFinished",
+    "ToolStarted",
     "ToolUse",
     "UsageMetrics",
     "__version__",
 ]
 
 __version__ = "0.1.0"
+
+
+if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
+
+    def __getattr__(name: str) -> Any:
+        # What a stream tells: only those who read one need it.
+        if name not in __all__:
+            raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
+        return getattr(load("crewgraph.definitions.stream"), name)

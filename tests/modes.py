@@ -1,10 +1,10 @@
 """The ways to run, with the same calls."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
-from crewgraph import Crew, CrewOutput
+from crewgraph import Crew, CrewOutput, StreamItem
 
 __all__ = ["Mode"]
 
@@ -39,6 +39,20 @@ class Mode:
             return asyncio.run(crew.akickoff(inputs, **self._of_crew(options)))
         return crew.kickoff(inputs, **self._of_crew(options))
 
+    def told(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> Iterator[StreamItem]:
+        """What the crew's stream tells, as it tells it; closed with the iterator."""
+        if not self.asynchronous:
+            return crew.stream(inputs, **self._of_crew(options))
+        return self._turns(crew.astream(inputs, **self._of_crew(options)))
+
+    def _turns(self, items: AsyncGenerator[StreamItem]) -> Iterator[StreamItem]:
+        with asyncio.Runner() as runner:
+            try:
+                while (item := runner.run(_next(items))) is not None:
+                    yield item
+            finally:
+                runner.run(items.aclose())
+
     def resume(self, crew: Crew, thread_id: str, **options: Any) -> CrewOutput:
         if self.asynchronous:
             return asyncio.run(crew.aresume(thread_id, **options))
@@ -52,3 +66,7 @@ class Mode:
 
     def run(self, sync: Callable[..., Any], asynchronous: Callable[..., Any], *args: Any) -> Any:
         return asyncio.run(asynchronous(*args)) if self.asynchronous else sync(*args)
+
+
+async def _next(items: AsyncGenerator[StreamItem]) -> StreamItem | None:
+    return await anext(items, None)

@@ -101,7 +101,10 @@ class ObservedModel:
     def _failed(self, error: BaseException) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):
             event = LLMCallFailedEvent(
-                from_agent=self.agent, from_task=self.task, error=f"{type(error).__name__}: {error}"
+                from_agent=self.agent,
+                from_task=self.task,
+                model=self.name,
+                error=f"{type(error).__name__}: {error}",
             )
             crewai_event_bus.emit(self.agent, event)
 

@@ -53,7 +53,7 @@ def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Ass
                 assignment.slug,
                 task_node(assignment, read.channels),
                 input_schema=read.schema,
-                metadata={"crew_name": assignment.crew.name if assignment.crew else None, "task": assignment.slug},
+                metadata=_told(assignment),
             )
         if isinstance(group[0].task, ConditionalTask):
             ends = _conditional(graph, ends, group[0], tasks[at - 1])
@@ -88,6 +88,12 @@ class _Read:
 
     channels: tuple[str, ...]
     schema: Any
+
+
+def _told(assignment: Assignment) -> dict[str, Any]:
+    """What traces and streams say of each run of a task."""
+    crew = assignment.crew.name if assignment.crew is not None else None
+    return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.role}
 
 
 class _Schemas:

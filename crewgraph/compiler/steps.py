@@ -1,12 +1,13 @@
 """A task as a graph of its own: model, tools, guardrail and finish, with conditional edges, from the same body."""
 
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.utils.runnable import RunnableCallable
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.assignment import Assignment
@@ -58,7 +59,7 @@ def step_graph(
         checkpointer=None if stored else False,
         interrupt_before=[stage for stage in before if stage in stages],
         interrupt_after=[stage for stage in after if stage in stages],
-        name=assignment.slug,
+        name=f"Agent: {assignment.agent.role}",  # in traces
     )
 
 
@@ -74,10 +75,10 @@ def _state(assignment: Assignment, sources: Collection[str]) -> Any:
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]
 
 
-def _route(targets: Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
+def _route(targets: Sequence[str]) -> RunnableCallable:
     def route(state: Mapping[str, Any]) -> str:
         # Whoever edited the state may have left behind what a step has done already: any step finds out what comes next.
         pending: Mapping[str, Any] = state.get(PENDING) or {}
         return next((target for target in targets if target == pending.get("stage")), targets[0])
 
-    return route
+    return RunnableCallable(route, name="route", trace=False)

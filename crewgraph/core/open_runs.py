@@ -4,7 +4,6 @@ LangChain leaves them open for ever when the task that awaits them is cancelled:
 time is up, because whoever watched the run went away.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -33,7 +32,7 @@ async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]
     try:
         own: RunnableConfig = {**config, "callbacks": manager}
         yield own
-    except asyncio.CancelledError as error:
+    except BaseException as error:
         await runs.end(manager, error)
         raise
 

@@ -23,6 +23,7 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
+from crewgraph.core.leaving import heed
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.watched import is_watched
@@ -146,6 +147,7 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
         if "error" in record:
             raise EffectFailed(*record["error"])
         return record["value"]
+    heed()
     if effect.once:
         if journal.was_started(here, effect):
             raise OutcomeUnknown(

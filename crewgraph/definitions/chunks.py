@@ -86,7 +86,7 @@ class CrewStreamingOutput:
         self._iterator, self._async_iterator = sync_iterator, async_iterator
         self._chunks: list[StreamChunk] = []
         self._ended: CrewOutput | BaseException | None = None
-        self._closed = False
+        self._closed = self._over = False
 
     @property
     def chunks(self) -> list[StreamChunk]:
@@ -96,7 +96,7 @@ class CrewStreamingOutput:
     @property
     def is_completed(self) -> bool:
         """Whether there is nothing more to come."""
-        return self._closed or self._ended is not None
+        return self._closed or self._over
 
     @property
     def is_cancelled(self) -> bool:
@@ -115,8 +115,8 @@ class CrewStreamingOutput:
             raise self._ended
         if self._ended is None:
             raise RunError(
-                "the stream was closed before the run's end, so it has no result; `crew.resume(thread_id)` goes on"
-                if self._closed
+                "the stream ended before the run, so it has no result; `crew.resume(thread_id)` goes on"
+                if self.is_completed
                 else "the run has not ended: iterate over all pieces before you take `.result`"
             )
         return self._ended
@@ -135,9 +135,9 @@ class CrewStreamingOutput:
             raise RunError("this run is on an event loop: `async for chunk in output`")
         while not self.is_completed:
             try:
-                piece = next(self._iterator)
+                piece = next(self._iterator, None)
             except BaseException as error:
-                self._ended = error
+                self._ended, self._over = error, True
                 raise
             if self._noted(piece):
                 yield self._chunks[-1]
@@ -147,17 +147,18 @@ class CrewStreamingOutput:
             raise RunError("this run is on no event loop: `for chunk in output`, or `await crew.kickoff_async()`")
         while not self.is_completed:
             try:
-                piece = await anext(self._async_iterator)
+                piece = await anext(self._async_iterator, None)
             except BaseException as error:
-                self._ended = error
+                self._ended, self._over = error, True
                 raise
             if self._noted(piece):
                 yield self._chunks[-1]
 
-    def _noted(self, piece: StreamChunk | CrewOutput) -> bool:
+    def _noted(self, piece: StreamChunk | CrewOutput | None) -> bool:
         if isinstance(piece, StreamChunk):
             self._chunks.append(piece)
             return True
+        self._over = True
         self._ended = piece
         return False
 

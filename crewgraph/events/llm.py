@@ -128,6 +128,9 @@ class LLMCallFailedEvent(LLMEventBase):
 
     type: str = "llm_call_failed"
 
+    model: str | None = None
+    """The model's name."""
+
     error: str
     """What went wrong."""
 

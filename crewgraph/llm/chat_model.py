@@ -174,8 +174,8 @@ class ChatModel:
         return {"stop": words} if stop and takes_stop(self.name) else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
-        answer = cast("dict[str, Any]", answer)["raw"] if isinstance(answer, dict) and "raw" in answer else answer
-        reply = _read(answer)
+        raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
+        reply = _read(answer if raw is None else raw)
         if forms and isinstance(self._response_format, type):
             reply = _formed(reply)
         if self._on_usage is not None:
@@ -231,8 +231,8 @@ def _bind_tools(owner: Any) -> Any:
 
 def _unread(forming: Any) -> Any:
     """The model in a chain that gives its answer beside the reading of it, which is done here."""
-    steps: Any = getattr(getattr(forming, "first", None), "steps__", None)
-    return steps["raw"] if isinstance(steps, Mapping) and "raw" in steps else forming
+    steps: Any = getattr(getattr(forming, "first", None), "steps__", None) or {}
+    return steps.get("raw", forming)
 
 
 def _binds_tools(source: Any, base: Any) -> bool:

@@ -95,6 +95,7 @@ class Run(Operation):
         self.notes = notes
         self.written: dict[str, Any] = {}
         self.questions: list[Any] = []
+        self._place: tuple[str, ...] | None = None
 
     def run(self) -> "Run":
         copy_context().run(self._played)
@@ -122,7 +123,7 @@ class Run(Operation):
 
     def parts(self, audience: Audience) -> Generator[Any]:
         """Run, and give what is written to the custom stream, as it is written."""
-        steps = self.graph.stream(self.given, self.config, **self._options(custom=True))
+        steps: Any = self.graph.stream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[Any] = []
@@ -142,7 +143,7 @@ class Run(Operation):
     async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
         """The same on this event loop."""
         _refuse_without_async_face(self.graph)
-        steps = self.graph.astream(self.given, self.config, **self._options(custom=True))
+        steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
                 written: list[Any] = []
@@ -186,13 +187,21 @@ class Run(Operation):
             kept: Any = {key: value for key, value in config.items() if key != "configurable"}
             var_child_runnable_config.set(kept)
 
+    def _own(self, place: tuple[str, ...]) -> bool:
+        """Whether what comes from a place is ours; graphs within this one tell first, from places below ours."""
+        if self._place is None or len(place) < len(self._place):
+            self._place = place
+            self.written.clear()
+            self.questions.clear()
+        return place == self._place
+
     def _gather(self, streamed: Any, written: Callable[[Any], None] | None) -> None:
         *inside, mode, update = streamed
         if mode == "custom":
             if written is not None:
                 written(update)
             return
-        if any(inside):  # of a graph within this one
+        if inside and not self._own(inside[0]):
             return
         if mode == "values":
             self.written.update({name: value for name, value in update.items() if not name.startswith("__")})

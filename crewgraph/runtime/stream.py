@@ -4,11 +4,12 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
 from typing import Any
 
+from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.stream import Finished, StreamItem
-from crewgraph.runtime.audience import Audience, StreamLeft
+from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.kickoff import kicked_off
 from crewgraph.runtime.operations import Run
 
@@ -120,5 +121,5 @@ class _Course:
     def leave(self) -> None:
         """Nobody watches any more: the program ends where it is."""
         self._audience.leave()
-        with suppress(StreamLeft):
-            self._program.throw(StreamLeft())
+        with suppress(RunLeft):
+            self._program.throw(RunLeft())

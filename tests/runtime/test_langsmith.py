@@ -15,11 +15,9 @@ import pytest
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langsmith import Client
-from langsmith.run_helpers import tracing_context
 from modes import Mode
 from pydantic import BaseModel
-from servers.langsmith_api import LangSmithServer
+from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
 
 from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput, ToolUse
@@ -40,21 +38,14 @@ def look(what: str) -> str:
 
 @pytest.fixture(params=["sync", "async"])
 def mode(request: pytest.FixtureRequest) -> Mode:
-    """The tree of a task that is one node; in a task of steps, each step is a run of its own."""
+    """A task is one node here, and its run one tree."""
     return Mode(request.param)
 
 
 @pytest.fixture
 def langsmith() -> Iterator[LangSmithServer]:
-    """A server that gets every run of the test's own process; at the end no request was wrong and every run has ended."""
-    with LangSmithServer() as server:
-        client = Client(api_url=server.url, api_key="fake")
-        server.flush = client.flush
-        with tracing_context(enabled=True, client=client, project_name="tests"):
-            yield server
-        client.close()
-        assert server.faults == []
-        assert " ?" not in server.tree()
+    with traced() as server:
+        yield server
 
 
 def gpt(url: str, **more: Any) -> LLM:
@@ -118,6 +109,39 @@ def test_a_kickoff_reads_crew_task_agent_model_and_tool(
 ):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if kept == "kept" else False)
     assert langsmith.tree() == DESK
+
+
+STEPS = """\
+Crew: desk [chain]
+  mail [chain]
+    Agent: Clerk of {what} [chain]
+      model [chain]
+        gpt-4o-mini [llm]
+      tools [chain]
+        look [tool]
+      model [chain]
+        gpt-4o-mini [llm]
+      guardrail [chain]
+        Guardrail: long_enough [chain]
+      model [chain]
+        gpt-4o-mini [llm]
+      guardrail [chain]
+        Guardrail: long_enough [chain]
+      finish [chain]
+  poem [chain]
+    Agent: Poet [chain]
+      model [chain]
+        scripted [llm]
+      tools [chain]
+        look [tool]
+      model [chain]
+        scripted [llm]
+      finish [chain]"""
+
+
+def test_tasks_as_graphs_show_their_steps(mode: Mode, langsmith: LangSmithServer, serve: Serve):
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, granularity="step")
+    assert langsmith.tree() == STEPS
 
 
 def test_parallel_tasks_stand_beside_each_other_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
@@ -236,7 +260,7 @@ def test_a_kickoff_in_a_node_stands_below_that_node(mode: Mode, apart: bool, lan
         return {"text": (await team.akickoff(**options)).raw}
 
     outer = StateGraph(Page)
-    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})  # pyright: ignore[reportUnknownLambdaType, reportArgumentType]
+    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})
     outer.add_edge(START, "write")
     outer.add_edge("write", END)
     app = outer.compile(checkpointer=InMemorySaver(), name="pages")
@@ -311,17 +335,17 @@ def test_a_guardrail_that_raises_shows_its_error(mode: Mode, langsmith: LangSmit
 class Neighbour:
     """A parallel task that begins and goes on until it is cancelled, or for a while; the other one fails once it began."""
 
-    def __init__(self) -> None:
-        self.began = threading.Event()
+    def __init__(self, seconds: float = 10) -> None:
+        self.began, self.seconds = threading.Event(), seconds
 
     def answer(self, request: Any) -> Any:
         self.began.set()
-        return text("slow", delay=0.3)
+        return text("slow", delay=self.seconds)
 
     async def wait(self) -> str:
         """Wait."""
         self.began.set()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(self.seconds)
         return "slow"
 
     def fail(self, messages: Any) -> str:
@@ -335,10 +359,10 @@ class Neighbour:
             neighbour = self
 
             class Own(BaseLLM):
-                def call(self, messages: Any, **_: Any) -> str:
+                def call(self, messages: Any, *_: Any, **__: Any) -> str:
                     raise AssertionError("asked without an event loop")
 
-                async def acall(self, messages: Any, **_: Any) -> str:
+                async def acall(self, messages: Any, *_: Any, **__: Any) -> str:
                     return await neighbour.wait()
 
             return agent(Own("gpt-4o-mini"), "slow")
@@ -360,7 +384,7 @@ def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(kind: str, lan
 
 
 def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmithServer, serve: Serve):
-    neighbour = Neighbour()
+    neighbour = Neighbour(0.3)
     slow = task("slow", neighbour.at_work("model", serve), async_execution=True)
     failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
     with pytest.raises(ConnectionError):
@@ -369,7 +393,7 @@ def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmit
 
 
 def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    slow = agent(gpt(serve(lambda request: text("slow", delay=0.6)).url), "slow", max_execution_time=0.2)
+    slow = agent(gpt(serve(Neighbour(0.6).answer).url), "slow", max_execution_time=0.2)
     with pytest.raises(TimeLimitReached):
         mode.kickoff(crew(task("text", slow)))
     langsmith.flush()
@@ -412,7 +436,7 @@ def test_a_run_says_whose_it_is(mode: Mode, langsmith: LangSmithServer, serve: S
 
 def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     class Own(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> str:
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
             self._track_token_usage_internal(USAGE)
             return "x"
 

@@ -8,19 +8,19 @@ with LangSmithServer() as server:
 import gzip
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from email.parser import BytesParser
 from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Self, cast
 
 import zstandard
+from langsmith import Client
+from langsmith.run_helpers import tracing_context  # pyright: ignore[reportUnknownVariableType]
 
-__all__ = ["Encoding", "LangSmithServer", "Trace"]
-
-Encoding = Literal["zstd", "gzip", "identity"]
-"""How the SDK is told to send runs; it compresses with zstd or not at all."""
+__all__ = ["LangSmithServer", "Trace", "traced"]
 
 Trace = dict[str, Any]
 """A run as it was sent: `name`, `run_type`, `inputs`, `outputs`, `extra`, `tags`, `error`, `start_time`, `end_time`."""
@@ -130,10 +130,10 @@ class LangSmithServer:
             case "POST", ["runs", "multipart"]:
                 self._parts(str(headers["Content-Type"]), body)
             case "POST", ["runs", "batch"]:
-                sent = json.loads(body)
-                for run in sent.get("post") or []:
+                sent: dict[str, list[Trace] | None] = json.loads(body)
+                for run in sent.get("post") or ():
                     self._posted(run["id"], run)
-                for run in sent.get("patch") or []:
+                for run in sent.get("patch") or ():
                     self._patched(run["id"], run)
             case "POST", ["runs"]:
                 run = json.loads(body)
@@ -147,7 +147,7 @@ class LangSmithServer:
     def _parts(self, content_type: str, body: bytes) -> None:
         """Parts are named `post.<run>`, `post.<run>.<field>`, `patch.<run>` and so on; each holds JSON."""
         message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + body)
-        for part in message.iter_parts():  # pyright: ignore[reportUnknownVariableType]
+        for part in message.iter_parts():
             name = str(cast("Any", part).get_param("name", header="content-disposition"))
             held = json.loads(cast("Any", part).get_payload(decode=True))
             event, run, *field = name.split(".", 2)
@@ -167,6 +167,19 @@ class LangSmithServer:
             raise KeyError(f"a patch of run {run}, which was never posted")
         # A patch repeats fields that the post had; the end of a run does not take its name away.
         self.runs[run].update({name: value for name, value in sent.items() if value is not None})
+
+
+@contextmanager
+def traced() -> Generator[LangSmithServer]:
+    """A server that is sent the runs of this process's block; at its end no request was wrong, and every run has ended."""
+    with LangSmithServer() as server:
+        client = Client(api_url=server.url, api_key="fake")
+        server.flush = client.flush
+        with tracing_context(enabled=True, client=client, project_name="tests"):
+            yield server
+        open_ones = [line for line in server.tree().splitlines() if line.endswith(" ?")]
+        client.close()
+        assert (server.faults, open_ones) == ([], [])
 
 
 def _decoded(body: bytes, encoding: str) -> bytes:

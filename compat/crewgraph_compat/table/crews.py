@@ -36,6 +36,8 @@ _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
+_STREAMING = rows("crewgraph.definitions.chunks", "CrewStreamingOutput")
+_CHUNKS = rows("crewgraph.definitions.chunks", "StreamChunk", "StreamChunkType", "ToolCallChunk")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
 _RPM = rows("crewgraph.llm.rpm", "RPMController")
@@ -107,6 +109,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_TOOL,
         **_USAGE,
         **_BUS,
+        **_STREAMING,
     },
     "crewai.crews": _CREW_OUTPUT,
     "crewai.crews.crew_output": {**_CREW_OUTPUT, **_OUTPUT_FORMAT, **_TASK_OUTPUT, **_USAGE},
@@ -146,6 +149,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.utilities": {**_CONVERTER, **_CONVERTER_ERROR, **_I18N, **_RPM},
     "crewai.utilities.converter": {**_CONVERSION, **_CONVERTER, **_CONVERTER_ERROR, **_OUTPUT_CONVERTER},
+    "crewai.types.streaming": {**_STREAMING, **_CHUNKS},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.reasoning_handler": rows(
         "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
@@ -153,5 +157,6 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_TASK_OUTPUT},
     "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.rpm_controller": _RPM,
+    "crewai.utilities.streaming": {**_STREAMING, **_CHUNKS},
 }
 """The modules of this area."""

@@ -150,6 +150,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.events.event_bus": {**_BASE, **_BUS, **_BUS_CLASS, **_DEPENDS},
     "crewai.events.event_types": _ALL,
     "crewai.events.handler_graph": {**_CIRCULAR, **_DEPENDS},
+    "crewai.events.stream_context": rows(
+        "crewgraph.events.stream_context", "add_stream_sink", "publish_stream_event", "reset_stream_sinks"
+    ),
     "crewai.events.types": {},
     **{f"crewai.events.types.{name}": events for name, events in _TYPES.items()},
     "crewai.utilities.events": _EVERYTHING,

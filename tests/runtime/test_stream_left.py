@@ -1,0 +1,222 @@
+"""A reader that goes away: the run ends where it is, what was done is kept, and nothing goes on."""
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Callable
+from contextlib import aclosing, closing
+from typing import Any
+
+import pytest
+from modes import Mode
+from servers.langsmith_api import traced
+from servers.openai_api import Answer, OpenAIServer, Request, text
+
+from crewgraph import BaseLLM, Crew, ModelStarted, ScriptedLLM, Started, TaskFinished, TaskStarted, Token, ToolUse
+from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffFailedEvent
+from crewgraph.events.stream_context import SINKS
+from crewgraph.tools import tool
+
+from .parts import agent, crew, heard, served, task
+
+Serve = Callable[[Any], OpenAIServer]
+
+
+def left_at(mode: Mode, team: Crew, kind: type, thread_id: str = "one", times: int = 1, **options: Any) -> None:
+    """Read a crew's stream up to an item of a kind, and leave."""
+    items = mode.told(team, thread_id=thread_id, **options)
+    with closing(items):  # pyright: ignore[reportArgumentType]
+        for item in items:
+            times -= isinstance(item, kind)
+            if not times:
+                break
+
+
+def late(request: Request) -> Answer:
+    return text("x", delay=30)
+
+
+def two(first: Any, second: Any) -> Crew:
+    return crew(task("a", agent(first)), task("b", agent(second)))
+
+
+@pytest.mark.parametrize("kind", [TaskFinished, TaskStarted])
+def test_what_was_done_is_kept_and_what_was_not_begun_does_not_begin(mode: Mode, kind: type):
+    first, second = ScriptedLLM(["x"]), ScriptedLLM(["y"])
+    team = two(first, second)
+    left_at(mode, team, kind)
+    done = len(first.requests)
+    assert second.requests == []
+    assert mode.resume(team, "one").raw == "y"
+    assert (len(first.requests), len(second.requests)) == (1, 1)
+    assert done == (1 if kind is TaskFinished else done)
+
+
+def test_leaving_in_the_middle_of_an_answer_ends_the_request(mode: Mode, serve: Serve):
+    words = " ".join(f"word{number}" for number in range(20_000))
+    server = serve([words, "short"])
+    team = crew(task("a", agent(served(server.url))))
+    before = time.monotonic()
+    left_at(mode, team, Token)
+    assert time.monotonic() - before < 20
+    assert mode.resume(team, "one").raw == "short"
+
+
+def test_a_tool_at_work_ends_and_its_result_is_kept(mode: Mode):
+    left = threading.Event()
+    used: list[int] = []
+
+    @tool
+    def slow() -> str:
+        """Work."""
+        assert left.wait(20)
+        used.append(1)
+        return "done"
+
+    llm = ScriptedLLM([ToolUse("slow"), "Final Answer: x"])
+    team = crew(task("a", agent(llm, tools=[slow])))
+    items: Any = mode.told(team, thread_id="one")
+    for item in items:
+        if item.kind == "tool_started":
+            break
+    threading.Timer(0.2, left.set).start()
+    items.close()
+    assert len(llm.requests) == 1
+    assert mode.resume(team, "one").raw == "x"
+    # A sync run waits for the tool and keeps its result. An async one cannot: the tool goes on in its thread, unheard.
+    assert len(used) == (2 if mode.asynchronous else 1)
+
+
+def test_an_async_run_does_not_wait_for_a_request_under_way(serve: Serve):
+    server = serve(late)
+    team = crew(task("a", agent(served(server.url))))
+
+    async def read() -> float:
+        async with aclosing(team.astream()) as items:
+            async for item in items:
+                if isinstance(item, ModelStarted):
+                    await asyncio.sleep(0.1)
+                    break
+            began = time.monotonic()
+        return time.monotonic() - began
+
+    assert asyncio.run(read()) < 10
+
+
+def test_a_cancelled_reader_cancels_the_run(serve: Serve):
+    server = serve(late)
+    team = crew(task("a", agent(served(server.url))))
+
+    async def read() -> None:
+        async for _ in team.astream():
+            pass
+
+    async def cancelled() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(read(), 0.5)
+        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+
+    asyncio.run(cancelled())
+
+
+def test_all_parallel_tasks_end(mode: Mode):
+    class Endless(BaseLLM):
+        stopped = False
+
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
+            try:
+                for _number in range(2_000):
+                    self._emit_text("x")
+                    time.sleep(0.01)
+            finally:
+                self.stopped = True
+            raise AssertionError("nobody stopped it")
+
+    models = [Endless("one"), Endless("two")]
+    one, other = (task(llm.model, agent(llm, llm.model), async_execution=True) for llm in models)
+    left_at(mode, crew(one, other, task("last", agent(ScriptedLLM([])))), Token, times=20)
+    end = time.monotonic() + 10
+    while not all(
+        llm.stopped for llm in models
+    ):  # in an async run, the threads of sync models hear of it a moment later
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_no_thread_is_left_behind(mode: Mode):
+    def threads() -> set[str]:
+        return {one.name for one in threading.enumerate() if not one.name.startswith(("crewgraph-call", "asyncio_"))}
+
+    before = threads()
+    for number in range(3):
+        left_at(mode, two(ScriptedLLM(["x y"], stream=True), ScriptedLLM([])), Token, thread_id=f"run{number}")
+    assert threads() <= before
+
+
+def test_a_stream_that_nobody_holds_any_more_ends(mode: Mode):
+    llm = ScriptedLLM(["x", "y"])
+    items = mode.told(two(llm, llm))
+    while not isinstance(next(items), TaskFinished):
+        pass
+    del items
+    gc.collect()
+    time.sleep(0.1)
+    assert len(llm.requests) == 1
+
+
+def test_an_async_stream_that_nobody_holds_any_more_ends_with_its_loop():
+    llm = ScriptedLLM(["x", "y"])
+    team = two(llm, llm)
+
+    async def read() -> None:
+        async for item in team.astream():
+            if isinstance(item, TaskFinished):
+                break
+        await asyncio.sleep(0.1)
+
+    asyncio.run(read())
+    assert len(llm.requests) == 1
+
+
+def test_leaving_at_the_first_or_the_last_item_is_fine(mode: Mode):
+    llm = ScriptedLLM(["x"], repeat_last=True)
+    team = crew(task("a", agent(llm)))
+    left_at(mode, team, Started)
+    assert llm.requests == []
+    with heard() as events:
+        items: Any = mode.told(team, thread_id="two")
+        for item in items:
+            if item.kind == "finished":
+                break
+        items.close()
+    assert [event.type for event in events][-1] == "crew_kickoff_completed"
+    assert mode.resume(team, "two").raw == "x"
+
+
+def test_the_audience_of_events_is_told_that_the_run_ended_early(mode: Mode):
+    team = two(ScriptedLLM(["x"]), ScriptedLLM(["y"]))
+    with heard() as events:
+        left_at(mode, team, TaskFinished)
+    assert [type(event) for event in events if "kickoff" in event.type][1:] == [CrewKickoffFailedEvent]
+    assert not any(isinstance(event, CrewKickoffCompletedEvent) for event in events)
+    failed = next(event for event in events if isinstance(event, CrewKickoffFailedEvent))
+    assert failed.error == "RunLeft: whoever watched the run went away before its end"
+
+
+def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
+    items: Any = mode.told(two(ScriptedLLM(["x"]), ScriptedLLM(["y"])))
+    for item in items:
+        assert SINKS.get() == ()
+        if isinstance(item, TaskFinished):
+            break
+    items.close()
+    assert SINKS.get() == ()
+
+
+def test_every_run_ends_in_the_trace(mode: Mode, serve: Serve):
+    team = crew(task("a", agent(served(serve([" ".join("word" for _ in range(5_000))]).url))))
+    with traced() as langsmith:
+        left_at(mode, team, Token)
+        tree = langsmith.tree().splitlines()
+    assert [line.strip() for line in tree if "[llm]" in line] == ["test [llm] !"]
