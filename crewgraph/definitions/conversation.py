@@ -24,8 +24,8 @@ def with_conversation(description: str, inputs: Mapping[str, Any], book: Book) -
         return description
     said = "\n".join(
         f"{str(one['role']).capitalize()}: {one['content']}"
-        for one in _messages(given)
-        if isinstance(one, Mapping) and "role" in one and "content" in one
+        for one in cast(list[Mapping[str, Any]], _messages(given))
+        if isinstance(one, Mapping) and "role" in one and "content" in one  # pyright: ignore[reportUnnecessaryIsInstance]
     )
     return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{said}"
 

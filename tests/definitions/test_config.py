@@ -36,9 +36,14 @@ def test_a_text_is_no_config_of_a_task_or_an_agent(text: str):
     assert ("dict_type", ("config",)) in refused(Agent, config=text)
 
 
-@pytest.mark.parametrize("written", [lambda whole: whole, json.dumps, lambda whole: json.dumps(whole).encode()])
+WHOLE: dict[str, Any] = {"agents": AGENTS, "tasks": TASKS}
+
+
+@pytest.mark.parametrize(
+    "written", [WHOLE, json.dumps(WHOLE), json.dumps(WHOLE).encode()], ids=["dict", "text", "bytes"]
+)
 def test_a_crew_takes_a_dict_or_json(written: Any):
-    made = Crew(config=written({"agents": AGENTS, "tasks": TASKS}))
+    made = Crew(config=written)
     assert made.tasks[0].agent is made.agents[0]
     assert (made.agents[0].role, made.tasks[0].markdown, made.config) == (
         "Clerk",

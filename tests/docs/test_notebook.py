@@ -53,11 +53,13 @@ def test_the_notebook_runs(tmp_path: Path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    crew, graph, run, arun, stream, history, fork, resumed = printed(played)
+    crew, graph, steps, run, arun, items, stream, history, fork, resumed = printed(played)
     assert crew == ""
     assert "height --> text;" in graph
     assert run == "In Brest the sea rises 7.1 metres.\n3 requests, 1 tool call\n"
     assert arun == "Pilot says 7.1 m\n"
+    assert "height\\3atools -.-> height\\3amodel;" in steps
+    assert items.split()[:3] == ["started", "task_started", "model_started"] and items.split()[-1] == "finished"
     assert stream.startswith("Final| Answer:| In| Brest|")
     assert history.splitlines() == [
         "2 ['height', 'inputs', 'text'] next:",
