@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from crewgraph.compiler.state import INPUTS
@@ -167,13 +168,21 @@ def _tools(task: Task, given: Sequence[Any], adapted: dict[int, GuardedTool]) ->
         if id(one) not in adapted:
             adapted[id(one)] = GuardedTool(as_tool(one), passing=(JournalError,))
         tool = adapted[id(one)]
-        other = tools.setdefault(tool.name, tool)
-        if other is not tool:
-            raise CompileError(
-                f"{title(task)} has two tools that a model would call `{tool.name}`: `{other.tool.title}` and "
-                f"`{tool.tool.title}`. Rename one of them."
-            )
+        if tools.get(tool.name, tool) is not tool:
+            tool = _numbered(tool, tools, task)
+        tools[tool.name] = tool
     return tools
+
+
+def _numbered(tool: GuardedTool, taken: Mapping[str, GuardedTool], task: Task) -> GuardedTool:
+    """The tool under a name of its own, beside another one of the same name."""
+    name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in taken)
+    warnings.warn(
+        f"{title(task)} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
+        "Rename one of them, so that the model knows which is which.",
+        stacklevel=callers_level(),
+    )
+    return GuardedTool(tool.tool.named(name), passing=(JournalError,))
 
 
 def _context(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str | Task, ...]:

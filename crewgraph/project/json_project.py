@@ -184,7 +184,7 @@ def _list(values: dict[str, Any], key: str, place: str) -> list[Any]:
 
 
 def _named(name: Any, among: Mapping[str, Any], where: str, what: str) -> Any:
-    if name not in among:
+    if not isinstance(name, str) or name not in among:
         there = f"there are {', '.join(f'`{one}`' for one in among)}" if among else "there is none"
         raise DefinitionError(f"{where}: {name!r} is no {what}; {there}")
     return among[name]

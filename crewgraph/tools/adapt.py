@@ -5,8 +5,9 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextvars import Context
+from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel
 
@@ -67,6 +68,12 @@ class AdaptedTool(ABC):
     def prompt_text(self) -> str:
         """How a prompt tells of it, where calls are written as text."""
         return prompt_text(self.spec)
+
+    def named(self, name: str) -> Self:
+        """The same tool, called by another name."""
+        other = copy(self)
+        other.spec = {**self.spec, "name": name}
+        return other
 
     def prepare(self, written: Any) -> dict[str, Any] | Refusal:
         """The arguments that a model wrote, as plain data that fits, or what is wrong with them."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, heard, task
 
 from crewgraph import ScriptedLLM, ToolUse
-from crewgraph.errors import CompileError, ModelError, NoModelError, OutputInvalid
+from crewgraph.errors import ModelError, NoModelError, OutputInvalid
 from crewgraph.tools import tool
 
 
@@ -168,11 +168,13 @@ def test_what_is_no_tool_is_refused_when_the_agent_or_the_task_is_made(tools: An
         task("a", agent(None), tools=tools)
 
 
-def test_two_tools_of_one_name_are_refused(mode: Mode):
+def test_of_two_tools_of_one_name_the_second_gets_a_number(mode: Mode):
     @tool("look")
     def other(x: str) -> str:
         """Look differently."""
         return x
 
-    with pytest.raises(CompileError, match="task `a` has two tools that a model would call `look`"):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM([]), tools=[look, other]))))
+    llm = ScriptedLLM([ToolUse("look_2", {"x": "there"}), "done"])
+    with pytest.warns(UserWarning, match="is offered as `look_2`"):
+        mode.kickoff(crew(task("a", agent(llm, tools=[look, other]))))
+    assert "Observation: there" in str(llm.requests[1].messages[-1]["content"])

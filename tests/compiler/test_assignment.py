@@ -118,12 +118,11 @@ def test_the_same_tool_twice_is_one():
     assert list(one.tools) == ["search"]
 
 
-def test_two_tools_that_a_model_could_not_tell_apart_are_refused_by_name():
-    with pytest.raises(CompileError) as caught:
-        assigned(task(agent("x", tools=[search, other_search]), name="look"))
-    assert str(caught.value) == (
-        "task `look` has two tools that a model would call `search`: `search` and `search`. Rename one of them."
-    )
+def test_of_two_tools_with_one_name_the_second_is_offered_under_a_number():
+    with pytest.warns(UserWarning, match="task `look` has two tools .* `search` is offered as `search_2`"):
+        (one,) = assigned(task(agent("x", tools=[search, other_search, search]), name="look"))
+    assert list(one.tools) == ["search", "search_2"]
+    assert one.tools["search_2"].spec["name"] == "search_2"
 
 
 # ---------------------------------------------------------------------------------------------------- refusals

@@ -1,6 +1,5 @@
 """The loop of thought and action, played without a graph: what is sent to the model, and what becomes of its replies."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -261,7 +260,7 @@ def test_a_failing_model_fails_the_task_and_the_error_names_it():
 
 
 # ------------------------------------------------------------------------------------------------- being told
-def test_step_callbacks_get_every_step():
+def test_an_agents_step_callback_gets_every_step_in_the_place_of_the_crews():
     own: list[AgentAction | AgentFinish] = []
     crews: list[AgentAction | AgentFinish] = []
     worked_on = clerk_task(
@@ -280,18 +279,13 @@ def test_step_callbacks_get_every_step():
         ),
         AgentFinish(thought="done", output="7", text="Thought: done\nFinal Answer: 7"),
     ]
-    assert crews == own
+    assert crews == []
 
 
-def test_a_callback_given_twice_is_told_once():
+def test_a_crews_step_callback_is_for_agents_that_have_none():
     steps: list[Any] = []
-    callback: Callable[[Any], None] = steps.append
-
-    def told(step: Any) -> None:
-        callback(step)
-
-    play_task(clerk_task("Final Answer: 7", step_callback=told), step_callback=told)
-    assert len(steps) == 1
+    play_task(clerk_task("Final Answer: 7"), step_callback=steps.append)
+    assert [step.output for step in steps] == ["7"]
 
 
 def test_what_the_model_reported_is_summed_over_all_requests():

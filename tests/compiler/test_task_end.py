@@ -95,7 +95,7 @@ def test_the_task_shows_what_happened():
     ("fields", "text"),
     [
         ({}, '{"x": 1}'),
-        ({"output_json": Point}, '{"x":1}'),
+        ({"output_json": Point}, '{\n  "x": 1\n}'),
         ({"output_pydantic": Point}, '{"x":1}'),
     ],
 )

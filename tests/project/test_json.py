@@ -229,6 +229,7 @@ UNUSABLE: list[tuple[Any, str]] = [
     ({**CREW, "tasks": [5]}, "crew.jsonc: `tasks[0]` is no object"),
     (sound(agnet=1), "crew.jsonc: `sound`: `Task` has no `agnet`. Did you mean `agent`?"),
     (sound(agent="pilto"), "`sound`: `agent`: 'pilto' is no agent that the crew lists; there are `pilot`"),
+    (sound(agent=["pilot"]), "`sound`: `agent`: ['pilot'] is no agent that the crew lists; there are `pilot`"),
     (sound(context=["log"]), "crew.jsonc: `sound`: `context`: 'log' is no task before it; there is none"),
     (sound(context="log"), "crew.jsonc: `sound`: `context` is no list of names of tasks"),
     (sound(type="Other"), "`sound` is of an unknown type; there are Task, ConditionalTask"),

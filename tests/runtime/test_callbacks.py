@@ -50,7 +50,7 @@ def test_a_function_that_is_the_tasks_and_the_crews_callback_is_called_once(mode
     assert told == ["x", "y"]
 
 
-def test_step_callbacks_are_told_of_each_step_the_agents_own_first(mode: Mode):
+def test_step_callbacks_are_told_of_each_step_the_agents_own_else_the_crews(mode: Mode):
     @tool
     def look(i: int) -> str:
         """Look at something."""
@@ -65,14 +65,14 @@ def test_step_callbacks_are_told_of_each_step_the_agents_own_first(mode: Mode):
         steps.append(("crew", step))
 
     llm = ScriptedLLM([ToolUse("look", {"i": 1}, thought="Let me see."), "Thought: enough\nFinal Answer: done"])
-    mode.kickoff(crew(task("a", agent(llm, tools=[look], step_callback=own)), step_callback=crews))
+    other = task("b", agent(ScriptedLLM(["too"]), "other"))
+    mode.kickoff(crew(task("a", agent(llm, tools=[look], step_callback=own)), other, step_callback=crews))
     assert [(who, type(step)) for who, step in steps] == [
         ("agent", AgentAction),
-        ("crew", AgentAction),
         ("agent", AgentFinish),
         ("crew", AgentFinish),
     ]
-    action, finish = steps[0][1], steps[2][1]
+    action, finish = steps[0][1], steps[1][1]
     assert (action.tool, action.tool_input, action.result, action.thought) == ("look", '{"i": 1}', "<1>", "Let me see.")
     assert (finish.output, finish.thought) == ("done", "enough")
 

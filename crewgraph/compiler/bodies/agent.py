@@ -203,7 +203,7 @@ class AgentAtWork:
         own = agent.step_callback if agent else None
         crew = self._assignment.crew
         template = agent.response_template if agent else None
-        callbacks = [one for one in (own, crew.step_callback if crew else None) if one is not None]
+        callback = own or (crew.step_callback if crew else None)
         return Worker(
             model=self.model,
             tools=self._tools,
@@ -213,7 +213,7 @@ class AgentAtWork:
             usage=self._usage,
             told=self._report.step,
             refused=self._report.tool_refused,
-            step_callbacks=tuple(dict.fromkeys(callbacks)),
+            step_callback=callback,
             counts=self._report.counts,
             retries=agent.max_retry_limit if agent else 0,
             window=lambda: window_of(self._agent.llm, self.model.name),

@@ -52,7 +52,7 @@ class Worker:
     refused: Callable[[str, dict[str, Any] | str, str], None]
     """Is told of a tool that could not be called: its name, the arguments, why."""
 
-    step_callbacks: tuple[Callable[..., Any], ...] = ()
+    step_callback: Callable[..., Any] | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """How many tool calls were made ("used") and failed ("errors")."""
 
@@ -258,7 +258,8 @@ def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[
 
 def _stepped(worker: Worker, step: AgentAction | AgentFinish, number: int) -> Body[None]:
     yield Notify(partial(worker.told, step, number))
-    for callback in worker.step_callbacks:
+    callback = worker.step_callback
+    if callback is not None:
         yield Call(
             function=callback,
             args=(step,),

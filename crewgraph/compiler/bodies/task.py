@@ -1,5 +1,6 @@
 """The body of a task: brief the agent, let it work, structure and judge what it gives, tell and keep it."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -228,7 +229,9 @@ def _nothing(_: Any) -> None:
 
 def _file_content(output: TaskOutput) -> str:
     if output.json_dict is not None:
-        return output.model_dump_json(include={"json_dict"})[len('{"json_dict":') : -1]
+        return json.dumps(
+            output.model_dump(mode="json", include={"json_dict"})["json_dict"], ensure_ascii=False, indent=2
+        )
     return output.pydantic.model_dump_json() if output.pydantic is not None else output.raw
 
 
