@@ -15,6 +15,7 @@ BROAD_EXCEPTS = {
     "crewgraph/core/rules.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "crewgraph/compiler/cached.py",  # a cache that fails is logged, and the tool is used
+    "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal

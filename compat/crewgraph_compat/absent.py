@@ -9,10 +9,20 @@ _HANDLER = "The run counts and keeps tool calls itself; give a `cache_handler` t
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
 _STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
+_EXECUTORS = (
+    "The loop of an agent is no object here; `agent_executor=` takes a LangChain runnable, a graph or a function."
+)
+_OPENAI = "An agent of OpenAI's framework works as a function: `Agent(..., agent_executor=function)`."
 
 ABSENT: dict[str, str] = {
     "crewai.Telemetry": _TELEMETRY,
     "crewai.agents.ToolsHandler": _HANDLER,
+    "crewai.agents.agent_adapters.openai_agents.openai_agent_tool_adapter": _OPENAI,
+    "crewai.agents.agent_adapters.openai_agents.structured_output_converter": _OPENAI,
+    "crewai.agents.agent_builder.base_agent_executor": _EXECUTORS,
+    "crewai.agents.agent_builder.base_agent_executor_mixin": _EXECUTORS,
+    "crewai.agents.agent_executor": _EXECUTORS,
+    "crewai.agents.crew_agent_executor": _EXECUTORS,
     "crewai.agents.tools_handler": _HANDLER,
     "crewai.auth": _PLATFORM,
     "crewai.cli": _COMMANDS,

@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
+from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.journal import JournalError
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
@@ -15,9 +14,7 @@ from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import CompileError, StorageError
-from crewgraph.prompts.book import Book
 from crewgraph.text import slug
-from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Assignment", "alone", "assignments", "context_of", "made_of"]
@@ -26,25 +23,12 @@ _DIVIDER = "\n\n----------\n\n"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assignment:
-    """A task with its place in a crew's graph, or on its own."""
-
-    crew: Crew | None
-    """The crew it belongs to; None where it is executed on its own."""
+class Assignment(Engagement):
+    """A task with its place in a crew's graph, or on its own; its tools are its own, else its agent's."""
 
     task: Task
-    agent: BaseAgent
-    slug: str
-    """The name of its node and of its channel."""
-
     context: tuple[str | Task, ...]
     """Whose outputs it is given, in order: channels of this crew, and tasks of other crews, which have run before."""
-
-    tools: Mapping[str, GuardedTool]
-    """What the agent may use for it, by the names models call them by."""
-
-    given_tools: Sequence[Any]
-    """The tools as the user gave them: the task's own, else the agent's."""
 
     told: str | None = None
     """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
@@ -59,17 +43,12 @@ class Assignment:
         """How long the agent's work may take: the task's bound, else the agent's."""
         if self.task.max_execution_time is not None:
             return self.task.max_execution_time
-        return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
-
-    @property
-    def book(self) -> Book:
-        """The wording of its prompts: the agent's own, else the crew's."""
-        return self.agent.wording(self.crew)
+        return super().seconds
 
     @property
     def where(self) -> str:
         """What it is called in messages."""
-        return f"{title(self.task)} of agent `{' '.join(self.agent.role.split())}`"
+        return f"{title(self.task)} of {super().where}"
 
 
 def assignments(crew: Crew) -> list[Assignment]:
@@ -86,7 +65,8 @@ def assignments(crew: Crew) -> list[Assignment]:
         name = slug(_title(task), taken=taken)
         taken.add(name)
         context = _context(task, crew.tasks[:n], made)
-        given = _given(task, task.agent)
+        others = [agent for agent in crew.agents if agent is not task.agent]
+        given = [*_given(task, task.agent), *granted_tools(task.agent, others)]
         made.append(
             Assignment(
                 crew=crew,
@@ -95,7 +75,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 slug=name,
                 context=context,
                 given_tools=given,
-                tools=_tools(task, [*given, *_own(task.agent, given)], adapted),
+                tools=guarded_tools([*given, *own_tools(task.agent, given)], adapted, title(task)),
             )
         )
     return made
@@ -123,7 +103,7 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
         context=(),
         told=context or "",
         given_tools=given,
-        tools=_tools(task, [*given, *_own(agent, given)], {}),
+        tools=guarded_tools([*given, *own_tools(agent, given)], {}, title(task)),
     )
 
 
@@ -152,37 +132,6 @@ def _title(task: Task) -> str:
 
 def _given(task: Task, agent: BaseAgent) -> list[Any]:
     return task.tools or agent.tools or []
-
-
-def _own(agent: BaseAgent, given: Sequence[Any]) -> list[Any]:
-    """The tools that come with what the agent can do."""
-    if not isinstance(agent, Agent) or not agent.multimodal:
-        return []
-    return [tool for tool in agent.get_multimodal_tools() if not any(isinstance(one, type(tool)) for one in given)]
-
-
-def _tools(task: Task, given: Sequence[Any], adapted: dict[int, GuardedTool]) -> dict[str, GuardedTool]:
-    """A task's tools; each of the crew's tools is read once, for reading its schema takes longer than a task."""
-    tools: dict[str, GuardedTool] = {}
-    for one in given:
-        if id(one) not in adapted:
-            adapted[id(one)] = GuardedTool(as_tool(one), passing=(JournalError,))
-        tool = adapted[id(one)]
-        if tools.get(tool.name, tool) is not tool:
-            tool = _numbered(tool, tools, task)
-        tools[tool.name] = tool
-    return tools
-
-
-def _numbered(tool: GuardedTool, taken: Mapping[str, GuardedTool], task: Task) -> GuardedTool:
-    """The tool under a name of its own, beside another one of the same name."""
-    name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in taken)
-    warnings.warn(
-        f"{title(task)} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
-        "Rename one of them, so that the model knows which is which.",
-        stacklevel=callers_level(),
-    )
-    return GuardedTool(tool.tool.named(name), passing=(JournalError,))
 
 
 def _context(task: Task, earlier: Sequence[Task], made: Sequence[Assignment]) -> tuple[str | Task, ...]:

@@ -48,11 +48,6 @@ _AGENT: tuple[_Rule, ...] = (
         lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe",
         "agents run no code",
     ),
-    (
-        "guardrail",
-        lambda agent: getattr(agent, "guardrail", None) is not None,
-        "it is for `Agent.kickoff`, which is not there; give it to the task",
-    ),
 )
 
 _told: set[tuple[str, str]] = set()

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.compiler.observed import ObservedModel
 from crewgraph.compiler.shared import controllers_of
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
@@ -13,6 +12,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallDelayedEvent
+from crewgraph.llm.observed import ObservedModel
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.rpm import await_room, wait_for_room
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["LimitedModel", "model_of"]
 
 
-def model_of(llm: Any, agent: BaseAgent, task: Task, crew: Crew | None) -> Model:
-    """A model as an agent asks it for a task: its requests are told, and wait for `max_rpm` of agent and crew."""
-    observed = ObservedModel(as_model(llm), agent, task)
+def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+    """A model as an agent asks it: its requests are told, and wait for `max_rpm` of agent and crew."""
+    observed = ObservedModel(as_model(llm), agent, agent, task)
     controllers = controllers_of(agent, crew)
     return LimitedModel(observed, controllers) if controllers else observed
 

@@ -5,50 +5,36 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.notes import noted
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
     AgentExecutionErrorEvent,
     AgentExecutionStartedEvent,
-    AgentStepEvent,
-)
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
-from crewgraph.events.reasoning import (
-    AgentReasoningCompletedEvent,
-    AgentReasoningFailedEvent,
-    AgentReasoningStartedEvent,
 )
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
-from crewgraph.events.tool import ToolUsageErrorEvent
 
 __all__ = ["TaskReport"]
 
 _log = logging.getLogger("crewgraph")
 
 
-class TaskReport:
+class TaskReport(AgentReport):
     """Tells of one execution of a task.
 
     Definitions show the run that ended last; the returned output is the authority.
     """
 
     def __init__(self, assignment: Assignment) -> None:
-        self._assignment, self._task, self._agent = assignment, assignment.task, assignment.agent
+        super().__init__(assignment, assignment.task)
+        self._assignment, self._task = assignment, assignment.task
         self._started = datetime.now()
         self._working = False
-        self.counts: dict[str, int] = {"used": 0, "errors": 0}
-        """How many tool calls were made ("used") and failed ("errors")."""
-
-        self.sent_back = 0
-        """How often guardrails sent the agent back."""
 
     def begin(self, briefing: Briefing) -> None:
         """The task begins."""
@@ -83,84 +69,10 @@ class TaskReport:
             task_prompt=str(messages[-1]["content"]),
         )
 
-    def planning(self, attempt: int) -> None:
-        """The agent makes a plan."""
-        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
-
-    def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
-        """It has made one."""
-        if last and not ready:
-            told = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
-            _log.warning(told, self._assignment.where)
-        self._tell(
-            AgentReasoningCompletedEvent,
-            attempt=attempt,
-            plan=plan,
-            ready=ready,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
-
-    def planning_failed(self, attempt: int, error: str) -> None:
-        """It could not, and begins without, or with the one before."""
-        _log.warning("%s: no plan could be made, the agent begins: %s", self._assignment.where, error)
-        self._tell(
-            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
-        )
-
-    def condensed(self, error: str) -> None:
-        """The conversation was too long and was condensed."""
-        _log.warning("%s: the conversation was too long and was condensed: %s", self._assignment.where, error)
-
-    def step(self, step: AgentAction | AgentFinish, number: int) -> None:
-        """The agent made a step."""
-        self._tell(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
-
-    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
-        """A tool could not be called as the model asked."""
-        self._tell(
-            ToolUsageErrorEvent,
-            tool_name=tool,
-            tool_args=args,
-            agent=self._agent,
-            agent_key=self._agent.key,
-            from_agent=self._agent,
-            from_task=self._task,
-            error=text,
-        )
-
     def agent_completes(self, answer: str) -> None:
         """The agent answered."""
         self._working = False
         self._tell(AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
-
-    def judging(self, guardrail: Any, retries: int) -> None:
-        """A guardrail is about to judge."""
-        self._tell(
-            LLMGuardrailStartedEvent,
-            guardrail=guardrail,
-            retry_count=retries,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
-
-    def judged(self, verdict: dict[str, Any], retries: int) -> None:
-        """A guardrail has judged."""
-        self._tell(
-            LLMGuardrailCompletedEvent,
-            success=verdict["accepted"],
-            result=verdict.get("text") or verdict.get("output"),
-            error=verdict["error"],
-            retry_count=retries,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
-
-    def guardrail_failed(self, error: str, retries: int) -> None:
-        """A guardrail could not judge."""
-        self._tell(
-            LLMGuardrailFailedEvent, error=error, retry_count=retries, from_task=self._task, from_agent=self._agent
-        )
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be given the structure that was asked for; its text is kept."""
@@ -197,7 +109,3 @@ class TaskReport:
         if self._working:
             self._tell(AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)
         self._tell(TaskFailedEvent, error=error, task=self._task)
-
-    def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
-        if crewai_event_bus.wants(event):
-            crewai_event_bus.emit(self._task, event(**fields))

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.process import Process
 from crewgraph.errors import CompileError
 
-__all__ = ["refuse_unready"]
+__all__ = ["refuse_unready", "refuse_unready_agent"]
 
 _Rule = tuple[str, Callable[[Any], bool]]
 
@@ -28,11 +29,10 @@ _CREW: tuple[_Rule, ...] = (
 )
 
 _ANY_AGENT: tuple[_Rule, ...] = (
-    ("agent_executor", lambda agent: agent.agent_executor is not None),
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-    ("apps", lambda agent: bool(agent.apps)),
-    ("mcps", lambda agent: bool(agent.mcps)),
+    ("apps", lambda agent: bool(agent.apps) and own_version(agent, "get_platform_tools") is None),
+    ("mcps", lambda agent: bool(agent.mcps) and own_version(agent, "get_mcp_tools") is None),
 )
 
 _AGENT: tuple[_Rule, ...] = (
@@ -54,12 +54,28 @@ def refuse_unready(crew: Crew) -> None:
     """
     found = [*_asked("the crew", crew, _CREW)]
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
-        where = f"agent `{agent.role}`"
-        found += _asked(where, agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
-        if agent.allow_delegation and len(crew.agents) > 1:
-            found.append(f"`allow_delegation` of {where}")
+        found += _asked_of(agent)
+        if agent.allow_delegation and len(crew.agents) > 1 and own_version(agent, "get_delegation_tools") is None:
+            found.append(f"`allow_delegation` of agent `{agent.role}`")
     for task in crew.tasks:
         found += _asked(title(task), task, _TASK)
+    _refuse(found)
+
+
+def refuse_unready_agent(agent: BaseAgent) -> None:
+    """Refuse what this version cannot translate of an agent on its own.
+
+    Raises:
+        CompileError: all of it, by name.
+    """
+    _refuse([*_asked_of(agent)])
+
+
+def _asked_of(agent: BaseAgent) -> Iterator[str]:
+    return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
+
+
+def _refuse(found: list[str]) -> None:
     if found:
         raise CompileError(
             f"this version of crewgraph does not offer {', '.join(found)} yet. Leave it out for now; it is refused rather "

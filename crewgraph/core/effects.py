@@ -160,7 +160,8 @@ class Call(Recorded):
     """A call of a user's function, sync or async, or of anything that is not deterministic.
 
     `about` is the part of the request that decides whether a recorded answer still fits. `encode` reads what the function
-    returned; what it gives is made plain. `enter` is run first, in the context that the function runs in.
+    returned; what it gives is made plain. `enter` is run first, in the context that the function runs in. `afunction` is
+    called in its place in an async run, where it has an async face of its own.
     """
 
     asks: ClassVar[bool] = True
@@ -171,6 +172,7 @@ class Call(Recorded):
     about: Any = None
     encode: Callable[[Any], Any] | None = None
     enter: Callable[[], Any] | None = None
+    afunction: Callable[..., Any] | None = None
     kind: str = "call"  # pyright: ignore[reportIncompatibleVariableOverride]
     span: str = ""
     """The name of its run in the trace; empty for none."""
@@ -207,7 +209,9 @@ class Call(Recorded):
                 context.run(self.enter)
             # A task of its own, for only a task can be given a context.
             loop = asyncio.get_running_loop()
-            work = loop.create_task(acall(self.function, *self.args, **self.keywords), context=context)
+            work = loop.create_task(
+                acall(self.afunction or self.function, *self.args, **self.keywords), context=context
+            )
             return self._plain(await work)
 
     def _plain(self, result: Any) -> Any:

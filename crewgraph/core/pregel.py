@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of"]
+__all__ = ["KEPT_NOWHERE", "Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of"]
 
 _SAVER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
@@ -25,6 +25,9 @@ _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
 _THREAD = "thread_id"
 _CHECKPOINT = "checkpoint_id"
+
+KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
+"""For a graph with `checkpointer=False` inside a run: LangGraph fails where it inherits "sync", having nothing to wait for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
+from crewgraph.definitions.agent_contract import AgentContract
 from crewgraph.definitions.definition import callers_level, key_of, sharing
 from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.frame import checked_format, has_slot, slot
@@ -14,6 +15,7 @@ from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.kickoff_verbs import KickoffVerbs
 from crewgraph.definitions.templates import Templated
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
@@ -28,7 +30,7 @@ _OF_RUNS = frozenset(
 )
 
 
-class BaseAgent(AgentVerbs, Templated):
+class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     """What every agent has, whatever carries out its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
@@ -61,7 +63,7 @@ class BaseAgent(AgentVerbs, Templated):
     """After this many model requests for one task it must answer with what it has; at once where it is 0 or less."""
 
     agent_executor: Any = None
-    """What carries out its work instead of the loop of model and tools: any LangChain runnable or compiled graph."""
+    """What carries out its work instead of the loop of model and tools: any LangChain runnable, a compiled graph, a function."""
 
     llm: Any = None
     """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`."""

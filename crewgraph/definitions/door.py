@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
-__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs"]
+__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone"]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -54,7 +54,8 @@ def _graphs() -> ModuleType:
     return graphs
 
 
-def _alone() -> ModuleType:
+def alone() -> ModuleType:
+    """The verbs of tasks and agents outside of a crew, as the runtime carries them out."""
     from crewgraph.runtime import alone  # noqa: PLC0415
 
     return alone
@@ -79,25 +80,25 @@ class TaskVerbs:
             GuardrailFailed: a guardrail refused every attempt.
             Exception: whatever a model raised, with a note that names the task.
         """
-        return _alone().execute(self, agent, context, tools)
+        return alone().execute(self, agent, context, tools)
 
     @ours
     async def aexecute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
         """Do the task on this event loop; see `execute_sync`."""
-        return await _alone().aexecute(self, agent, context, tools)
+        return await alone().aexecute(self, agent, context, tools)
 
     @ours
     def execute_async(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "Future[TaskOutput]":
         """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
-        return begun(partial(_alone().execute, self, agent, context, tools))
+        return begun(partial(alone().execute, self, agent, context, tools))
 
     def prompt(self) -> str:
         """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""
-        return _alone().prompt(self)
+        return alone().prompt(self)
 
 
 class AgentVerbs:
@@ -116,12 +117,12 @@ class AgentVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised.
         """
-        return _alone().answer(self, task, context, tools)
+        return alone().answer(self, task, context, tools)
 
     @ours
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
-        return await _alone().aanswer(self, task, context, tools)
+        return await alone().aanswer(self, task, context, tools)
 
 
 class GuardrailVerbs:
@@ -138,11 +139,11 @@ class GuardrailVerbs:
             OutputInvalid: the model gave no verdict that can be read.
             Exception: whatever the model raised.
         """
-        return _alone().judge(self, task_output)
+        return alone().judge(self, task_output)
 
     async def acall(self, task_output: "TaskOutput") -> tuple[bool, Any]:
         """Judge an output on this event loop."""
-        return await _alone().ajudge(self, task_output)
+        return await alone().ajudge(self, task_output)
 
 
 class CrewVerbs:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
+from crewgraph.definitions.plain_model import model_again, plain_model
 from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
@@ -114,9 +115,7 @@ class TaskOutput(_Structured):
         """As plain data, the form that checkpoints hold."""
         plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "messages"})
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
-        # Names instead of aliases, and no computed fields: what `from_plain` can read again, whatever the model.
-        found = self.pydantic
-        plain["pydantic"] = None if found is None else found.model_dump(mode="json", by_alias=False, round_trip=True)
+        plain["pydantic"] = plain_model(self.pydantic)
         return plain
 
     @classmethod
@@ -133,11 +132,7 @@ class TaskOutput(_Structured):
         """
         if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
-        found = data.get("pydantic")
-        structured = None
-        if model is not None and found is not None:  # as JSON, which strict models read in their way
-            structured = model.model_validate_json(json.dumps(found), by_alias=False, by_name=True)
-        return cls.model_validate({**data, "pydantic": structured})
+        return cls.model_validate({**data, "pydantic": model_again(data.get("pydantic"), model)})
 
 
 class CrewOutput(_Structured):

@@ -128,7 +128,7 @@ class _Call:
     def __init__(
         self, model: CallModel, asked: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
     ) -> None:
-        self._ongoing = OngoingCall()
+        self._ongoing = OngoingCall(observed=True)
         self._errors = ProviderErrors(model.name)
         self._config = config
         watched = model.traced and is_watched(config)

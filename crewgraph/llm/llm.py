@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
+from crewgraph.core.ports import Model
 from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
@@ -20,6 +21,7 @@ from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
+from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.tool_call import tool_calls
 
@@ -263,7 +265,7 @@ class LLM(BaseLLM):
         """
         form = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = self._asked(form).complete(conversation, specs, (), _config(callbacks))
+        reply = self._asked(form, from_agent, from_task).complete(conversation, specs, (), _config(callbacks))
         wanted = self._wanted(reply, available_functions)
         if wanted is None:
             return _answer(reply, form)
@@ -290,7 +292,7 @@ class LLM(BaseLLM):
             )
         form = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
-        reply = await self._asked(form).acomplete(conversation, specs, (), _config(callbacks))
+        reply = await self._asked(form, from_agent, from_task).acomplete(conversation, specs, (), _config(callbacks))
         wanted = self._wanted(reply, available_functions)
         if wanted is None:
             return _answer(reply, form)
@@ -320,9 +322,14 @@ class LLM(BaseLLM):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self.model!r})"
 
-    def _asked(self, form: Any) -> ChatModel:
+    def _asked(self, form: Any, agent: Any, task: Any) -> Model:
+        """The model that answers in a form; it tells of its requests, unless somebody above does."""
         adapter = self.adapter()
-        return adapter if form is self.response_format else adapter.answering(form)
+        model = adapter if form is self.response_format else adapter.answering(form)
+        ongoing = ONGOING.get()
+        if ongoing is not None and ongoing.observed:
+            return model
+        return load("crewgraph.llm.observed").ObservedModel(model, self, agent, task)
 
     def _note(self, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

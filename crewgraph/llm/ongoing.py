@@ -16,6 +16,9 @@ class OngoingCall:
     on_text: Callable[[str], None] | None = None
     """Takes each piece of text as the model writes it; None where nobody looks."""
 
+    observed: bool = False
+    """Whether events tell of it as one request, whatever it asks."""
+
     used: list[Usage] = field(default_factory=list[Usage])
     """What was reported during the call; a list, because it may ask several models."""
 

@@ -5,32 +5,43 @@ from functools import partial
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
+from pydantic import BaseModel
 
 from crewgraph.compiler.assignment import Assignment, alone
 from crewgraph.compiler.bodies.judge import judged
+from crewgraph.compiler.bodies.kickoff import kickoff_body
 from crewgraph.compiler.bodies.prompt import task_prompt
 from crewgraph.compiler.bodies.task import answer_body, own_task_body, plan_body
 from crewgraph.compiler.briefing import briefing_alone
+from crewgraph.compiler.engagement import engaged
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
+from crewgraph.compiler.unready import refuse_unready_agent
 from crewgraph.core.effects import Body
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.core.plain import plain as plain_data
+from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import Task
-from crewgraph.errors import RunError
+from crewgraph.errors import DefinitionError, RunError
+from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
-from crewgraph.runtime.operations import Run
+from crewgraph.runtime.console import shown_agent
+from crewgraph.runtime.operations import Heard, Run
 from crewgraph.runtime.place import RunPlace, place_around
 from crewgraph.text import shorten
 
-__all__ = ["aanswer", "aexecute", "ajudge", "answer", "execute", "judge", "plan", "prompt"]
+__all__ = ["aanswer", "aexecute", "ajudge", "answer", "areply", "execute", "judge", "plan", "prompt", "reply"]
+
+_EXAMPLE = '[{"role": "user", "content": "..."}]'
 
 _NOWHERE = RunPlace(checkpointer=False, thread_id=None, detached=True)
 
@@ -55,6 +66,16 @@ def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[An
 async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
     return await adrive(_answered(agent, task, context, tools))
+
+
+def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
+    """Answer a conversation; see `Agent.kickoff`."""
+    return drive(_replied(agent, messages, structure))
+
+
+async def areply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
+    """Answer a conversation on this event loop; see `Agent.akickoff`."""
+    return await adrive(_replied(agent, messages, structure))
 
 
 def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
@@ -102,6 +123,32 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
     return plain["plan"]
 
 
+def _replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> Program[LiteAgentOutput]:
+    refuse_unready_agent(agent)
+    engagement = engaged(agent)
+    if own_version(agent, "execute_task") is not None and not isinstance(agent, Agent):
+        raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
+    given = _conversation(messages, engagement.where)
+    _check_structure(structure, engagement.where)
+    body = partial(kickoff_body, structure, engagement)
+    with shown_agent(agent):
+        plain = yield from _alone(f"Kickoff: {engagement.slug}", engagement.slug, body, given={"messages": given})
+        yield Heard()
+    return LiteAgentOutput.from_plain(plain, structure)
+
+
+def _conversation(messages: Any, where: str) -> list[dict[str, Any]]:
+    read = read_messages(messages)
+    if not any(message["content"] for message in read):
+        raise RunError(f"{where} was asked nothing; give `kickoff` a text, or messages such as {_EXAMPLE}")
+    return plain_data(read)
+
+
+def _check_structure(structure: Any, where: str) -> None:
+    if structure is not None and not (isinstance(structure, type) and issubclass(structure, BaseModel)):
+        raise DefinitionError(f"`response_format` of {where} is a pydantic model, not {structure!r:.80}")
+
+
 def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
     return (yield from _alone(f"Task: {assignment.slug}", assignment.slug, partial(body, assignment), notes))
 
@@ -111,10 +158,10 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
         raise ValueError(
             "a HallucinationGuardrail that is called outside of a task needs `context=`: what the output is held to"
         )
-    model = as_model(guardrail.llm)
+    model, asked = as_model(guardrail.llm), getattr(output, "description", "")  # an agent's own output has no task
 
     def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-        return {"verdict": (yield from judged(guardrail, output, "", model, english(), UsageLedger()))}
+        return {"verdict": (yield from judged(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
 
     verdict = yield from _alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
@@ -125,8 +172,9 @@ def _alone(
     node: str,
     body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
     notes: RunNotes | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Program[Any]:
-    """What a body gives in a graph of its own, under the name of its node."""
+    """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs."""
     place = place_around() or _NOWHERE
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
@@ -135,7 +183,7 @@ def _alone(
     compiled = graph.compile(checkpointer=place.checkpointer, name=name)
     run = yield Run(
         compiled,
-        {INPUTS: {}},
+        {INPUTS: given or {}},
         {},
         durability=place.durability,
         detached=place.detached,

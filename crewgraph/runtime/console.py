@@ -6,11 +6,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.extras import load
 
-__all__ = ["shown"]
+__all__ = ["shown", "shown_agent"]
 
 
 class _Screen:
@@ -18,10 +19,10 @@ class _Screen:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._shown: Counter[int] = Counter()
+        self._shown: Counter[int | str] = Counter()
         self._listener: Any = None
 
-    def show(self, ids: set[int]) -> None:
+    def show(self, ids: set[int | str]) -> None:
         with self._lock:
             self._shown.update(ids)
             if self._listener is None:
@@ -29,7 +30,7 @@ class _Screen:
                 self._listener = load("crewgraph.observe.console").ConsoleListener(shows=self._shows)
                 self._listener.attach(crewai_event_bus)
 
-    def hide(self, ids: set[int]) -> None:
+    def hide(self, ids: set[int | str]) -> None:
         with self._lock:
             self._shown -= Counter(ids)
             if not self._shown and self._listener is not None:
@@ -38,7 +39,8 @@ class _Screen:
 
     def _shows(self, event: Any) -> bool:
         task = getattr(event, "task", None) or getattr(event, "from_task", None)
-        return id(task if task is not None else getattr(event, "crew", None)) in self._shown
+        about = task if task is not None else getattr(event, "crew", None)
+        return (event.agent_id if about is None else id(about)) in self._shown
 
 
 _screen = _Screen()
@@ -47,9 +49,24 @@ _screen = _Screen()
 @contextmanager
 def shown(crew: Crew) -> Generator[None]:
     """Show the crew's run if it is verbose, or the tasks of those of its agents that are."""
-    ids = {id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)}
+    ids: set[int | str] = {
+        id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)
+    }
     if crew.verbose:
         ids.add(id(crew))
+    with _showing(ids):
+        yield
+
+
+@contextmanager
+def shown_agent(agent: BaseAgent) -> Generator[None]:
+    """Show the work of an agent on its own if it is verbose."""
+    with _showing({str(agent.id)} if agent.verbose else set()):
+        yield
+
+
+@contextmanager
+def _showing(ids: set[int | str]) -> Generator[None]:
     if not ids:
         yield
         return

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.bodies.agent import check_ready
 from crewgraph.compiler.briefing import briefing_of
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
@@ -84,8 +85,11 @@ def kicked_off(
         run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity)
     except GraphBubbleUp:
         raise
-    except BaseException as error:
-        _tell(CrewKickoffFailedEvent, crew, crew=crew, thread_id=thread_id, error=_why(error))
+    except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
+        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": thread_id}
+        told = dict(inputs) if isinstance(inputs, Mapping) else None
+        _tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
+        _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
         raise
     if audience is not None:
         audience.begins(crew.name, run.place.thread_id, given, run.tasks)
@@ -157,10 +161,11 @@ class _Started:
         self.crew, self.place = crew, place
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks = made.graph, made.tasks
+        for one in {id(work.agent): work for work in self.tasks}.values():
+            check_ready(one)  # a missing key is told before anything is done
         judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
-        models = [*(work.agent.llm for work in self.tasks), *(one.llm for one in judges if one and one.llm is not None)]
-        for llm in {id(llm): llm for llm in models}.values():
-            as_model(llm)  # a missing key is told before anything is done
+        for llm in {id(one.llm): one.llm for one in judges if one and one.llm is not None}.values():
+            as_model(llm)
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), _GRANULARITY: granularity}

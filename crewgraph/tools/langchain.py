@@ -13,7 +13,7 @@ from crewgraph.schema import call_arguments, json_schema, validated
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["arguments_of", "is_async_only", "is_langchain_tool", "langchain_tool"]
+__all__ = ["arguments_of", "as_langchain_tool", "is_async_only", "is_langchain_tool", "langchain_tool"]
 
 _TAKEN = {"config", "run_manager"}
 """Argument names that LangChain keeps for itself."""
@@ -25,6 +25,30 @@ def is_langchain_tool(value: Any) -> bool:
     kind = cast(Any, type(value))
     offers = all(hasattr(kind, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return offers and hasattr(value, "name") and hasattr(value, "description")
+
+
+def as_langchain_tool(source: Any) -> Any:
+    """The LangChain tool that a tool of any kind is or becomes.
+
+    Args:
+        source: A `BaseTool`, a `CrewStructuredTool`, or a LangChain tool.
+
+    Raises:
+        DefinitionError: An argument has a name that LangChain keeps for itself.
+    """
+    if is_langchain_tool(source):
+        return source
+    if hasattr(source, "to_langchain"):
+        return source.to_langchain()
+
+    def call(**given: Any) -> Any:
+        return source.invoke(given)
+
+    async def acall(**given: Any) -> Any:
+        return await source.ainvoke(given)
+
+    direct = source.result_as_answer
+    return langchain_tool(source.spec, source.args_schema, call, acall, return_direct=direct)
 
 
 def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:

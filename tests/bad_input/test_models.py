@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 from pydantic import BaseModel
-from runtime.parts import agent, asked, crew, heard, task
+from runtime.parts import agent, asked, crew, task
 
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid

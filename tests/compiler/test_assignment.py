@@ -165,7 +165,6 @@ CREW: dict[str, Any] = {
     "training": True,
 }
 AGENT: dict[str, Any] = {
-    "agent_executor": object(),
     "knowledge": object(),
     "knowledge_sources": [object()],
     "apps": ["gmail"],

@@ -42,7 +42,6 @@ AGENT: dict[str, Any] = {
     "max_tokens": 10,
     "callbacks": [print],
     "code_execution_mode": "unsafe",
-    "guardrail": lambda output: (True, output),  # pyright: ignore[reportUnknownLambdaType]
 }
 
 

@@ -110,7 +110,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
         difference.relation
         for row in rows
         for aspect, found in row["relations"].items()
-        if not follows(found) and (difference := known(row["program"], aspect))
+        if found == "neither" and (difference := known(row["program"], aspect))
     )
     head = [
         "# Parity",

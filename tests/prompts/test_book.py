@@ -46,6 +46,7 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "lite_agent_response_format"): {"response_format"},
     ("slices", "knowledge_search_query"): {"task_prompt"},
     ("errors", "validation_error"): {"task_output", "guardrail_result_error"},
+    ("errors", "reply_refused"): {"error"},
     ("errors", "no_action_name"): {"tool_names"},
     ("errors", "force_final_answer_error"): {"formatted_answer"},
     ("errors", "agent_tool_unexisting_coworker"): {"coworkers"},

@@ -1,13 +1,11 @@
-"""Short ways to write crews, and an ear for events."""
+"""Short ways to write crews."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task
-from crewgraph.events import BaseEvent, crewai_event_bus
 
-__all__ = ["agent", "asked", "by_prompt", "crew", "heard", "served", "task"]
+__all__ = ["agent", "asked", "by_prompt", "crew", "served", "task"]
 
 
 def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:
@@ -40,16 +38,3 @@ def by_prompt(messages: Sequence[dict[str, Any]]) -> str:
 def asked(llm: ScriptedLLM) -> list[str]:
     """The last message of each request."""
     return [str(request.messages[-1]["content"]) for request in llm.requests]
-
-
-@contextmanager
-def heard() -> Generator[list[BaseEvent]]:
-    """Every event emitted inside the block, in order."""
-    events: list[BaseEvent] = []
-    with crewai_event_bus.scoped_handlers():
-
-        @crewai_event_bus.on(BaseEvent)
-        def _(source: Any, event: BaseEvent) -> None:
-            events.append(event)
-
-        yield events

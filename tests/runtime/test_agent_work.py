@@ -10,6 +10,7 @@ from typing import Any
 
 import openai
 import pytest
+from heard import heard
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
 
@@ -25,7 +26,7 @@ from crewgraph.runtime.reasoning import AgentReasoning
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 
-from .parts import agent, asked, crew, heard, served, task
+from .parts import agent, asked, crew, served, task
 
 BOOK = english()
 FULL = error(

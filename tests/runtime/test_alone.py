@@ -7,6 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from heard import heard
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from typing_extensions import TypedDict
@@ -15,7 +16,7 @@ from crewgraph import Agent, BaseAgent, ScriptedLLM, Task, TaskOutput
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import RunError
 from crewgraph.events import TaskCompletedEvent, TaskStartedEvent
-from runtime.parts import agent, asked, crew, heard, task
+from runtime.parts import agent, asked, crew, task
 
 
 def executed(mode: Mode, one: Task, *given: Any) -> TaskOutput:

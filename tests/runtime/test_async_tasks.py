@@ -6,13 +6,14 @@ import time
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.errors import OutputInvalid
 from crewgraph.tools import tool
 
-from .parts import agent, by_prompt, crew, heard, task
+from .parts import agent, by_prompt, crew, task
 
 
 def meeting(count: int, mode: Mode) -> Any:

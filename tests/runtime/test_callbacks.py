@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
@@ -13,7 +14,7 @@ from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
 from crewgraph.tools import tool
 
-from .parts import agent, crew, heard, task
+from .parts import agent, crew, task
 
 
 def test_the_end_of_a_task_has_an_order(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from heard import heard
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -19,7 +20,7 @@ from crewgraph.definitions.conversion import (
 )
 from crewgraph.errors import ConverterError
 
-from .parts import agent, crew, heard, task
+from .parts import agent, crew, task
 
 
 class Town(BaseModel):

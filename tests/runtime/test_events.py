@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
@@ -21,7 +22,7 @@ from crewgraph.events import (
 )
 from crewgraph.tools import tool
 
-from .parts import agent, crew, heard, task
+from .parts import agent, crew, task
 
 
 @tool

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
@@ -13,7 +14,7 @@ from crewgraph.errors import GuardrailFailed, MissingInput, OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent
 from crewgraph.tools import tool
 
-from .parts import agent, asked, crew, heard, task
+from .parts import agent, asked, crew, task
 
 
 class Broken(Exception):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
+from heard import heard
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
@@ -16,7 +17,7 @@ from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
 
-from .parts import agent, by_prompt, crew, heard, task
+from .parts import agent, by_prompt, crew, task
 
 
 class Threads(TypedDict, total=False):

@@ -3,6 +3,7 @@
 from typing import Any, TypedDict
 
 import pytest
+from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
@@ -12,7 +13,7 @@ from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
 from crewgraph.tools import tool
 
-from .parts import agent, crew, heard, task
+from .parts import agent, crew, task
 
 
 class Outer(TypedDict, total=False):

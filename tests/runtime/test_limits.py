@@ -4,13 +4,14 @@ import time
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import BaseLLM, ScriptedLLM, ToolUse
 from crewgraph.errors import LimitReached, TimeLimitReached
 from crewgraph.events import TaskFailedEvent
 from crewgraph.tools import tool
-from runtime.parts import agent, crew, heard, task
+from runtime.parts import agent, crew, task
 
 
 class Slow(BaseLLM):

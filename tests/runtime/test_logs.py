@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
@@ -11,7 +12,7 @@ from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.events import CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.tools import tool
 
-from .parts import agent, by_prompt, crew, heard, task
+from .parts import agent, by_prompt, crew, task
 
 
 # ------------------------------------------------------------------------------------------------ execution_logs
@@ -139,9 +140,9 @@ def test_a_before_callback_that_fails_fails_the_kickoff(mode: Mode):
     made = failing(before_kickoff_callbacks=[_boom])
     with heard() as events, pytest.raises(ValueError, match="no"):
         mode.kickoff(made, {"x": 1})
-    assert [type(event) for event in events] == [CrewKickoffFailedEvent]
-    failed = events[0]
-    assert isinstance(failed, CrewKickoffFailedEvent)
+    started, failed = events
+    assert isinstance(started, CrewKickoffStartedEvent) and isinstance(failed, CrewKickoffFailedEvent)
+    assert started.inputs == {"x": 1}
     assert (failed.crew, failed.crew_name, failed.error) == (made, "crew", "ValueError: no")
 
 
@@ -160,4 +161,4 @@ def test_an_after_callback_that_fails_fails_the_kickoff_and_costs_no_work(mode: 
 def test_a_missing_input_fails_the_kickoff(mode: Mode):
     with heard() as events, pytest.raises(ValueError, match="x"):
         mode.kickoff(failing(), {"y": 1})
-    assert [type(event) for event in events] == [CrewKickoffFailedEvent]
+    assert [type(event) for event in events] == [CrewKickoffStartedEvent, CrewKickoffFailedEvent]

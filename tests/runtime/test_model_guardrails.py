@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from compiler.play import Play
+from heard import heard
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -24,7 +25,7 @@ from crewgraph.events import (
 )
 from crewgraph.llm.errors import MissingKey
 
-from .parts import agent, asked, crew, heard, task
+from .parts import agent, asked, crew, task
 
 GOOD = json.dumps({"valid": True, "feedback": None})
 OUTPUT = TaskOutput(description="Tell of the sea", agent="worker", raw="The sea is calm.")

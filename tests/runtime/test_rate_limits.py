@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
@@ -20,7 +21,7 @@ from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent
 from crewgraph.llm.rpm import RPMController
 from crewgraph.tools import tool
-from runtime.parts import agent, crew, heard, task
+from runtime.parts import agent, crew, task
 
 
 class Times:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
@@ -12,7 +13,7 @@ from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import StorageError
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent
 
-from .parts import agent, asked, crew, heard, task
+from .parts import agent, asked, crew, task
 
 
 class Town(BaseModel):

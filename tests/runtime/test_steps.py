@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
@@ -11,7 +12,7 @@ from crewgraph.errors import CompileError
 from crewgraph.events import TaskStartedEvent
 from crewgraph.tools import BaseTool, tool
 
-from .parts import agent, crew, heard, task
+from .parts import agent, crew, task
 
 AT: Any = {"configurable": {"thread_id": "t"}}
 

@@ -9,6 +9,7 @@ from contextlib import aclosing, closing
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 from servers.langsmith_api import traced
 from servers.openai_api import Answer, OpenAIServer, Request, text
@@ -18,7 +19,7 @@ from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffFailedEvent
 from crewgraph.events.stream_context import SINKS
 from crewgraph.tools import tool
 
-from .parts import agent, crew, heard, served, task
+from .parts import agent, crew, served, task
 
 Serve = Callable[[Any], OpenAIServer]
 

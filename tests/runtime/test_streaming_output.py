@@ -7,6 +7,7 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
+from heard import heard
 from modes import Mode
 from servers.openai_api import OpenAIServer, call, error
 
@@ -16,7 +17,7 @@ from crewgraph.events import BaseEvent, LLMStreamChunkEvent
 from crewgraph.events.stream_context import add_stream_sink, publish_stream_event, reset_stream_sinks
 from crewgraph.tools import tool
 
-from .parts import agent, crew, heard, served, task
+from .parts import agent, crew, served, task
 
 Serve = Callable[[Any], OpenAIServer]
 

@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 import pytest
+from heard import heard
 from langchain_core.tools import tool as langchain_tool
 from modes import Mode
 from pydantic import ValidationError
@@ -16,7 +17,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
-from runtime.parts import agent, asked, crew, heard, task
+from runtime.parts import agent, asked, crew, task
 
 
 class Depth(BaseTool):

@@ -42,6 +42,8 @@ _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
 _RPM = rows("crewgraph.llm.rpm", "RPMController")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
+_LITE_AGENT = rows("crewgraph.definitions.lite_agent", "LiteAgent")
+_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -65,6 +67,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CACHE,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
+        **_LITE_AGENT,
         **_BUS,
     },
     "crewai.agent.core": {
@@ -75,6 +78,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CREW,
         **_FINGERPRINT,
         **_GUARDRAIL_TYPE,
+        **_LITE_OUTPUT,
         **_RPM,
         **_SECURITY,
         **_TASK,
@@ -154,7 +158,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.reasoning_handler": rows(
         "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
     ),
-    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_TASK_OUTPUT},
+    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_LITE_OUTPUT, **_TASK_OUTPUT},
     "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.rpm_controller": _RPM,
     "crewai.utilities.streaming": {**_STREAMING, **_CHUNKS},

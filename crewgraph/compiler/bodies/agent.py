@@ -1,57 +1,69 @@
-"""What an agent does for a task: from the texts of a run to its answer."""
+"""What an agent does for a task or for messages: from the texts of a run to its answer."""
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.dialogue import Dialogue
-from crewgraph.compiler.bodies.prompt import Opening, retold
-from crewgraph.compiler.bodies.react import Worker, worked
+from crewgraph.compiler.bodies.executor import carried_out
+from crewgraph.compiler.bodies.react import Worker, stepped, worked
 from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.cached import cached
-from crewgraph.compiler.limited import LimitedModel, model_of
+from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.executor import Executor, made_executor
+from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.observed import ObservedTool
-from crewgraph.compiler.ongoing import OngoingTask
-from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.react_graph import react_graph
+from crewgraph.compiler.shared import controllers_of
 from crewgraph.compiler.toolbox import Toolbox
-from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
+from crewgraph.core.effects import Body, Call, EffectFailed, Scope
+from crewgraph.core.messages import Message
 from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.frame import around
+from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.own_version import own_version
-from crewgraph.errors import TimeLimitReached
+from crewgraph.definitions.step import AgentFinish
+from crewgraph.definitions.task import Task
+from crewgraph.errors import CompileError, TimeLimitReached
 from crewgraph.llm.capabilities import window_of
-from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 
-__all__ = ["AgentAtWork", "Refused"]
+__all__ = ["AgentAtWork", "Refused", "check_ready"]
 
 Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""
 
 
 class AgentAtWork:
-    """An agent at work on a task, in one run.
+    """An agent at work in one run, on a task or on messages.
 
     Args:
-        assignment: who, on what, with which tools.
-        briefing: the texts of the run.
+        engagement: who, with which tools.
+        role: its role in this run.
         report: who is told.
         usage: where requests are counted.
         book: the wording.
+        task: what it works on; None where it answers messages.
     """
 
     def __init__(
-        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageLedger, book: Book
+        self,
+        engagement: Engagement,
+        role: str,
+        report: AgentReport,
+        usage: UsageLedger,
+        book: Book,
+        task: Task | None = None,
     ) -> None:
-        self._assignment, self._briefing = assignment, briefing
-        self._agent, self._task = assignment.agent, assignment.task
-        self._report, self._usage, self._book = report, usage, book
-        self._dialogue: Dialogue | None = None
+        self._engagement, self._role, self._about = engagement, role, task
+        self._agent = engagement.agent
+        self._heard, self._usage, self._book = report, usage, book
 
     @cached_property
     def model(self) -> Model:
@@ -59,8 +71,8 @@ class AgentAtWork:
         return self.asked(self._agent.llm)
 
     def asked(self, llm: Any) -> Model:
-        """Another model, at work for this agent on its task."""
-        return model_of(llm, self._agent, self._task, self._assignment.crew)
+        """Another model, at work for this agent."""
+        return model_of(llm, self._agent, self._about, self._engagement.crew)
 
     @cached_property
     def converter(self) -> Model:
@@ -81,74 +93,71 @@ class AgentAtWork:
 
     @property
     def _special_llm(self) -> Any:
-        special = self._agent.function_calling_llm if isinstance(self._agent, Agent) else None
-        if special is None and self._assignment.crew is not None:
-            special = self._assignment.crew.function_calling_llm
-        return special
+        special, crew = getattr(self._agent, "function_calling_llm", None), self._engagement.crew
+        return crew.function_calling_llm if special is None and crew is not None else special
 
     @cached_property
-    def _tools(self) -> Toolbox:
-        agent, crew = self._agent, self._assignment.crew
-        known = self._assignment.tools
-        return Toolbox(
-            {name: ObservedTool(cached(tool, agent, crew), agent, self._task) for name, tool in known.items()}
-        )
+    def executor(self) -> Executor | None:
+        """What carries out its work in the place of the loop."""
+        made, agent, where = made_executor(self._agent), self._agent, self._engagement.where
+        if made is None and isinstance(agent, LangGraphAgentAdapter):
+            graph = react_graph(self.model, Toolbox(self._observed), agent.max_iter, self._book, where)
+            return Executor(graph, {}, where)
+        if made is not None and agent.max_rpm is not None:
+            raise CompileError(
+                f"{where}: its `max_rpm` cannot bound the requests that its `agent_executor` makes. Leave it out, and give a "
+                "LangChain rate limiter to the models in it."
+            )
+        return None if made is None else Executor(made, self._observed, where)
+
+    @cached_property
+    def tools(self) -> Toolbox:
+        """What it may use in the loop; an executor is given them in its own way."""
+        return Toolbox(self._observed if self.executor is None else {})
+
+    @cached_property
+    def _observed(self) -> dict[str, ObservedTool]:
+        agent, crew = self._agent, self._engagement.crew
+        known = self._engagement.tools
+        return {name: ObservedTool(cached(tool, agent, crew), agent, self._about) for name, tool in known.items()}
 
     @property
-    def conversation(self) -> list[dict[str, Any]]:
-        """What was said in its last attempt, before its answer, in the form that OpenAI's clients use."""
-        return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
+    def native_tools(self) -> bool:
+        """Whether tools are offered in the model's own protocol."""
+        return self.executor is None and self.model.native_tools
 
-    def answer(self, refused: Refused | None = None) -> Body[str]:
-        """Its answer; a refused attempt and the reason come into the prompt.
+    def in_time(self, work: Callable[[], Body[str]], begun: Sequence[Message]) -> Body[str]:
+        """What some work gives, in a run of its own in the trace, which shows the messages it began with.
 
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
-        if own is not None:
-            return (yield from self._by_own_version(own, refused))
-        return (yield from self.own_answer(refused))
-
-    def own_answer(self, refused: Refused | None = None) -> Body[str]:
-        """Its answer by the loop of model and tools, whatever its class overrides."""
-        role, seconds = self._briefing.role, self._assignment.seconds
-        opening = Opening(
-            agent=self._agent,
-            task=self._task,
-            briefing=self._briefing,
-            tools=self._tools,
-            native=self.model.native_tools,
-            book=self._book,
-            refused=refused,
-        )
-        dialogue = Dialogue(opening.messages, self._briefing.context)
         try:
-            answer: str = yield Scope(
-                name=f"Agent: {role}",
-                body=lambda: self._answered(opening, dialogue, refused),
-                given={"messages": dialogue.transcript.messages},
-                metadata={"agent_role": role},
-                seconds=seconds,
+            return (
+                yield Scope(
+                    name=f"Agent: {self._role}",
+                    body=work,
+                    given={"messages": list(begun)},
+                    metadata={"agent_role": self._role},
+                    seconds=self._engagement.seconds,
+                )
             )
         except EffectFailed as failure:
             if isinstance(failure.__cause__, TimeLimitReached):
                 raise TimeLimitReached(self._out_of_time(failure)) from failure
             raise
-        yield Notify(partial(self._report.agent_completes, answer))
+
+    def replied(self, dialogue: Dialogue, context: str = "") -> Body[str]:
+        """The answer to a conversation's last message; what is said on the way to it is added to the conversation."""
+        if self.executor is None:
+            return (yield from worked(self._worker(), dialogue))
+        answer = yield from carried_out(self.executor, dialogue.transcript.messages, context, self._usage)
+        finish = AgentFinish(thought="", output=answer, text=answer)
+        yield from stepped(self._heard.step, self._step_callback, finish, 1)
         return answer
 
-    def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
-        notes = yield from self._notes(refused)
-        if notes:
-            dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
-        self._dialogue = dialogue
-        messages = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, messages, self._assignment.given_tools))
-        return (yield from worked(self._worker(), dialogue))
-
-    def _notes(self, refused: Refused | None) -> Body[tuple[str, ...]]:
-        """What it is told with the description: the date, and its plan."""
+    def notes(self, briefing: Briefing, refused: Refused | None = None) -> Body[tuple[str, ...]]:
+        """What it is told with what it is asked: the date, and its plan."""
         agent, notes = self._agent, list[str]()
         if not isinstance(agent, Agent):
             return ()
@@ -156,77 +165,74 @@ class AgentAtWork:
             date: str = yield Call(function=_today, args=(agent.date_format,), name="date", about=agent.date_format)
             notes.append(self._book.slice("current_date", date=date))
         if agent.reasoning:
-            plan = yield from self.plan(refused)
+            plan = yield from self.planned(briefing, refused)
             if plan is not None and plan.text:
                 notes.append(self._book.slice("plan", plan=plan.text))
         return tuple(notes)
 
-    def plan(self, refused: Refused | None = None) -> Body[Plan | None]:
-        """Its plan for the task; a refused attempt and the reason come into the prompt."""
+    def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[Plan | None]:
+        """Its plan for what it is asked; a refused attempt and the reason come into the prompt."""
         planner = Planner(
             model=self.model,
             book=self._book,
-            briefing=self._briefing,
-            tools=self._tools.listed,
+            briefing=briefing,
+            tools=self.tools.listed,
             attempts=self._agent.max_reasoning_attempts if isinstance(self._agent, Agent) else None,
             usage=self._usage,
-            audience=self._report,
+            audience=self._heard,
             refused=refused,
         )
         return planned(planner)
 
     def _out_of_time(self, failure: EffectFailed) -> str:
-        waits = " Waiting for `max_rpm` counts, too." if isinstance(self.model, LimitedModel) else ""
+        waits = " Waiting for `max_rpm` counts, too." if controllers_of(self._agent, self._engagement.crew) else ""
         return (
-            f"{self._assignment.where}: not done after its `max_execution_time` of {self._assignment.seconds:g} seconds: "
+            f"{self._engagement.where}: not done after its `max_execution_time` of {self._engagement.seconds:g} seconds: "
             f"{failure.text}. Give it more time, or less to do.{waits}"
         )
 
-    def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
-        """What the agent's class, or a patch, does in the place of our loop."""
-        ongoing = OngoingTask(self._task, self._briefing)
-        context = retold(self._briefing.context, refused, self._book)
-        told: dict[str, Any] = yield Call(
-            function=own,
-            keywords={"task": self._task, "context": context, "tools": list(self._assignment.given_tools)},
-            name="execute_task",
-            kind="agent",
-            about=[self._briefing.description, context],
-            enter=ongoing.enter,
-            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.to_plain()},
-        )
-        self._usage.add(told["usage"])
-        return told["answer"]
+    @property
+    def _step_callback(self) -> Callable[..., Any] | None:
+        own, crew = getattr(self._agent, "step_callback", None), self._engagement.crew
+        return own or (crew.step_callback if crew else None)
 
     def _worker(self) -> Worker:
-        agent = self._agent if isinstance(self._agent, Agent) else None
-        own = agent.step_callback if agent else None
-        crew = self._assignment.crew
+        agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
         template = agent.response_template if agent else None
-        callback = own or (crew.step_callback if crew else None)
         return Worker(
             model=self.model,
-            tools=self._tools,
+            tools=self.tools,
             book=self._book,
             max_iter=self._agent.max_iter,
-            where=self._assignment.where,
+            where=self._engagement.where,
             usage=self._usage,
-            told=self._report.step,
-            refused=self._report.tool_refused,
-            step_callback=callback,
-            counts=self._report.counts,
+            told=self._heard.step,
+            refused=self._heard.tool_refused,
+            step_callback=self._step_callback,
+            counts=self._heard.counts,
             retries=agent.max_retry_limit if agent else 0,
             window=lambda: window_of(self._agent.llm, self.model.name),
             condenses=(agent is None or agent.respect_context_window) and (crew is None or crew.respect_context_window),
-            condensed=self._report.condensed,
+            condensed=self._heard.condensed,
             reader=self._reader,
             stop=tuple(filter(None, [around(template, "Response")[1]])) if template else (),
         )
 
 
+def check_ready(engagement: Engagement) -> None:
+    """Look, before anything is done, whether an agent can work.
+
+    Raises:
+        CompileError: its executor cannot be called, or not be given what there is to give.
+        ModelError: it needs a model and has none.
+    """
+    agent = engagement.agent
+    if own_version(agent, "execute_task") or own_version(agent, "aexecute_task"):
+        return  # which may do without
+    work = AgentAtWork(engagement, agent.role, AgentReport(engagement, None), UsageLedger(), engagement.book)
+    if work.executor is None:
+        as_model(agent.llm)
+
+
 def _today(written: str) -> str:
     return datetime.now().strftime(written)
-
-
-def _text(answer: Any) -> str:
-    return answer if isinstance(answer, str) else str(answer)

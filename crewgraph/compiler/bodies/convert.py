@@ -1,6 +1,7 @@
 """From a text to the structure a task asks for: read it, find it, or have the model write it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -15,13 +16,14 @@ from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.structure import read_structure
 from crewgraph.definitions.task import Task
+from crewgraph.errors import NoModelError
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Structured", "structured"]
+__all__ = ["Structured", "fitted", "structured"]
 
 _ATTEMPTS = 3
 
@@ -36,13 +38,15 @@ class Structured:
     """Why there is no structure, where one was asked for."""
 
 
-def structured(task: Task, text: str, model: Model, llm: Any, book: Book, usage: UsageLedger) -> Body[Structured]:
+def structured(
+    task: Task, text: str, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
+) -> Body[Structured]:
     """The structure that `task` asks for, out of `text`.
 
     Args:
         task: says what is asked for, and who makes it if that is a class of the user's.
         text: what the agent wrote.
-        model: who is asked for the structure where the text has none.
+        model: gives who is asked for the structure where the text has none.
         llm: the same as the user gave it, for a class of his.
         book: the wording.
         usage: where requests are counted.
@@ -54,7 +58,7 @@ def structured(task: Task, text: str, model: Model, llm: Any, book: Book, usage:
     if found is None and task.converter_cls is not None:
         found, problem = yield from _by_own_class(task.converter_cls, task, text, schema, llm, book, usage)
     elif found is None:
-        found, problem = yield from _asked(text, schema, model, book, usage, problem)
+        found, problem = yield from fitted(text, schema, model, book, usage)
     if found is None:
         return Structured(problem=problem)
     if task.output_json is not None:
@@ -65,6 +69,20 @@ def structured(task: Task, text: str, model: Model, llm: Any, book: Book, usage:
             problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
         )
     return Structured(pydantic=found)
+
+
+def fitted(
+    text: str, schema: type[BaseModel], model: Callable[[], Model], book: Book, usage: UsageLedger
+) -> Body[tuple[BaseModel | None, str]]:
+    """The instance of a schema in a text, or None and why there is none; the model is needed where it cannot be read."""
+    found, problem = read_structure(text, schema)
+    if found is not None:
+        return found, ""
+    try:
+        asked = model()
+    except NoModelError:  # somebody who works without a model, as a graph does
+        return None, f"{problem}, and the agent has no model to ask; give it `llm=`"
+    return (yield from _asked(text, schema, asked, book, usage, problem))
 
 
 def _by_own_class(

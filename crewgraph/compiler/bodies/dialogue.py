@@ -68,6 +68,11 @@ class Dialogue:
         self._closing = message
         self.transcript.add(message)
 
+    def reopen(self, message: Message) -> None:
+        """Append a message after which the conversation goes on, even if it was closed."""
+        self._closing = None
+        self.transcript.add(message)
+
     def condensed(self, by: Condenser) -> Body[bool]:
         """Make the longer one of context and work at least half as long; False where both are short already.
 

@@ -16,7 +16,6 @@ from crewgraph.definitions.model_guardrail import (
     LLMGuardrailResult,
     ModelGuardrail,
 )
-from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.ledger import UsageLedger
@@ -31,13 +30,14 @@ _ATTEMPTS = 2
 
 
 def judged(
-    guardrail: ModelGuardrail, output: TaskOutput, context: str, model: Model, book: Book, usage: UsageLedger
+    guardrail: ModelGuardrail, output: str, task: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[Judged]:
     """The verdict of a model about an output.
 
     Args:
         guardrail: what it is asked.
-        output: what is judged.
+        output: the text that is judged.
+        task: what was to be done.
         context: what was known to whoever wrote it, where the guardrail does not say.
         model: who judges.
         book: the wording.
@@ -49,37 +49,37 @@ def judged(
     if isinstance(guardrail, HallucinationGuardrail):
         reason = yield from _unfaithful(guardrail, output, context, model, book, usage)
     else:
-        reason = yield from _against(guardrail, output, model, book, usage)
+        reason = yield from _against(guardrail, output, task, model, book, usage)
     return {
         "accepted": reason is None,
         "error": reason,
         "output": None,
-        "text": output.raw if reason is None else None,
+        "text": output if reason is None else None,
     }
 
 
 def _against(
-    guardrail: ModelGuardrail, output: TaskOutput, model: Model, book: Book, usage: UsageLedger
+    guardrail: ModelGuardrail, output: str, task: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
     """Why an output does not keep to a rule; None where it does."""
     schema = described(LLMGuardrailResult)
     messages: list[Message] = [
         {"role": "system", "content": book.slice("guardrail_system", rule=guardrail.description, schema=schema)},
-        {"role": "user", "content": book.slice("guardrail_text", task=output.description, output=output.raw)},
+        {"role": "user", "content": book.slice("guardrail_text", task=task, output=output)},
     ]
     said = yield from _asked(messages, LLMGuardrailResult, guardrail, model, book, usage)
     return None if said.valid else said.feedback or "refused without a reason"
 
 
 def _unfaithful(
-    guardrail: HallucinationGuardrail, output: TaskOutput, context: str, model: Model, book: Book, usage: UsageLedger
+    guardrail: HallucinationGuardrail, output: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
     """What an output says without grounds; None where the context backs it."""
     known = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
     grounds = "\n\n".join(one for one in known if one)
     messages: list[Message] = [
         {"role": "system", "content": book.slice("faithfulness_system", schema=described(Faithfulness))},
-        {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output.raw)},
+        {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output)},
     ]
     said = yield from _asked(messages, Faithfulness, guardrail, model, book, usage)
     threshold = guardrail.threshold

@@ -21,7 +21,7 @@ from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 
-__all__ = ["Worker", "worked"]
+__all__ = ["Worker", "stepped", "worked"]
 
 _EMPTY_REPLIES = 2
 _CONDENSED = 12
@@ -257,8 +257,17 @@ def _remember(dialogue: Dialogue, reply: Reply, wanted: Actions, outcomes: list[
 
 
 def _stepped(worker: Worker, step: AgentAction | AgentFinish, number: int) -> Body[None]:
-    yield Notify(partial(worker.told, step, number))
-    callback = worker.step_callback
+    return stepped(worker.told, worker.step_callback, step, number)
+
+
+def stepped(
+    told: Callable[[AgentAction | AgentFinish, int], None],
+    callback: Callable[..., Any] | None,
+    step: AgentAction | AgentFinish,
+    number: int,
+) -> Body[None]:
+    """Tell of an agent's step, and call the user's function that wants to know of it."""
+    yield Notify(partial(told, step, number))
     if callback is not None:
         yield Call(
             function=callback,

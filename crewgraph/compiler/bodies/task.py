@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.agent import AgentAtWork
+from crewgraph.compiler.bodies.agent_on_task import AgentOnTask
 from crewgraph.compiler.bodies.convert import structured
-from crewgraph.compiler.bodies.guard import Judged, guarded
+from crewgraph.compiler.bodies.guard import Guards, Judged, guarded
 from crewgraph.compiler.bodies.judge import judged
 from crewgraph.compiler.briefing import Briefing, briefing_of
 from crewgraph.compiler.notes import noted
@@ -100,8 +100,19 @@ class _Work:
         return briefing_of(self.assignment, self._state)
 
     @cached_property
-    def agent(self) -> AgentAtWork:
-        return AgentAtWork(self.assignment, self.briefing, self.report, self.usage, self.book)
+    def agent(self) -> AgentOnTask:
+        return AgentOnTask(self.assignment, self.briefing, self.report, self.usage, self.book)
+
+    @property
+    def guards(self) -> Guards:
+        """What judges the output."""
+        task = self.task
+        return Guards(
+            guardrails=task.all_guardrails,
+            retries=task.guardrail_max_retries,
+            where=title(task),
+            structure=task.output_pydantic,
+        )
 
     def done(self) -> Body[dict[str, Any]]:
         """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
@@ -109,7 +120,7 @@ class _Work:
             yield Notify(partial(self.report.begin, self.briefing))
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
-                output, problem = yield from guarded(self.task, output, problem, self, self.report)
+                output, problem = yield from guarded(self.guards, output, problem, self, self.report)
                 self.charge(output)  # it may be another one
             yield Enter("finish")
             if problem is not None:
@@ -159,7 +170,7 @@ class _Work:
         return (
             yield Scope(
                 name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judged(guardrail, output, context, model, self.book, self.usage),
+                body=lambda: judged(guardrail, output.raw, output.description, context, model, self.book, self.usage),
             )
         )
 
@@ -169,7 +180,7 @@ class _Work:
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
         found = yield from structured(
-            self.task, text, self.agent.converter, self.agent.converter_llm, self.book, self.usage
+            self.task, text, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
         )
         output = TaskOutput(
             name=self.task.name or self.briefing.description,

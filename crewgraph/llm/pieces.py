@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import FunctionCall, LLMStreamChunkEvent, ToolCall
 from crewgraph.events.stream_context import SINKS
@@ -19,12 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["telling_pieces"]
 
 
-def telling_pieces(config: RunnableConfig, agent: BaseAgent, task: Task) -> RunnableConfig:
-    """A config whose requests tell the audience of each piece of their answers, where anybody listens."""
+def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any) -> RunnableConfig:
+    """A config whose requests tell the audience of each piece of their answers, where anybody listens.
+
+    Args:
+        config: the request's.
+        source: who tells.
+        agent: the agent that asks, if one does.
+        task: what it works on, if it does.
+    """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    pieces = (_AskedPieces if SINKS.get() else _Pieces)(agent, task)
-    callbacks: Any = config.get("callbacks")
+    pieces = (_AskedPieces if SINKS.get() else _Pieces)(source, agent, task)
+    callbacks: Any = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(pieces, inherit=True)
@@ -39,8 +45,8 @@ class _Pieces(BaseCallbackHandler):
 
     run_inline = True  # on the thread or loop of the request, so that pieces keep their order
 
-    def __init__(self, agent: BaseAgent, task: Task) -> None:
-        self._agent, self._task = agent, task
+    def __init__(self, source: Any, agent: Any, task: Any) -> None:
+        self._source, self._agent, self._task = source, agent, task
         self._calls: dict[tuple[UUID, Any], ToolCall] = {}
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
@@ -69,7 +75,7 @@ class _Pieces(BaseCallbackHandler):
 
     def _tell(self, text: str, called: ToolCall | None) -> None:
         event = LLMStreamChunkEvent(from_agent=self._agent, from_task=self._task, chunk=text, tool_call=called)
-        crewai_event_bus.emit(self._agent, event)
+        crewai_event_bus.emit(self._source, event)
 
 
 class _AskedPieces(_Pieces):

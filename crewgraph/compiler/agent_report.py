@@ -1,0 +1,157 @@
+"""What an agent's work tells, for a task or for the messages of a kickoff."""
+
+import logging
+from typing import Any
+
+from crewgraph.compiler.engagement import Engagement
+from crewgraph.core.effects import EffectFailed
+from crewgraph.definitions.lite_agent_output import LiteAgentOutput
+from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.task import Task
+from crewgraph.events.agent import (
+    AgentStepEvent,
+    LiteAgentExecutionCompletedEvent,
+    LiteAgentExecutionErrorEvent,
+    LiteAgentExecutionStartedEvent,
+)
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
+from crewgraph.events.reasoning import (
+    AgentReasoningCompletedEvent,
+    AgentReasoningFailedEvent,
+    AgentReasoningStartedEvent,
+)
+from crewgraph.events.tool import ToolUsageErrorEvent
+
+__all__ = ["AgentReport", "KickoffReport"]
+
+_log = logging.getLogger("crewgraph")
+
+
+class AgentReport:
+    """Tells of an agent's plans and steps, and of what guardrails say of its answers.
+
+    Args:
+        engagement: who works.
+        task: on what; None where messages are answered.
+    """
+
+    def __init__(self, engagement: Engagement, task: Task | None) -> None:
+        self._engagement, self._agent, self._about = engagement, engagement.agent, task
+        self.counts: dict[str, int] = {"used": 0, "errors": 0}
+        """How many tool calls were made ("used") and failed ("errors")."""
+
+        self.sent_back = 0
+        """How often guardrails sent the agent back."""
+
+    def planning(self, attempt: int) -> None:
+        """The agent makes a plan."""
+        self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._about, from_agent=self._agent)
+
+    def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
+        """It has made one."""
+        if last and not ready:
+            told = "%s: its plan is not ready, and there are no more attempts; the agent begins with it as it is"
+            _log.warning(told, self._engagement.where)
+        self._tell(
+            AgentReasoningCompletedEvent,
+            attempt=attempt,
+            plan=plan,
+            ready=ready,
+            from_task=self._about,
+            from_agent=self._agent,
+        )
+
+    def planning_failed(self, attempt: int, error: str) -> None:
+        """It could not, and begins without, or with the one before."""
+        _log.warning("%s: no plan could be made, the agent begins: %s", self._engagement.where, error)
+        self._tell(
+            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._about, from_agent=self._agent
+        )
+
+    def condensed(self, error: str) -> None:
+        """The conversation was too long and was condensed."""
+        _log.warning("%s: the conversation was too long and was condensed: %s", self._engagement.where, error)
+
+    def step(self, step: AgentAction | AgentFinish, number: int) -> None:
+        """The agent made a step."""
+        self._tell(AgentStepEvent, agent=self._agent, task=self._about, step=step, iteration=number)
+
+    def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
+        """A tool could not be called as the model asked."""
+        self._tell(
+            ToolUsageErrorEvent,
+            tool_name=tool,
+            tool_args=args,
+            agent=self._agent,
+            agent_key=self._agent.key,
+            from_agent=self._agent,
+            from_task=self._about,
+            error=text,
+        )
+
+    def judging(self, guardrail: Any, retries: int) -> None:
+        """A guardrail is about to judge."""
+        self._tell(
+            LLMGuardrailStartedEvent,
+            guardrail=guardrail,
+            retry_count=retries,
+            from_task=self._about,
+            from_agent=self._agent,
+        )
+
+    def judged(self, verdict: dict[str, Any], retries: int) -> None:
+        """A guardrail has judged."""
+        self._tell(
+            LLMGuardrailCompletedEvent,
+            success=verdict["accepted"],
+            result=verdict.get("text") or verdict.get("output"),
+            error=verdict["error"],
+            retry_count=retries,
+            from_task=self._about,
+            from_agent=self._agent,
+        )
+
+    def guardrail_failed(self, error: str, retries: int) -> None:
+        """A guardrail could not judge."""
+        self._tell(
+            LLMGuardrailFailedEvent, error=error, retry_count=retries, from_task=self._about, from_agent=self._agent
+        )
+
+    def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
+        if crewai_event_bus.wants(event):
+            crewai_event_bus.emit(self._agent if self._about is None else self._about, event(**fields))
+
+
+class KickoffReport(AgentReport):
+    """Tells of one kickoff of an agent."""
+
+    def __init__(self, engagement: Engagement) -> None:
+        super().__init__(engagement, None)
+
+    @property
+    def _info(self) -> dict[str, Any]:
+        agent = self._agent
+        told: dict[str, Any] = {name: getattr(agent, name) for name in ("role", "goal", "backstory", "verbose")}
+        return {"id": agent.id, **told, "tools": list(self._engagement.given_tools)}
+
+    def begin(self, messages: Any) -> None:
+        """The agent begins."""
+        tools = list(self._engagement.given_tools)
+        self._tell(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
+
+    def unstructured(self, problem: str) -> None:
+        """The answer could not be given the structure that was asked for; its text is kept."""
+        _log.warning("%s: no structured output, the text is kept: %s", self._engagement.where, problem)
+
+    def complete(self, output: LiteAgentOutput) -> None:
+        """The agent has answered."""
+        self._tell(LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
+
+    def fail(self, failure: Exception) -> None:
+        """The agent could not answer; the failure is given its name on the way to the caller."""
+        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
+        cause.add_note(f"in {self._engagement.where}")
+        error = f"{self._engagement.where}: {failure if isinstance(failure, EffectFailed) else cause}"
+        self._tell(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)

@@ -1,0 +1,114 @@
+"""An agent at work on a task: by its own version of the verb, by our loop, or by its executor."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.bodies.agent import AgentAtWork, Refused
+from crewgraph.compiler.bodies.dialogue import Dialogue
+from crewgraph.compiler.bodies.prompt import Opening, retold
+from crewgraph.compiler.bodies.reasoning import Plan
+from crewgraph.compiler.briefing import Briefing
+from crewgraph.compiler.executor import made_executor
+from crewgraph.compiler.ongoing import OngoingTask
+from crewgraph.compiler.report import TaskReport
+from crewgraph.core.effects import Body, Call, Notify
+from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.own_version import own_version
+from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.ledger import UsageLedger
+from crewgraph.prompts.book import Book
+
+__all__ = ["AgentOnTask"]
+
+
+class AgentOnTask(AgentAtWork):
+    """An agent at work on a task.
+
+    Args:
+        assignment: who, on what, with which tools.
+        briefing: the texts of the run.
+        report: who is told.
+        usage: where requests are counted.
+        book: the wording.
+    """
+
+    def __init__(
+        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageLedger, book: Book
+    ) -> None:
+        super().__init__(assignment, briefing.role, report, usage, book, assignment.task)
+        self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
+        self._dialogue: Dialogue | None = None
+
+    @property
+    def conversation(self) -> list[dict[str, Any]]:
+        """What was said in its last attempt, before its answer, in the form that OpenAI's clients use."""
+        return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
+
+    def answer(self, refused: Refused | None = None) -> Body[str]:
+        """Its answer; a refused attempt and the reason come into the prompt.
+
+        Raises:
+            TimeLimitReached: the work took longer than `max_execution_time`.
+        """
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if own is not None:
+            return (yield from self._by_own_version(own, refused))
+        return (yield from self.own_answer(refused))
+
+    def own_answer(self, refused: Refused | None = None) -> Body[str]:
+        """Its answer in our way, whatever its class overrides."""
+        opening = Opening(
+            agent=self._agent,
+            task=self._task,
+            briefing=self._briefing,
+            tools=self.tools,
+            native=self.native_tools,
+            book=self._book,
+            refused=refused,
+        )
+        dialogue = Dialogue(opening.messages, self._briefing.context)
+        begun = dialogue.transcript.messages
+        answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
+        yield Notify(partial(self._report.agent_completes, answer))
+        return answer
+
+    def plan(self) -> Body[Plan | None]:
+        """Its plan for the task."""
+        return self.planned(self._briefing)
+
+    def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
+        notes = yield from self.notes(self._briefing, refused)
+        if notes:
+            dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+        self._dialogue = dialogue
+        begun = dialogue.transcript.messages
+        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
+        return (yield from self.replied(dialogue, self._briefing.context))
+
+    def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
+        """What the agent's class, or a patch, does in the place of our loop."""
+        ongoing = OngoingTask(self._task, self._briefing)
+        context = retold(self._briefing.context, refused, self._book)
+        told: dict[str, Any] = yield Call(
+            function=partial(_after_setup, self._agent, own),
+            keywords={"task": self._task, "context": context, "tools": list(self._assignment.given_tools)},
+            name="execute_task",
+            kind="agent",
+            about=[self._briefing.description, context],
+            enter=ongoing.enter,
+            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.to_plain()},
+        )
+        self._usage.add(told["usage"])
+        return told["answer"]
+
+
+def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:
+    made_executor(agent)  # what the class needs for its work, in this process
+    return own(**given)
+
+
+def _text(answer: Any) -> str:
+    return answer if isinstance(answer, str) else str(answer)

@@ -1,0 +1,153 @@
+"""The body of an agent's kickoff: answer a conversation, structure and judge the answer, tell of it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from crewgraph.compiler.agent_report import KickoffReport
+from crewgraph.compiler.bodies.agent import AgentAtWork
+from crewgraph.compiler.bodies.conversation import Conversation, last_question
+from crewgraph.compiler.bodies.convert import fitted
+from crewgraph.compiler.bodies.dialogue import Dialogue
+from crewgraph.compiler.bodies.guard import Guards, Judged, guarded
+from crewgraph.compiler.bodies.judge import judged
+from crewgraph.compiler.bodies.protocol import text_of
+from crewgraph.compiler.briefing import Briefing
+from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.state import INPUTS
+from crewgraph.core.effects import Body, Notify, Scope
+from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.lite_agent_output import LiteAgentOutput
+from crewgraph.definitions.model_guardrail import ModelGuardrail
+from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.ledger import UsageLedger
+from crewgraph.text import shorten
+
+__all__ = ["kickoff_body"]
+
+_Judged = tuple[LiteAgentOutput, str | None]
+
+
+def kickoff_body(
+    structure: type[BaseModel] | None, engagement: Engagement, state: Mapping[str, Any]
+) -> Body[dict[str, Any]]:
+    """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
+    return {engagement.slug: (yield from _Kickoff(engagement, structure, state[INPUTS]["messages"]).done())}
+
+
+class _Kickoff:
+    """One kickoff of an agent."""
+
+    def __init__(self, engagement: Engagement, structure: type[BaseModel] | None, messages: Any) -> None:
+        self.engagement, self.structure, self.messages = engagement, structure, messages
+        self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
+        self.work = AgentAtWork(engagement, engagement.agent.role, self.report, self.usage, self.book)
+        self.dialogue: Dialogue | None = None
+
+    @property
+    def guards(self) -> Guards:
+        """What judges the output."""
+        agent = self.engagement.agent
+        guardrail = agent.guardrail if isinstance(agent, Agent) else None
+        return Guards(
+            guardrails=[] if guardrail is None else [guardrail],
+            retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, Agent) else 0,
+            where=self.engagement.where,
+            structure=self.structure,
+        )
+
+    def done(self) -> Body[dict[str, Any]]:
+        """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
+        try:
+            yield Notify(partial(self.report.begin, self.messages))
+            output, problem = yield from self.first()
+            output, problem = yield from guarded(self.guards, output, problem, self, self.report)
+            if problem is not None:
+                yield Notify(partial(self.report.unstructured, problem))
+            output.usage_metrics = self.usage.total.model_dump()
+        except Exception as failure:
+            yield Notify(partial(self.report.fail, failure))
+            raise
+        yield Notify(partial(self.report.complete, output))
+        return output.to_plain()
+
+    def first(self) -> Body[_Judged]:
+        """The answer to what was said so far."""
+        work = self.work
+        asked = Conversation(
+            agent=self.engagement.agent,
+            said=self.messages,
+            structure=self.structure,
+            tools=work.tools,
+            native=work.native_tools,
+            book=self.book,
+        )
+        dialogue = Dialogue(asked.messages, "")
+        answer = yield from work.in_time(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
+        return (yield from self._answered(answer))
+
+    def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
+        notes = yield from self.work.notes(self._briefing)
+        self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
+        return (yield from self.work.replied(self.dialogue))
+
+    @property
+    def _briefing(self) -> Briefing:
+        """What a plan is made of."""
+        agent = self.engagement.agent
+        return Briefing(
+            role=agent.role,
+            goal=agent.goal,
+            backstory=agent.backstory,
+            description=last_question(self.messages),
+            expected_output=self.book.slice("reply_expected"),
+            output_file=None,
+            context="",
+        )
+
+    def again(self, refused: LiteAgentOutput, reason: str) -> Body[_Judged]:
+        """Another answer, after a guardrail's refusal."""
+        self.report.sent_back += 1
+        assert self.dialogue is not None  # there is an answer to refuse
+        self.dialogue.reopen({"role": "user", "content": self.book.error("reply_refused", error=reason)})
+        begun = self.dialogue.transcript.messages
+        answer = yield from self.work.in_time(partial(self.work.replied, self.dialogue), begun)
+        return (yield from self._answered(answer))
+
+    def judged(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Judged]:
+        """The verdict of a model, the guardrail's own, else the agent's; the conversation is what the output is held to."""
+        model = self.work.model if guardrail.llm is None else self.work.asked(guardrail.llm)
+        said = "\n\n".join(text_of(message["content"]) for message in self.messages)
+        asked = last_question(self.messages)
+        return (
+            yield Scope(
+                name=f"Guardrail: {shorten(guardrail.description, 60)}",
+                body=lambda: judged(guardrail, output.raw, asked, said, model, self.book, self.usage),
+            )
+        )
+
+    def replaced(self, output: LiteAgentOutput, text: str) -> Body[_Judged]:
+        """The output with the text that a guardrail gave for it."""
+        return self._read(text)
+
+    def _answered(self, answer: str) -> Body[_Judged]:
+        assert self.dialogue is not None
+        self.dialogue.add({"role": "assistant", "content": answer})
+        return (yield from self._read(answer))
+
+    def _read(self, text: str) -> Body[_Judged]:
+        found, problem = None, None
+        if self.structure is not None:
+            converter = partial(getattr, self.work, "converter")
+            found, problem = yield from fitted(text, self.structure, converter, self.book, self.usage)
+        output = LiteAgentOutput(
+            raw=text,
+            pydantic=found,
+            agent_role=self.engagement.agent.role,
+            usage_metrics=self.usage.total.model_dump(),
+            messages=openai_messages(self.dialogue.transcript.messages) if self.dialogue else [],
+        )
+        return output, problem or None

@@ -1,0 +1,118 @@
+"""An agent with what it may use: for the messages of a kickoff, or (as an `Assignment`) for a task."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from crewgraph.compiler.state import INPUTS
+from crewgraph.core.journal import JournalError
+from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.definition import callers_level
+from crewgraph.definitions.own_version import own_version
+from crewgraph.prompts.book import Book
+from crewgraph.text import slug
+from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.use import GuardedTool
+
+__all__ = ["Engagement", "engaged", "granted_tools", "guarded_tools", "own_tools"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engagement:
+    """An agent with what it may use."""
+
+    crew: Crew | None
+    """The crew it works for; None where it works on its own."""
+
+    agent: BaseAgent
+    slug: str
+    """The name of its node and of its channel."""
+
+    tools: Mapping[str, GuardedTool]
+    """What it may use, by the names models call them by."""
+
+    given_tools: Sequence[Any]
+    """The same as the user gave them."""
+
+    @property
+    def seconds(self) -> int | float | None:
+        """How long its work may take."""
+        return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
+
+    @property
+    def book(self) -> Book:
+        """The wording of its prompts: the agent's own, else the crew's."""
+        return self.agent.wording(self.crew)
+
+    @property
+    def where(self) -> str:
+        """What it is called in messages."""
+        return f"agent `{' '.join(self.agent.role.split())}`"
+
+
+def engaged(agent: BaseAgent) -> Engagement:
+    """An agent on its own."""
+    given = [*(agent.tools or []), *granted_tools(agent, ())]
+    where = f"agent `{' '.join(agent.role.split())}`"
+    return Engagement(
+        crew=None,
+        agent=agent,
+        slug=slug(agent.role, taken={INPUTS}),
+        given_tools=given,
+        tools=guarded_tools([*given, *own_tools(agent, given)], {}, where),
+    )
+
+
+def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
+    """The tools that an agent's class gives it for delegation, applications and MCP servers, where it has its own way to."""
+    asked = (
+        ("get_delegation_tools", agent.allow_delegation and others),
+        ("get_platform_tools", agent.apps),
+        ("get_mcp_tools", agent.mcps),
+    )
+    granted: list[Any] = []
+    for method, wanted in asked:
+        own = own_version(agent, method) if wanted else None
+        if own is not None:
+            granted += own(wanted)
+    return granted
+
+
+def own_tools(agent: BaseAgent, given: Sequence[Any]) -> list[Any]:
+    """The tools that come with what the agent can do."""
+    if not isinstance(agent, Agent) or not agent.multimodal:
+        return []
+    return [tool for tool in agent.get_multimodal_tools() if not any(isinstance(one, type(tool)) for one in given)]
+
+
+def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
+    """Tools by name; one whose name is taken gets a number. Each is read once, for that takes longer than a task.
+
+    Args:
+        given: the tools.
+        adapted: those that were read before, by their ids; is added to.
+        where: whose they are, for messages.
+    """
+    tools: dict[str, GuardedTool] = {}
+    for one in given:
+        if id(one) not in adapted:
+            adapted[id(one)] = GuardedTool(as_tool(one), passing=(JournalError,))
+        tool = adapted[id(one)]
+        if tools.get(tool.name, tool) is not tool:
+            tool = _numbered(tool, tools, where)
+        tools[tool.name] = tool
+    return tools
+
+
+def _numbered(tool: GuardedTool, taken: Mapping[str, GuardedTool], where: str) -> GuardedTool:
+    """The tool under a name of its own, beside another one of the same name."""
+    name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in taken)
+    warnings.warn(
+        f"{where} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
+        "Rename one of them, so that the model knows which is which.",
+        stacklevel=callers_level(),
+    )
+    return GuardedTool(tool.tool.named(name), passing=(JournalError,))

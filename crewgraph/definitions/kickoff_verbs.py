@@ -1,0 +1,74 @@
+"""What an agent does for a conversation, without a task and without a crew."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.definitions.door import alone
+from crewgraph.errors import CompileError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from crewgraph.definitions.lite_agent_output import LiteAgentOutput
+
+__all__ = ["KickoffVerbs"]
+
+
+class KickoffVerbs:
+    """The ways to have an agent answer a conversation."""
+
+    def kickoff(
+        self,
+        messages: "str | Sequence[Any]",
+        response_format: "type[BaseModel] | None" = None,
+        input_files: Any = None,
+        from_checkpoint: Any = None,
+    ) -> "LiteAgentOutput":
+        """Answer a conversation without a task or a crew; works in scripts, threads and inside a running event loop.
+
+        In a node of a LangGraph graph it is a part of that graph: what was done is not done again by a resume. Placeholders
+        in role, goal and backstory stay as they are.
+
+        Args:
+            messages: what is asked: a text, or messages: dicts with `role` and `content`, or LangChain's.
+            response_format: a pydantic model that the answer is given as, too.
+            input_files: not offered yet.
+            from_checkpoint: not offered; give the graph around the kickoff a checkpointer.
+
+        Raises:
+            CompileError: the agent uses something that is not offered yet.
+            GuardrailFailed: its `guardrail` refused every attempt.
+            TimeLimitReached: it took longer than `max_execution_time`.
+            Exception: whatever the model raised, with a note that names the agent.
+        """
+        _refuse_given(input_files=input_files, from_checkpoint=from_checkpoint)
+        return alone().reply(self, messages, response_format)
+
+    async def akickoff(
+        self,
+        messages: "str | Sequence[Any]",
+        response_format: "type[BaseModel] | None" = None,
+        input_files: Any = None,
+        from_checkpoint: Any = None,
+    ) -> "LiteAgentOutput":
+        """Answer a conversation on this event loop; see `kickoff`."""
+        _refuse_given(input_files=input_files, from_checkpoint=from_checkpoint)
+        return await alone().areply(self, messages, response_format)
+
+    async def kickoff_async(
+        self,
+        messages: "str | Sequence[Any]",
+        response_format: "type[BaseModel] | None" = None,
+        input_files: Any = None,
+        from_checkpoint: Any = None,
+    ) -> "LiteAgentOutput":
+        """CrewAI's name for `akickoff`."""
+        return await self.akickoff(messages, response_format, input_files, from_checkpoint)
+
+
+def _refuse_given(**given: Any) -> None:
+    if unready := [name for name, value in given.items() if value is not None]:
+        raise CompileError(
+            f"this version of crewgraph does not offer `{'`, `'.join(unready)}` of an agent's kickoff yet. Leave it out for "
+            "now; it is refused rather than ignored."
+        )

@@ -1,0 +1,82 @@
+"""`LLM.call` tells of its requests, as a crew's models do."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from heard import heard
+from servers.openai_api import OpenAIServer, Script, calls, error
+
+from crewgraph import LLM, Agent
+from crewgraph.core.messages import Message, ToolSpec
+from crewgraph.events import (
+    LLMCallCompletedEvent,
+    LLMCallFailedEvent,
+    LLMCallStartedEvent,
+    LLMStreamChunkEvent,
+)
+from crewgraph.events.llm import LLMCallType
+
+Serve = Callable[[Script | None], OpenAIServer]
+
+ASK: list[Message] = [{"role": "user", "content": "two words"}]
+ADD: ToolSpec = {
+    "name": "add",
+    "description": "Add numbers.",
+    "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+}
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def called(mode: str, llm: LLM, messages: Any, **more: Any) -> Any:
+    return llm.call(messages, **more) if mode == "sync" else asyncio.run(llm.acall(messages, **more))
+
+
+def test_call_is_told_to_whoever_listens(serve: Serve, mode: str):
+    llm = LLM("openai/test", base_url=serve(["yes", calls(("add", {"a": 1}))]).url)
+    told = [{"type": "function", "function": ADD}]
+    with heard() as events:
+        called(mode, llm, "two words", from_agent="me")
+        called(mode, llm, "one more", tools=told)
+    asking, answered, _, wanted = events
+    assert isinstance(asking, LLMCallStartedEvent) and isinstance(answered, LLMCallCompletedEvent)
+    assert (asking.model, asking.messages, asking.from_agent) == ("test", ASK, "me")
+    assert (answered.response, answered.call_type) == ("yes", LLMCallType.LLM_CALL)
+    assert answered.usage is not None and answered.usage["total_tokens"] > 0
+    assert isinstance(wanted, LLMCallCompletedEvent) and wanted.call_type is LLMCallType.TOOL_CALL
+
+
+def test_a_call_that_fails_is_told_to_whoever_listens(serve: Serve, mode: str):
+    import openai
+
+    llm = LLM("openai/test", base_url=serve([error(401, "wrong key")]).url, max_retries=0)
+    with heard() as events, pytest.raises(openai.AuthenticationError):
+        called(mode, llm, "two words")
+    assert [type(event) for event in events] == [LLMCallStartedEvent, LLMCallFailedEvent]
+    assert isinstance(events[-1], LLMCallFailedEvent) and "wrong key" in events[-1].error
+
+
+def test_a_call_that_streams_tells_its_pieces(serve: Serve, mode: str):
+    llm = LLM("openai/test", base_url=serve(["three words here"]).url, stream=True)
+    with heard() as events:
+        assert called(mode, llm, "go") == "three words here"
+    pieces = [event.chunk for event in events if isinstance(event, LLMStreamChunkEvent)]
+    assert len(pieces) > 1 and "".join(pieces) == "three words here"
+
+
+def test_a_class_that_asks_through_ours_is_told_once(serve: Serve, mode: str):
+    class Polite(LLM):
+        def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            return super().call([*messages, {"role": "user", "content": "please"}], *args, **kwargs)
+
+    llm = Polite("openai/test", base_url=serve(["yes"]).url)
+    worker = Agent(role="worker", goal="g", backstory="b", llm=llm)
+    with heard() as events:
+        worker.kickoff("go") if mode == "sync" else asyncio.run(worker.akickoff("go"))
+    asked = [event for event in events if isinstance(event, LLMCallStartedEvent)]
+    assert [event.from_agent for event in asked] == [worker]
