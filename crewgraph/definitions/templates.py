@@ -38,8 +38,11 @@ class Templated(Definition):
 
     def template(self, field: str) -> str | None:
         """A text as its author wrote it, placeholders and all."""
+        return self._template(field, self._templates)
+
+    def _template(self, field: str, templates: Mapping[str, str]) -> str | None:
         shown = getattr(self, field)
-        return self._templates.get(field, shown)
+        return templates.get(field, shown)
 
     def worded(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
         """Its texts for a run with these inputs; without any, as they were written, or filled by hand.
@@ -48,13 +51,12 @@ class Templated(Definition):
             MissingInput: a placeholder has no value among the inputs.
             DefinitionError: a value is nothing that a text can show.
         """
-        return {field: self._worded(field, inputs) for field in self._text_fields}
-
-    def _worded(self, field: str, inputs: Mapping[str, Any]) -> str | None:
-        if not inputs and field in self._by_hand:
-            return self._by_hand[field]
-        template = self.template(field)
-        return None if template is None else self._filled(field, template, inputs)
+        templates, by_hand = self._templates, {} if inputs else self._by_hand  # once: pydantic takes long to find them
+        written = {field: self._template(field, templates) for field in self._text_fields if field not in by_hand}
+        filled = {
+            field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()
+        }
+        return {**filled, **by_hand}
 
     def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
         return fill(template, inputs, where=f"`{field}` of {self.called}") if inputs else template
@@ -71,14 +73,15 @@ class Templated(Definition):
 
     def show_filled(self, texts: Mapping[str, str | None]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""
+        templates = self._templates
         for field, text in texts.items():
-            if text is None or (getattr(self, field) == text and not self._templates):
+            if text is None or (getattr(self, field) == text and not templates):
                 continue
-            template = self.template(field)
+            template = self._template(field, templates)
             if template is not None and template != text:
-                self._templates.setdefault(field, template)
+                templates.setdefault(field, template)
                 super().__setattr__(field, text)
-            elif field in self._templates:
+            elif field in templates:
                 super().__setattr__(field, text)
 
     def fill_by_hand(self, texts: Mapping[str, str | None]) -> None:

@@ -10,7 +10,6 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.agent import check_ready
-from crewgraph.compiler.briefing import briefing_of
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
@@ -107,8 +106,9 @@ def _prepared(
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
-    for one in run.tasks:
-        briefing_of(one, {INPUTS: given})  # what the last task misses is told before the first is paid for
+    for one in run.tasks:  # what the last task misses is told before the first is paid for
+        one.task.worded(given)
+        one.agent.worded(given)
     return run, given
 
 
