@@ -29,6 +29,7 @@ __all__ = [
     "CrewgraphError",
     "DefinitionError",
     "Fault",
+    "FlowLoopError",
     "GuardrailFailed",
     "LimitReached",
     "MissingExtra",
@@ -164,6 +165,10 @@ class ToolFailed(RunError):
 
 class LimitReached(RunError):
     """A bound on calls, time or money was met."""
+
+
+class FlowLoopError(LimitReached, RecursionError):
+    """A method of a flow ran more often than `max_method_calls` allows."""
 
 
 class TimeLimitReached(LimitReached, TimeoutError):

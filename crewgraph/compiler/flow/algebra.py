@@ -1,0 +1,189 @@
+"""The algebra of triggers: what runs next once a method has completed. Pure: nothing is changed, nothing is done.
+
+An *execution* is one run of one method; its id is the method's name and the *round* it runs in. It takes over the round of
+what triggered it; running again in a round is a new round. A *wave* is what the routers of one event have in common: an
+`or_` over labels of one wave fires once.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, cast
+
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.definitions.flow.condition import Condition, is_met
+from crewgraph.definitions.flow.labels import label_of
+from crewgraph.errors import FlowLoopError
+
+__all__ = ["Execution", "Progress", "advanced", "begun", "check_calls", "labels_of"]
+
+
+class Execution(TypedDict):
+    """One run of one method."""
+
+    method: str
+    source: str | None
+    """The execution that triggered it; None at the beginning."""
+
+    label: str | None
+    """The label that did, where it was one."""
+
+    round: int
+    wave: str | None
+
+
+class Progress(TypedDict):
+    """How far a run is."""
+
+    inflight: dict[str, Execution]
+    """What runs or is to run, by id."""
+
+    pending: dict[str, dict[str, int]]
+    """The events that have come for each condition that is not met yet, with their rounds."""
+
+    fired: dict[str, tuple[int, str | None]]
+    """The round and the wave in which each racing listener ran last."""
+
+    ran: dict[str, tuple[int, int]]
+    """Of the methods that may repeat: the last round, and how often they ran."""
+
+    results: dict[str, Any]
+    """What the executions returned that others are still to be given, and the last one."""
+
+    last: str | None
+    """The execution that completed last."""
+
+
+def begun(plan: Plan, starting: Sequence[str]) -> Progress:
+    """A run that begins with these methods."""
+    return {
+        "inflight": {
+            f"{name}#1": {"method": name, "source": None, "label": None, "round": 1, "wave": None} for name in starting
+        },
+        "pending": {},
+        "fired": {},
+        "ran": {name: (1, 1) for name in starting if name in plan.repeating},
+        "results": {},
+        "last": None,
+    }
+
+
+def labels_of(plan: Plan, method: str, value: object) -> list[str]:
+    """The labels that a method fires by returning a value."""
+    if plan.methods[method].is_router:
+        values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        return [label_of(one) for one in values if one is not None]
+    return [value] if isinstance(value, str) and value in plan.said else []
+
+
+def advanced(plan: Plan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+    """The progress after an execution has completed.
+
+    Args:
+        plan: the flow.
+        progress: before.
+        done: the execution's id.
+        value: what it returned.
+        result: the same as checkpoints hold it.
+    """
+    step = _Step(plan, progress, done)
+    method = progress["inflight"][done]["method"]
+    step.fire(method, None)
+    for label in labels_of(plan, method, value):
+        step.fire(label, label)
+    return step.progress(result)
+
+
+def check_calls(plan: Plan, progress: Progress, method: str, limit: int) -> None:
+    """Look whether a method that is to run has run too often.
+
+    Raises:
+        FlowLoopError: it has run as often as `limit` says.
+    """
+    _, times = progress["ran"].get(method, (1, 1))
+    if times > limit:
+        raise FlowLoopError(
+            f"method `{method}` of flow `{plan.definition.name}` has run {limit} times (`max_method_calls`). If the loop is "
+            "meant to go on for longer, set `max_method_calls` of the flow's class higher; a run that is kept goes on then."
+        )
+
+
+class _Step:
+    """What one completion brings about."""
+
+    def __init__(self, plan: Plan, progress: Progress, done: str) -> None:
+        self.plan, self.before, self.done = plan, progress, done
+        self.cause = progress["inflight"][done]
+        self.by_router = plan.methods[self.cause["method"]].is_router
+        self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
+        self.ran = dict(progress["ran"])
+        self.new: dict[str, Execution] = {}
+        self._triggered: set[str] = set()
+
+    def fire(self, event: str, label: str | None) -> None:
+        """Let an event be heard."""
+        for name in self.plan.hearers.get(event, ()):
+            method = self.plan.methods[name]
+            if name in self._triggered:
+                continue
+            if event in self.plan.triggers[name] and self._is_due(name, event, label):
+                self._meet(name, name, method.trigger, event, label)
+            if label is not None and event in self.plan.again[name] and name not in self._triggered:
+                self._meet(name, f"{name}@", method.condition, event, label)
+
+    def _is_due(self, name: str, event: str, label: str | None) -> bool:
+        """Whether a listener has not run in this round; a label of another wave is a signal of its own."""
+        if name not in self.plan.racing or name not in self.fired:
+            return True
+        number, wave = self.fired[name]
+        return self.cause["round"] > number or (self._is_routed(label) and self.cause["wave"] != wave)
+
+    def _is_routed(self, label: str | None) -> bool:
+        return label is not None and self.by_router
+
+    def _meet(self, name: str, key: str, condition: Condition | None, event: str, label: str | None) -> None:
+        assert condition is not None
+        seen = {**self.pending.get(key, {}), event: self.cause["round"]}
+        if not is_met(condition, seen):
+            self.pending[key] = seen
+            return
+        self.pending.pop(key, None)
+        number, routed = max(seen.values()), self._is_routed(label)
+        if name in self.plan.racing:
+            self.fired[name] = (number, self.cause["wave"] if routed else None)
+        wave = None
+        if self.plan.methods[name].is_router:
+            wave = self.cause["wave"] if routed else self.done
+        self._triggered.add(name)
+        number = self._counted(name, number)
+        self.new[f"{name}#{number}"] = {
+            "method": name,
+            "source": self.done,
+            "label": label,
+            "round": number,
+            "wave": wave,
+        }
+
+    def _counted(self, name: str, number: int) -> int:
+        """The round that a method runs in."""
+        if name not in self.plan.repeating:
+            return number
+        last, times = self.ran.get(name, (0, 0))
+        number = last + 1 if last >= number else number
+        self.ran[name] = (number, times + 1)
+        return number
+
+    def progress(self, result: Any) -> Progress:
+        """The progress after all that."""
+        before: Mapping[str, Execution] = self.before["inflight"]
+        inflight = {**{name: one for name, one in before.items() if name != self.done}, **self.new}
+        wanted = {one["source"] for one in inflight.values()}
+        return {
+            "inflight": inflight,
+            "pending": self.pending,
+            "fired": self.fired,
+            "ran": self.ran,
+            "results": {
+                **{name: value for name, value in self.before["results"].items() if name in wanted},
+                self.done: result,
+            },
+            "last": self.done,
+        }

@@ -1,0 +1,54 @@
+"""What a method of a flow is called with."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.errors import RunError
+
+__all__ = ["arguments_of"]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def arguments_of(
+    method: FlowMethod, given: Any, triggered: bool, inputs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, without the flow itself.
+
+    Args:
+        method: what is called.
+        given: what came of the event that triggered it, for its first parameter.
+        triggered: whether an event did; else the run begins with it, and its parameters are inputs, by their names.
+        inputs: what the run was given.
+
+    Raises:
+        RunError: a parameter has no default, and there is nothing for it.
+    """
+    parameters = _parameters(method.func)
+    args: tuple[Any, ...] = ()
+    rest = parameters
+    if triggered and parameters and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL):
+        args, rest = (given,), parameters[1:]
+    keywords: dict[str, Any] = {}
+    for parameter in rest:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and not triggered:
+            keywords = {**inputs, **keywords}
+        elif parameter.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
+            continue
+        elif parameter.name in inputs:
+            keywords[parameter.name] = inputs[parameter.name]
+        elif parameter.default is inspect.Parameter.empty:
+            known = ", ".join(f"`{name}`" for name in inputs) or "none"
+            raise RunError(
+                f"method `{method.name}` needs `{parameter.name}`, which is no input (there are: {known}). Give it to "
+                f"`kickoff`, or give the parameter a default."
+            )
+    return args, keywords
+
+
+@lru_cache(10_000)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())[1:]

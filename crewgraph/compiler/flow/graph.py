@@ -1,0 +1,168 @@
+"""A flow as a compiled LangGraph graph."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Graph
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateUpdate
+from typing_extensions import TypedDict
+
+from crewgraph.compiler.flow.algebra import Progress, advanced, begun
+from crewgraph.compiler.flow.drawing import drawn
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
+from crewgraph.compiler.flow.record import recorded
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.definitions.flow.flow import Flow
+
+__all__ = ["FlowGraph", "flow_graph"]
+
+
+def _merged(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
+    """A state with its changes; under "$gone" are the names of what is there no more."""
+    gone: Sequence[str] = changed.get("$gone", ())
+    both = {**(before or {}), **changed}
+    return {name: value for name, value in both.items() if name not in gone and name != "$gone"}
+
+
+class _Channels(TypedDict, total=False):
+    """The state of the graph."""
+
+    inputs: dict[str, Any]
+    """What the run was given."""
+
+    state: Annotated[dict[str, Any], _merged]
+    """The flow's state, as plain data."""
+
+    progress: Progress
+    """How far it is."""
+
+    output: Any
+    """What the last method returned."""
+
+
+class _Given(TypedDict, total=False):
+    inputs: dict[str, Any]
+
+
+class _Returned(TypedDict, total=False):
+    state: dict[str, Any]
+    output: Any
+
+
+def flow_graph(flow: "Flow[Any]", plan: Plan, **wishes: Any) -> "FlowGraph":
+    """The graph of a flow.
+
+    Args:
+        flow: the flow.
+        plan: what its triggers come to.
+        wishes: arguments of LangGraph's `compile`.
+    """
+    graph: Any = StateGraph(_Channels, output_schema=_Returned)
+    for name in plan.methods:
+        graph.add_node(name, MethodNode(name))
+    graph.add_node(WAIT, WaitNode())
+    graph.add_conditional_edges(START, _first, [*plan.methods, END])
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = graph.compile(name=f"Flow: {flow.flow_name}", **wishes)
+    return FlowGraph(flow=flow, plan=plan, **vars(compiled))
+
+
+def _first(state: Mapping[str, Any]) -> list[str]:
+    progress: Progress = state["progress"]
+    return [one["method"] for one in progress["inflight"].values()] or [END]
+
+
+class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """The compiled graph of a flow: it begins a run of the flow whenever it is invoked, and draws the flow, not its machinery.
+
+    Args:
+        flow: the flow.
+        plan: what its triggers come to.
+        kept: what makes a `CompiledStateGraph`.
+    """
+
+    def __init__(self, *, flow: "Flow[Any]", plan: Plan, **kept: Any) -> None:
+        own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
+        super().__init__(**kept)
+        vars(self).update(own)
+        self.flow, self.plan = flow, plan
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Run, and tell; see LangGraph."""
+        input, config = self._opened(input, config)
+        yield from super().stream(input, config, **kwargs)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Run on this event loop, and tell; see LangGraph."""
+        input, config = self._opened(input, config)
+        async for part in super().astream(input, config, **kwargs):
+            yield part
+
+    def _opened(self, input: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
+        """What the run is given, and a config that holds its living side."""
+        own: dict[str, Any] = dict((config or {}).get("configurable") or {})
+        run: FlowRun | None = own.get(RUN)
+        if run is None or run.flow is not self.flow:
+            stored = self.checkpointer not in (None, False)
+            run = FlowRun(self.flow, self.plan, None, {}, stored=stored)
+        if input is not None and not isinstance(input, Command):
+            input = input if "progress" in input else self.begun(run, input.get("inputs") or {})
+        opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
+        return input, opened
+
+    def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The state of the graph at the beginning of a run."""
+        if run.state is None:
+            run.state = self.flow.new_state(inputs)
+        run.inputs = dict(inputs)
+        self.flow.take_state(run.state)
+        context = {"inputs": run.inputs, "state": run.state}
+        methods = self.plan.methods
+        starting = [
+            name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)
+        ]
+        return {
+            "inputs": recorded(run.inputs, "the inputs") if run.stored else run.inputs,
+            "progress": begun(self.plan, starting),
+            "state": run.changes() if run.stored else {},
+        }
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """The flow as a drawing."""
+        return drawn(self.plan)
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """The flow as a drawing."""
+        return drawn(self.plan)
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+        """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method."""
+        found = self.get_state(config).values
+        return super().bulk_update_state(config, self._edited(supersteps, found))
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Edit a state on this event loop."""
+        found = (await self.aget_state(config)).values
+        return await super().abulk_update_state(config, self._edited(supersteps, found))
+
+    def _edited(self, supersteps: Sequence[Sequence[StateUpdate]], found: Mapping[str, Any]) -> list[list[StateUpdate]]:
+        """Edits with the way to go on: to whatever is in flight then."""
+        return [[self._routed(update, found) for update in step] for step in supersteps]
+
+    def _routed(self, update: StateUpdate, found: Mapping[str, Any]) -> StateUpdate:
+        if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
+            return update
+        values: dict[str, Any] = dict(update.values)
+        progress: Progress = values.get("progress") or found["progress"]
+        mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
+        if mine and "output" in values:
+            output = values.pop("output")
+            progress = advanced(self.plan, progress, mine[0], output, output)
+            values["progress"] = progress
+        goto = list(dict.fromkeys(one["method"] for one in progress["inflight"].values())) or END
+        return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

@@ -1,0 +1,104 @@
+"""What the triggers of a flow come to: who hears which event, and who may run more than once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from crewgraph.definitions.flow.condition import OrCondition, events_of
+from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.method import FlowMethod
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A flow's definition, looked at from its events."""
+
+    definition: FlowDefinition
+
+    @property
+    def methods(self) -> Mapping[str, FlowMethod]:
+        """The methods by name."""
+        return self.definition.methods
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The labels that plain methods fire by returning them."""
+        return self.definition.said
+
+    @cached_property
+    def triggers(self) -> Mapping[str, frozenset[str]]:
+        """The events that each method waits for."""
+        return {name: frozenset(events_of(method.trigger)) for name, method in self.methods.items()}
+
+    @cached_property
+    def again(self) -> Mapping[str, frozenset[str]]:
+        """The events that start each method again."""
+        return {name: frozenset(events_of(method.condition)) for name, method in self.methods.items()}
+
+    @cached_property
+    def hearers(self) -> Mapping[str, tuple[str, ...]]:
+        """Who hears each event: routers first, then the others, in the order of their definition."""
+        heard: dict[str, list[str]] = {}
+        for name in sorted(self.methods, key=lambda name: not self.methods[name].is_router):
+            for event in self.triggers[name] | self.again[name]:
+                heard.setdefault(event, []).append(name)
+        return {event: tuple(names) for event, names in heard.items()}
+
+    @cached_property
+    def racing(self) -> frozenset[str]:
+        """The listeners that run once in a round, whichever of several events comes first."""
+        return frozenset(
+            name
+            for name, method in self.methods.items()
+            if isinstance(method.trigger, OrCondition) and len(method.trigger.conditions) > 1 and not method.is_router
+        )
+
+    @cached_property
+    def starts(self) -> tuple[str, ...]:
+        """What a run begins with, predicates aside: the starts without a condition, else all of them."""
+        starts = [name for name, method in self.methods.items() if method.is_start]
+        return tuple([name for name in starts if self.methods[name].condition is None] or starts)
+
+    @cached_property
+    def repeating(self) -> frozenset[str]:
+        """The methods that may run more than once: on a cycle, reached by several events, or behind such a one.
+
+        The others need no counters in the checkpoints, which would grow with the flow.
+        """
+        following = {name: list(dict.fromkeys(self._following(name))) for name in self.methods}
+        ways = dict.fromkeys(self.methods, 0)
+        for names in following.values():
+            for name in names:
+                ways[name] += 1
+        straight = [name for name, count in ways.items() if count == 0]
+        for name in straight:
+            for behind in following[name]:
+                ways[behind] -= 1
+                if ways[behind] == 0:
+                    straight.append(behind)
+        found = {name for name in self.methods if name not in straight or self._several(name)}
+        todo = list(found)
+        while todo:
+            for behind in following[todo.pop()]:
+                if behind not in found:
+                    found.add(behind)
+                    todo.append(behind)
+        return frozenset(found)
+
+    def _several(self, name: str) -> bool:
+        """Whether several events lead to a method."""
+        method = self.methods[name]
+        events = len(self.triggers[name]) + len(self.again[name])
+        return events > 1 or (method.is_start and events > 0)
+
+    def _following(self, name: str) -> Iterator[str]:
+        """The methods that may run because of one."""
+        yield from (hearer for hearer in self.hearers.get(name, ()) if name in self.triggers[hearer])
+        if self.methods[name].is_router:  # which may name any label, and any method
+            for hearers in self.hearers.values():
+                yield from hearers
+            return
+        for label in self.said:
+            yield from self.hearers.get(label, ())

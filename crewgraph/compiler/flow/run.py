@@ -1,0 +1,185 @@
+"""One run of a flow in this process: its living state, what methods returned, and what they work on."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any
+
+import ormsgpack
+from pydantic import BaseModel
+
+from crewgraph.compiler.flow.algebra import Execution
+from crewgraph.compiler.flow.arguments import arguments_of
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.record import classes_of, recorded, revived
+from crewgraph.compiler.flow.works import Work
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.state import id_of, state_source
+
+__all__ = ["RUNNING", "FlowRun", "Running"]
+
+_SCALARS = (str, int, float, bool, type(None))
+_MANY = 50
+
+
+class Running:
+    """An execution that is under way; known to the code below it through `RUNNING`."""
+
+    def __init__(self, run: "FlowRun", name: str) -> None:
+        self.run, self.name = run, name
+        self.runs_inside = 0
+
+
+RUNNING: ContextVar[Running | None] = ContextVar("crewgraph_running_method", default=None)
+"""The method of a flow around the running code."""
+
+
+class FlowRun:
+    """The living side of a run.
+
+    Args:
+        flow: the flow.
+        plan: what its triggers come to.
+        state: its state; None where it is still to be read from the checkpoint.
+        inputs: what the run was given.
+        stored: whether checkpoints are written.
+    """
+
+    def __init__(self, flow: "Flow[Any]", plan: Plan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
+        self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
+        self.state = state
+        self.values: dict[str, Any] = {}
+        """What executions returned, as they returned it."""
+
+        self.works: dict[str, Work] = {}
+        """What runs in the background."""
+
+        self.ended: list[str] = []
+        """What has ended and is not committed yet, in this order."""
+
+        self.failed = False
+        """Whether a method failed, so that nothing more is begun."""
+
+        self.outputs: list[Any] = []
+        self.completed: dict[str, int] = {}
+        self.again = False
+        """Whether what is in flight was so in another process, and may have done a part of its work."""
+
+        self.saver: Any = None
+        self.thread_id: str | None = None
+        self._kept: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The flow's name."""
+        return self.flow.flow_name
+
+    @property
+    def flow_id(self) -> str:
+        """The `id` of the state."""
+        return id_of(self.state)
+
+    @cached_property
+    def _classes(self) -> dict[str, type[Any]]:
+        kind = type(self.state) if isinstance(self.state, BaseModel) else None
+        source = state_source(type(self.flow))
+        return classes_of(self.plan.definition, type(self.flow), kind or (source if isinstance(source, type) else None))
+
+    def read(self, state: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+        """Take over what a checkpoint holds, once."""
+        with self._lock:
+            if self.state is None:
+                self.state = self.flow.restored({key: revived(one, self._classes) for key, one in state.items()})
+                self.values = {key: revived(one, self._classes) for key, one in results.items()}
+                self._kept = self._packed()
+                self.again = True
+                self.flow.take_state(self.state)
+
+    def work_of(self, name: str, execution: Execution) -> Callable[[], Any]:
+        """What an execution does, without arguments; sync or async."""
+        method = self.plan.methods[execution["method"]]
+        running = Running(self, name)
+        given = execution["label"] if execution["label"] is not None else self.values.get(execution["source"] or "")
+        args, keywords = arguments_of(method, given, execution["source"] is not None, self.inputs)
+
+        def work() -> Any:
+            token = RUNNING.set(running)
+            try:
+                value = method.func(self.flow, *args, **keywords)
+            finally:
+                RUNNING.reset(token)
+            self.ended.append(name)
+            return value
+
+        async def awork() -> Any:
+            token = RUNNING.set(running)
+            try:
+                value = await method.func(self.flow, *args, **keywords)
+            finally:
+                RUNNING.reset(token)
+            self.ended.append(name)
+            return value
+
+        return awork if method.is_async else work
+
+    def finish(self, name: str, method: str, value: Any) -> Any:
+        """Note what an execution returned; its form for checkpoints."""
+        self.values[name] = value
+        self.ended.remove(name)
+        self.outputs.append(value)
+        self.completed[method] = self.completed.get(method, 0) + 1
+        return recorded(value, f"what method `{method}` of flow `{self.name}` returned") if self.stored else value
+
+    def saved(self, method: str) -> None:
+        """Let the user's backend save the state, where one is asked to, once a method has completed."""
+        definition = self.plan.definition
+        done = definition.methods[method]
+        for backend in dict.fromkeys((self.flow.persistence, definition.persistence, done.persistence)):
+            if backend is not None and backend is not True:
+                backend.save_state(self.flow_id, method, self.state)
+        if (done.verbose and done.persistence) or (definition.verbose and definition.persistence):
+            print(f"Flow state is saved: {self.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
+
+    def forget(self, wanted: Mapping[str, Any]) -> None:
+        """Let go of values that nobody is still to be given."""
+        if len(self.values) > 2 * len(wanted) + 8:
+            self.values = {name: value for name, value in self.values.items() if name in wanted}
+
+    def changes(self) -> dict[str, Any]:
+        """The top-level values of the state that are not as they were when this was last asked, as checkpoints hold them."""
+        before, now = self._kept, self._packed()
+        self._kept = now
+        changed: dict[str, Any] = {
+            key: one if type(one) is not bytes else ormsgpack.unpackb(one)
+            for key, one in now.items()
+            if key not in before or (before[key] is not one and before[key] != one)
+        }
+        gone = [key for key in before if key not in now]
+        return {**changed, "$gone": gone} if gone else changed
+
+    def _packed(self) -> dict[str, Any]:
+        return {key: self._packed_value(key, value) for key, value in self._fields().items()}
+
+    def _packed_value(self, key: str, value: Any) -> Any:
+        if type(value) in _SCALARS:
+            return recorded(value, key)
+        for attempt in range(_MANY):
+            try:
+                return ormsgpack.packb(recorded(value, f"`{key}` in the state of flow `{self.name}`"))
+            except RuntimeError:  # a method that runs beside changed its size meanwhile
+                if attempt == _MANY - 1:
+                    raise
+        raise AssertionError
+
+    def _fields(self) -> dict[str, Any]:
+        for attempt in range(_MANY):
+            try:
+                if isinstance(self.state, BaseModel):
+                    return {**self.state.__dict__, **(self.state.__pydantic_extra__ or {})}
+                return dict(self.state)
+            except RuntimeError:
+                if attempt == _MANY - 1:
+                    raise
+        raise AssertionError

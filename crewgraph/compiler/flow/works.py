@@ -1,0 +1,72 @@
+"""The I/O of a flow's nodes: a method called at once, methods begun beside each other, and waiting for any of them."""
+
+import asyncio
+from collections.abc import Callable, Collection
+from concurrent import futures
+from functools import partial
+from typing import Any
+
+from crewgraph.core.bridge import acall, begun, call
+from crewgraph.core.operations import Operation
+
+__all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]
+
+Work = futures.Future[Any] | asyncio.Future[Any]
+"""A method that runs in the background; which of the two is a matter of who drives the run."""
+
+
+class Called(Operation):
+    """A method, called and waited for."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+
+    def run(self) -> Any:
+        return call(self.work)
+
+    async def arun(self) -> Any:
+        return await acall(self.work)
+
+
+class Begin(Operation):
+    """A method, called in the background."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+
+    def run(self) -> Work:
+        return begun(partial(call, self.work))
+
+    async def arun(self) -> Work:
+        return asyncio.get_running_loop().create_task(acall(self.work))
+
+
+class WaitForAny(Operation):
+    """Waits until one of several works is done."""
+
+    def __init__(self, works: Collection[Any]) -> None:
+        self.works = works
+
+    def run(self) -> None:
+        futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
+
+    async def arun(self) -> None:
+        await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
+
+
+class Settle(Operation):
+    """Cancels what can be cancelled, and waits some seconds for the rest."""
+
+    def __init__(self, works: Collection[Any], seconds: float) -> None:
+        self.works, self.seconds = works, seconds
+
+    def run(self) -> None:
+        for work in self.works:
+            work.cancel()
+        futures.wait(self.works, self.seconds)
+
+    async def arun(self) -> None:
+        for work in self.works:
+            work.cancel()
+        if self.works:
+            await asyncio.wait(self.works, timeout=self.seconds)

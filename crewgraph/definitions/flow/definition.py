@@ -1,0 +1,173 @@
+"""A flow as data: its methods, collected once when its class is made."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from crewgraph.definitions.flow.condition import Condition, FlowCondition, AndCondition, events_of
+from crewgraph.definitions.flow.labels import mentioned, returned
+from crewgraph.definitions.flow.method import FlowMethod, ListenMethod, Notes, RouterMethod, StartMethod, notes_of
+
+__all__ = ["FlowDefinition", "defined"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FlowDefinition:
+    """What the decorators of a class, and of its bases, say."""
+
+    name: str
+    methods: Mapping[str, FlowMethod]
+    """By name, those of base classes first, in the order of their definition."""
+
+    persistence: Any = None
+    """Where every method's state is saved: a `FlowPersistence`, True for the default, None for nowhere."""
+
+    verbose: bool = False
+    """Whether each save is told."""
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The events that are no methods: what somebody listens to and somebody returns."""
+        return frozenset(
+            event
+            for method in self.methods.values()
+            for event in (*events_of(method.trigger), *events_of(method.condition))
+            if event not in self.methods
+        )
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """The labels that plain methods fire by returning them: those that no router's code mentions."""
+        routed = {text for method in self.methods.values() if method.is_router for text in mentioned(method.func)}
+        routed |= {label for method in self.methods.values() if method.is_router for label in method.labels}
+        return self.labels - routed
+
+    @property
+    def is_persisted(self) -> bool:
+        """Whether anything of a run is to be saved."""
+        return self.persistence is not None or any(one.persistence is not None for one in self.methods.values())
+
+    @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """Why it cannot run."""
+        return tuple(self._faults())
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """What can run, and hardly does what was meant."""
+        return tuple(self._doubts())
+
+    def with_persistence(self, persistence: Any, verbose: bool) -> "FlowDefinition":
+        """The same, saved after every method."""
+        return replace(self, persistence=persistence, verbose=verbose)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "name": self.name,
+            "methods": {
+                name: {
+                    "start": method.is_start,
+                    "router": method.is_router,
+                    "listens_to": _plain(method.trigger),
+                    "again_at": _plain(method.condition),
+                    "labels": sorted(method.labels),
+                }
+                for name, method in self.methods.items()
+            },
+        }
+
+    def _faults(self) -> Iterator[str]:
+        if not any(method.is_start for method in self.methods.values()):
+            yield f"flow `{self.name}` has no `@start()` method, so that nothing would run. Decorate the first method with it."
+        for method in self.methods.values():
+            if method.name in events_of(method.trigger):
+                yield (
+                    f"method `{method.name}` of flow `{self.name}` listens to `{method.name}`, which is its own name. Name "
+                    "the method or the label otherwise."
+                )
+            if method.is_router and method.trigger is None and not method.is_start:
+                yield (
+                    f"router `{method.name}` of flow `{self.name}` waits for nothing. Give `@router` the method that it "
+                    "routes, or make it a `@start()`."
+                )
+
+    def _doubts(self) -> Iterator[str]:
+        for method in self.methods.values():
+            for event in events_of(method.trigger):
+                if event in self.labels and not self._may_happen(event):
+                    near = difflib.get_close_matches(event, [*self.methods, *sorted(self.labels - {event})], n=1)
+                    hint = f" Did you mean `{near[0]}`?" if near else ""
+                    never = " and can never complete" if _needs(method.trigger, event) else ""
+                    yield (
+                        f"method `{method.name}` of flow `{self.name}` listens to `{event}`{never}: there is no such method, "
+                        f"and none returns that.{hint}"
+                    )
+
+    def _may_happen(self, label: str) -> bool:
+        """Whether somebody returns a label, or may do so."""
+        for method in self.methods.values():
+            if label in method.labels or label in mentioned(method.func):
+                return True
+            if not method.labels and returned(method.func) is None:
+                return True  # it returns what it has computed
+        return False
+
+
+def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
+    """The definition of a class.
+
+    Args:
+        flow: the class.
+        base: that of its base, whose persistence it inherits.
+    """
+    methods: dict[str, FlowMethod] = {}
+    for kind in reversed(flow.__mro__):
+        for name, value in vars(kind).items():
+            notes = notes_of(value)
+            if notes is not None:
+                methods[name] = _method(name, value, notes)
+            elif name in methods and callable(value):  # overridden: what decorators said of it holds
+                methods[name] = replace(methods[name], func=value)
+    return FlowDefinition(
+        name=flow.__name__,
+        methods=methods,
+        persistence=base.persistence if base else None,
+        verbose=base.verbose if base else False,
+    )
+
+
+def _method(name: str, function: Any, notes: Notes) -> FlowMethod:
+    kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
+    labels = notes.labels if notes.labels is not None else tuple(sorted(returned(function) or ()))
+    return kind(
+        name=name,
+        func=function,
+        trigger=notes.trigger,
+        condition=notes.again,
+        predicate=notes.predicate,
+        is_start=notes.start,
+        is_router=notes.router,
+        labels=labels,
+        persistence=notes.persistence,
+        verbose=notes.verbose,
+    )
+
+
+def _plain(condition: Condition | None) -> Any:
+    if not isinstance(condition, FlowCondition):
+        return condition
+    return {
+        "type": "AND" if isinstance(condition, AndCondition) else "OR",
+        "conditions": [_plain(one) for one in condition.conditions],
+    }
+
+
+def _needs(condition: Condition | None, event: str) -> bool:
+    """Whether a condition cannot be met without an event."""
+    if not isinstance(condition, FlowCondition):
+        return False
+    needed = [one == event if isinstance(one, str) else _needs(one, event) for one in condition.conditions]
+    return any(needed) if isinstance(condition, AndCondition) else all(needed)

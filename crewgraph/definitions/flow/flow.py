@@ -1,0 +1,164 @@
+"""Flows: methods that run when something has happened."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from crewgraph.definitions.flow.condition import events_of
+from crewgraph.definitions.flow.definition import FlowDefinition, defined
+from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.state import id_of, made_state, state_source, with_inputs
+from crewgraph.definitions.flow.verbs import FlowVerbs
+
+__all__ = ["Flow"]
+
+State = TypeVar("State")
+
+
+class Flow(FlowVerbs, Generic[State]):
+    """The base of flows: classes whose methods are decorated with `start`, `listen` and `router`.
+
+    `Flow[State]` says of which pydantic model the state is; without it is a dict.
+    """
+
+    initial_state: Any = None
+    """The state that runs begin with (it is copied), or its class."""
+
+    name: str | None = None
+    """What the flow is called; its class where None."""
+
+    max_method_calls: int = 100
+    """How often one method may run in a run."""
+
+    suppress_flow_events: bool = False
+    """Whether events are not told."""
+
+    checkpointer: Any = None
+    """Where runs are kept: a LangGraph checkpointer, False for nowhere, True for the default database; None: there, if anything
+    is persisted."""
+
+    _definition: ClassVar[FlowDefinition]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._definition = defined(cls, getattr(cls, "_definition", None))
+
+    def __init__(
+        self,
+        initial_state: Any = None,
+        persistence: Any = None,
+        tracing: bool | None = None,
+        suppress_flow_events: bool | None = None,
+        checkpointer: Any = None,
+        **values: Any,
+    ) -> None:
+        """Make a flow.
+
+        Args:
+            initial_state: see `initial_state`.
+            persistence: a backend that every method's state is saved to.
+            tracing: without effect: LangSmith's variables switch traces on.
+            suppress_flow_events: see `suppress_flow_events`.
+            checkpointer: see `checkpointer`.
+            values: values for fields of the state.
+
+        Raises:
+            DefinitionError: the state cannot be made.
+        """
+        if initial_state is not None:
+            self.initial_state = initial_state
+        if suppress_flow_events is not None:
+            self.suppress_flow_events = suppress_flow_events
+        if checkpointer is not None:
+            self.checkpointer = checkpointer
+        self.persistence = persistence
+        self.tracing = tracing
+        self._last: Any = None
+        """The run that this object began last, if it has begun one."""
+
+        self._state: Any = with_inputs(self._fresh(), values, self.flow_name)
+
+    @classmethod
+    def definition(cls) -> FlowDefinition:
+        """The flow as data."""
+        return cls._definition
+
+    @property
+    def flow_name(self) -> str:
+        """What the flow is called."""
+        return self.name or type(self).__name__
+
+    @property
+    def state(self) -> State:
+        """The state: inside a method that of its run, outside that of the last one."""
+        return self.running_state(self._state)
+
+    @state.setter
+    def state(self, value: State) -> None:
+        self._state = value
+
+    @property
+    def flow_id(self) -> str:
+        """The `id` of the state."""
+        return id_of(self.state)
+
+    @property
+    def method_outputs(self) -> list[Any]:
+        """What the methods of the last run returned, in the order of their completion."""
+        return list(self._last.outputs) if self._last is not None else []
+
+    def new_state(self, inputs: Mapping[str, Any]) -> Any:
+        """The state that a run with these inputs begins with: what the object holds, with the inputs."""
+        if self._last is None:  # what was put into it before the first run
+            return with_inputs(self._state, inputs, self.flow_name)
+        return with_inputs(made_state(self._state, self.flow_name), inputs, self.flow_name)
+
+    def restored(self, values: Mapping[str, Any]) -> Any:
+        """The state that holds these values."""
+        state = self._fresh()
+        if isinstance(state, BaseModel):
+            return with_inputs(state, values, self.flow_name)
+        return dict(values)
+
+    def take_state(self, state: Any) -> None:
+        """Show this state from now on."""
+        self._state = state
+
+    def take_run(self, run: Any) -> None:
+        """Show what this run gives."""
+        self._last = run
+
+    def _fresh(self) -> Any:
+        source = self.initial_state if self.initial_state is not None else state_source(type(self))
+        return made_state(source, self.flow_name)
+
+    @property
+    def _methods(self) -> Mapping[str, FlowMethod]:
+        return MappingProxyType(dict(self._definition.methods))
+
+    @property
+    def _listeners(self) -> Mapping[str, list[FlowMethod]]:
+        heard: dict[str, list[FlowMethod]] = {}
+        for method in self._definition.methods.values():
+            for event in events_of(method.trigger):
+                heard.setdefault(event, []).append(method)
+        return MappingProxyType(heard)
+
+    @property
+    def _routers(self) -> Mapping[str, FlowMethod]:
+        methods = self._definition.methods
+        return MappingProxyType({name: method for name, method in methods.items() if method.is_router})
+
+    @property
+    def _method_outputs(self) -> list[Any]:
+        return self.method_outputs
+
+    @property
+    def _completed_methods(self) -> frozenset[str]:
+        return frozenset(self._last.completed) if self._last is not None else frozenset()
+
+    @property
+    def _method_execution_counts(self) -> Mapping[str, int]:
+        return MappingProxyType(dict(self._last.completed) if self._last is not None else {})

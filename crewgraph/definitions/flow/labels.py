@@ -1,0 +1,71 @@
+"""What a method may return, as far as its annotation and its code tell."""
+
+import dis
+import typing
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import CodeType
+from typing import Any, Literal, get_args, get_origin
+
+__all__ = ["label_of", "mentioned", "returned"]
+
+
+def label_of(value: object) -> str:
+    """The label that a router's value stands for."""
+    return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def mentioned(function: Callable[..., Any]) -> frozenset[str]:
+    """The texts in a function's code and in its annotation."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    return frozenset({*(_constants(code) if code else ()), *(_annotated(function) or ())})
+
+
+def returned(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The texts that a function returns; None where its code does not tell them all."""
+    annotated = _annotated(function)
+    if annotated is not None:
+        return frozenset(annotated)
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    found: set[str] = set()
+    before: dis.Instruction | None = None
+    for instruction in dis.get_instructions(code):
+        value: object = None
+        if instruction.opname == "RETURN_CONST":
+            value = instruction.argval
+        elif instruction.opname == "RETURN_VALUE":
+            if before is None or before.opname != "LOAD_CONST":
+                return None
+            value = before.argval
+        if isinstance(value, str):
+            found.add(value)
+        before = instruction
+    return frozenset(found)
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, CodeType):
+            yield from _constants(constant)
+        elif isinstance(constant, (tuple, frozenset)):
+            yield from (one for one in constant if isinstance(one, str))  # pyright: ignore[reportUnknownVariableType]
+
+
+def _annotated(function: Callable[..., Any]) -> set[str] | None:
+    """The labels in an annotation of Literals or Enums; None where there is no such annotation."""
+    try:
+        hint: Any = typing.get_type_hints(function).get("return")
+    except (NameError, TypeError):  # it names what is imported for type checkers alone
+        return None
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {label_of(member) for member in hint}
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return {label_of(part) for part in parts}
+    inner = [part for part in parts if get_origin(part) is Literal or isinstance(part, type) and issubclass(part, Enum)]
+    found = {label_of(one) for part in inner for one in (get_args(part) or part)}
+    return found or None

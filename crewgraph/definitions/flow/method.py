@@ -1,0 +1,89 @@
+"""What is known of a method of a flow, and the notes that decorators leave on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import Any
+
+from crewgraph.definitions.flow.condition import Condition
+
+__all__ = ["FlowMethod", "ListenMethod", "Notes", "Predicate", "RouterMethod", "StartMethod", "noted", "notes_of"]
+
+Predicate = Callable[[dict[str, Any]], Any]
+"""Says from `{"inputs": ..., "state": ...}` whether a start method runs."""
+
+_NOTES = "__crewgraph_flow__"
+
+
+@dataclass
+class Notes:
+    """What decorators say of a function, gathered as they are stacked."""
+
+    start: bool = False
+    again: Condition | None = None
+    predicate: Predicate | None = None
+    trigger: Condition | None = None
+    router: bool = False
+    labels: tuple[str, ...] | None = None
+    persistence: Any = None
+    verbose: bool = False
+
+
+def notes_of(function: Any) -> Notes | None:
+    """The notes on a function; None where no decorator has left any."""
+    return getattr(function, _NOTES, None)
+
+
+def noted(function: Any) -> Notes:
+    """The notes on a function, to be written on."""
+    notes = notes_of(function)
+    if notes is None:
+        notes = Notes()
+        setattr(function, _NOTES, notes)
+    return notes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowMethod:
+    """A method of a flow."""
+
+    name: str
+    func: Callable[..., Any]
+    """The function, to be called with the flow first."""
+
+    trigger: Condition | None = None
+    """What it waits for; None where it only starts."""
+
+    condition: Condition | None = None
+    """What starts it again; for a start method that is not to run at the beginning, if there is another way in."""
+
+    predicate: Predicate | None = None
+    """Whether it runs at the beginning, where that depends."""
+
+    is_start: bool = False
+    is_router: bool = False
+    labels: tuple[str, ...] = ()
+    """What it may return, as far as its annotations and its code tell."""
+
+    persistence: Any = None
+    """Where the state is saved once it has completed: a `FlowPersistence`, True for the default, None for nowhere."""
+
+    verbose: bool = False
+    """Whether that is told."""
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is a coroutine function."""
+        return iscoroutinefunction(self.func)
+
+
+class StartMethod(FlowMethod):
+    """A method that a run begins with."""
+
+
+class ListenMethod(FlowMethod):
+    """A method that runs once something has happened."""
+
+
+class RouterMethod(FlowMethod):
+    """A method whose return value says what happens next."""

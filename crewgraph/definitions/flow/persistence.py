@@ -1,0 +1,65 @@
+"""Backends of users' own for the states of flows, and the decorator that asks for saving."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from crewgraph.definitions.flow.method import noted
+from crewgraph.errors import DefinitionError
+
+__all__ = ["FlowPersistence", "persist"]
+
+
+class FlowPersistence(ABC):
+    """Where states are saved beside the checkpoints: the base of backends of one's own."""
+
+    def init_db(self) -> None:
+        """Make whatever has to be there."""
+
+    @abstractmethod
+    def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, Any] | BaseModel) -> None:
+        """Save a state.
+
+        Args:
+            flow_uuid: the `id` of the state.
+            method_name: the method that has just completed.
+            state_data: the state.
+        """
+
+    @abstractmethod
+    def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
+        """The state that was saved last under an id; None where there is none."""
+
+
+def persist(
+    target: Any = None, verbose: bool = False, *, persistence: FlowPersistence | None = None
+) -> Callable[[Any], Any] | Any:
+    """Save the state: of a class after every method, of a method after that method.
+
+    Args:
+        target: the class or the method, where it stands without brackets; or a backend.
+        verbose: whether each save is told on the standard output.
+        persistence: a backend of one's own that is given each saved state, too.
+
+    Raises:
+        DefinitionError: it decorates neither a flow nor a method.
+    """
+    backend = target if isinstance(target, FlowPersistence) else persistence
+
+    def marked(decorated: Any) -> Any:
+        wanted: Any = True if backend is None else backend
+        if isinstance(decorated, type):
+            definition = getattr(decorated, "_definition", None)
+            if definition is None:
+                raise DefinitionError(f"`@persist` stands on `{decorated.__name__}`, which is no flow")
+            decorated._definition = definition.with_persistence(wanted, verbose)  # pyright: ignore[reportAttributeAccessIssue]
+            return decorated
+        if not callable(decorated):
+            raise DefinitionError(f"`@persist` stands on {decorated!r:.80}, which is neither a flow nor a method")
+        notes = noted(decorated)
+        notes.persistence, notes.verbose = wanted, verbose
+        return decorated
+
+    return marked if target is None or backend is target else marked(target)

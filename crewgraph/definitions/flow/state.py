@@ -1,0 +1,94 @@
+"""The state of a flow: a pydantic model or a dict, always with an `id`."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, cast, get_args, get_origin
+from uuid import uuid4
+
+from pydantic import BaseModel, Field
+
+from crewgraph.errors import DefinitionError
+
+__all__ = ["FlowState", "id_of", "made_state", "state_source", "with_inputs"]
+
+
+class FlowState(BaseModel):
+    """A base for the states of flows; any pydantic model will do."""
+
+    id: str = Field(default_factory=lambda: str(uuid4()))
+    """The name of the run."""
+
+
+def state_source(flow: type[Any]) -> Any:
+    """What the states of a class are made from: what stands between its brackets, `Flow[Here]`; None where nothing does."""
+    for kind in flow.__mro__:
+        for base in vars(kind).get("__orig_bases__", ()):
+            args = get_args(base)
+            if args and isinstance(get_origin(base), type) and isinstance(args[0], type):
+                return args[0]
+            if args and get_origin(args[0]) is dict:
+                return dict
+    return None
+
+
+def made_state(source: Any, flow: str) -> Any:
+    """A new state, with an `id`.
+
+    Args:
+        source: a model or dict (copied), the class of one, or None for an empty dict.
+        flow: the flow's name, for messages.
+
+    Raises:
+        DefinitionError: it is nothing of that, or a model that cannot be made without values.
+    """
+    if source is None or source is dict:
+        made: Any = {}
+    elif isinstance(source, type) and issubclass(source, BaseModel):
+        try:
+            made = source()
+        except ValueError as error:
+            raise DefinitionError(
+                f"the state `{source.__name__}` of flow `{flow}` cannot be made without values: {error}. Give its fields "
+                "defaults, or give the flow `initial_state=`."
+            ) from error
+    elif isinstance(source, (BaseModel, dict)):
+        made = deepcopy(cast("Any", source))
+    else:
+        raise DefinitionError(f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict.")
+    if isinstance(made, dict):
+        cast("dict[str, Any]", made).setdefault("id", str(uuid4()))
+    elif not getattr(made, "id", None):
+        made.__dict__["id"] = str(uuid4())  # also where the model has no such field
+    return made
+
+
+def id_of(state: Any) -> str:
+    """The `id` in a state."""
+    return str(state["id"] if isinstance(state, dict) else state.id)
+
+
+def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
+    """The state with values for its fields.
+
+    Raises:
+        DefinitionError: the values do not fit the state's model.
+    """
+    if isinstance(state, dict):
+        cast("dict[str, Any]", state).update(inputs)
+        return cast("Any", state)
+    kind: type[BaseModel] = type(state)
+    open_ended = kind.model_config.get("extra") == "allow"
+    fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
+    try:
+        made = kind.model_validate({**_held(state), **fields}, by_alias=False, by_name=True)
+    except ValueError as error:
+        raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
+    others = {name: value for name, value in state.__dict__.items() if name not in made.__dict__}
+    made.__dict__.update(others)
+    if "id" in inputs:
+        made.__dict__["id"] = str(inputs["id"])
+    return made
+
+
+def _held(state: BaseModel) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in type(state).model_fields} | (state.__pydantic_extra__ or {})

@@ -1,0 +1,76 @@
+"""The verbs that users call on flows, carried out by the runtime."""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+__all__ = ["FlowVerbs"]
+
+
+# Running needs LangGraph, which takes most of a second to import; declaring a flow does not.
+def _flow() -> ModuleType:
+    from crewgraph.runtime import flow  # noqa: PLC0415
+
+    return flow
+
+
+class FlowVerbs:
+    """What a flow can do."""
+
+    def kickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        """Run the flow.
+
+        Args:
+            inputs: values for fields of the state, and for parameters of start methods of the same names. With `id`, the run
+                of that id goes on; one that is done begins anew with its state.
+            more: more of them.
+
+        Returns:
+            What the method returned that completed last.
+
+        Raises:
+            DefinitionError: the flow has faults, or the inputs do not fit its state.
+            FlowLoopError: a method ran more often than `max_method_calls`.
+            Exception: whatever a method raised.
+        """
+        return _flow().kickoff(self, {**(inputs or {}), **more})
+
+    async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        """Run the flow on this event loop; see `kickoff`."""
+        return await _flow().akickoff(self, {**(inputs or {}), **more})
+
+    async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        """Run the flow on this event loop; see `kickoff`."""
+        return await _flow().akickoff(self, {**(inputs or {}), **more})
+
+    def resume(self, flow_id: str) -> Any:
+        """Go on with a run that is kept, and was not done; see `kickoff`.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        return _flow().resume(self, flow_id)
+
+    async def aresume(self, flow_id: str) -> Any:
+        """Go on with a run on this event loop; see `resume`."""
+        return await _flow().aresume(self, flow_id)
+
+    def compile(self, *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "CompiledStateGraph[Any, Any, Any, Any]":
+        """The flow as a LangGraph graph, a node for each method.
+
+        Args:
+            checkpointer: where its runs are kept; None for the surrounding graph's.
+            store: a LangGraph store for its methods.
+            wishes: other arguments of LangGraph's `compile`, as `interrupt_before`.
+
+        Raises:
+            DefinitionError: the flow has faults.
+        """
+        return _flow().compiled(self, checkpointer=checkpointer, store=store, **wishes)
+
+    def running_state(self, otherwise: Any) -> Any:
+        """The state of the run around the running code, if it is one of this flow."""
+        return _flow().state_around(self, otherwise)

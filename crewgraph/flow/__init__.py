@@ -1,0 +1,26 @@
+"""Flows: `from crewgraph.flow import Flow, start, listen, router, and_, or_, persist`."""
+
+from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition
+from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
+from crewgraph.definitions.flow.persistence import FlowPersistence, persist
+from crewgraph.definitions.flow.state import FlowState
+
+__all__ = [
+    "AndCondition",
+    "Flow",
+    "FlowCondition",
+    "FlowPersistence",
+    "FlowState",
+    "ListenMethod",
+    "OrCondition",
+    "RouterMethod",
+    "StartMethod",
+    "and_",
+    "listen",
+    "or_",
+    "persist",
+    "router",
+    "start",
+]
