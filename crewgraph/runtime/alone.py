@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
@@ -35,8 +36,8 @@ from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 from crewgraph.runtime.console import shown_agent
-from crewgraph.runtime.operations import Heard, Run
-from crewgraph.runtime.place import RunPlace, place_around
+from crewgraph.runtime.operations import Heard, ReadState, Run
+from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
 from crewgraph.text import shorten
 
 __all__ = ["aanswer", "aexecute", "ajudge", "answer", "areply", "execute", "judge", "plan", "prompt", "reply"]
@@ -175,16 +176,20 @@ def _alone(
     given: Mapping[str, Any] | None = None,
 ) -> Program[Any]:
     """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs."""
-    place = place_around() or _NOWHERE
+    place = place_in_flow() or place_around() or _NOWHERE
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)
     compiled = graph.compile(checkpointer=place.checkpointer, name=name)
+    config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
+    state = (yield ReadState(compiled, config)) if place.known else None
+    if state is not None and node in state.values:
+        return state.values[node]
     run = yield Run(
         compiled,
-        {INPUTS: given or {}},
-        {},
+        {INPUTS: given or {}} if state is None or state.created_at is None else None,
+        config,
         durability=place.durability,
         detached=place.detached,
         again=place.again,

@@ -3,17 +3,14 @@
 import warnings
 from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.compiler.flow.graph import FlowGraph, flow_graph
-from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.pump import RUN
-from crewgraph.compiler.flow.run import RUNNING, FlowRun
+from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
-from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -25,7 +22,7 @@ __all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume", "state_around
 
 _MOST_STEPS = 10**9
 
-_plans: "WeakKeyDictionary[FlowDefinition, Plan]" = WeakKeyDictionary()
+_FORM = "form"
 
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
@@ -50,7 +47,7 @@ async def aresume(flow: "Flow[Any]", flow_id: str) -> Any:
 
 def compiled(flow: "Flow[Any]", **wishes: Any) -> FlowGraph:
     """The flow as a graph; see `Flow.compile`."""
-    return flow_graph(flow, _plan(flow), **wishes)
+    return _form(flow).graph(flow, **wishes)
 
 
 def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
@@ -59,13 +56,22 @@ def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
     return running.run.state if running is not None and running.run.flow is flow else otherwise
 
 
-def _plan(flow: "Flow[Any]") -> Plan:
+def _form(flow: "Flow[Any]") -> FlowForm:
+    """What the class of a flow comes to, made once.
+
+    Raises:
+        DefinitionError: it has faults.
+    """
     definition = flow.definition()
-    if definition.faults:
-        raise DefinitionError("\n".join(definition.faults))
-    for doubt in definition.doubts:
-        warnings.warn(doubt, stacklevel=callers_level())
-    return Plan(definition)
+    form: FlowForm | None = definition.kept.get(_FORM)
+    if form is None:
+        if definition.faults:
+            raise DefinitionError("\n".join(definition.faults))
+        for doubt in definition.doubts:
+            warnings.warn(doubt, stacklevel=callers_level())
+        form = FlowForm.of(definition)
+        definition.kept.put(_FORM, form)
+    return form
 
 
 def _saver(flow: "Flow[Any]") -> Any:
@@ -76,38 +82,69 @@ def _saver(flow: "Flow[Any]") -> Any:
 
 
 def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+    around = RUNNING.get()
+    if around is not None and around.run.stored and flow.checkpointer is None and "id" not in inputs:
+        return (yield from _inside(flow, inputs, around))
     saver = _saver(flow)
     graph = compiled(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
-    given: Any = {"inputs": inputs}
     if saver is not None and "id" in inputs:
-        found = yield ReadState(graph, _config(run, str(inputs["id"])))
-        values: Mapping[str, Any] = found.values or {}
-        if values.get("progress", {}).get("inflight"):
-            return (yield from _played(graph, run, None, str(inputs["id"])))
+        thread_id = str(inputs["id"])
+        values = yield from _found(graph, run, thread_id)
+        if _is_open(values):
+            return (yield from _played(graph, run, None, thread_id))
         if values:
-            run.read(values.get("state") or {}, {})
+            run.read(values["state"], values["progress"])
+            run.state = flow.new_state(inputs)
         else:
             warnings.warn(
-                f"no run of flow `{flow.flow_name}` is kept under `{inputs['id']}`; a new one begins",
+                f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=callers_level(),
             )
-    return (yield from _played(graph, run, given, None))
+    return (yield from _played(graph, run, inputs, None))
+
+
+def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Program[Any]:
+    """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
+    graph = compiled(flow, checkpointer=around.run.saver)
+    run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
+    values = (yield from _found(graph, run, thread_id)) if around.run.again else {}
+    if _is_open(values):
+        return (yield from _played(graph, run, None, thread_id))
+    if values:
+        return _done(run, values)
+    return (yield from _played(graph, run, inputs, thread_id))
 
 
 def _resumed(flow: "Flow[Any]", flow_id: str) -> Program[Any]:
     graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    found = yield ReadState(graph, _config(run, flow_id))
-    if not found.values:
+    values = yield from _found(graph, run, flow_id)
+    if not values:
         raise RunError(
             f"there is no run of flow `{flow.flow_name}` under `{flow_id}`. Look at its `flow_id`, and at where it was kept "
             "(`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    if not found.values["progress"]["inflight"]:
-        run.read(found.values.get("state") or {}, {})
-        return found.values.get("output")
-    return (yield from _played(graph, run, None, flow_id))
+    return (yield from _played(graph, run, None, flow_id)) if _is_open(values) else _done(run, values)
+
+
+def _found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Mapping[str, Any]]:
+    """What is kept under a thread."""
+    state = yield ReadState(graph, _config(run, thread_id))
+    return state.values or {}
+
+
+def _is_open(values: Mapping[str, Any]) -> bool:
+    """Whether a run is not done; `next` does not tell: it is empty, too, while what a node wrote is stored and not applied."""
+    return bool(values and values["progress"]["inflight"])
+
+
+def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
+    """What a run gave that is done."""
+    run.read(values["state"], values["progress"])
+    run.flow.take_run(run)
+    last = values["progress"]["last"]
+    return run.values.get(last)
 
 
 def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
@@ -121,8 +158,8 @@ def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
 def _played(graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None) -> Program[Any]:
     flow = run.flow
     if given is not None:
-        given = graph.begun(run, given["inputs"])
-        thread_id = run.flow_id
+        given = graph.begun(run, given)
+        thread_id = thread_id or run.flow_id
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     _tell(flow, FlowStartedEvent, inputs=run.inputs)

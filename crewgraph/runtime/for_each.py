@@ -12,6 +12,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.llm.ledger import total
 from crewgraph.runtime.kickoff import akickoff, kickoff
+from crewgraph.runtime.place import thread_in_flow
 
 __all__ = ["akickoff_for_each", "kickoff_for_each"]
 
@@ -73,7 +74,7 @@ class _Item:
     """One of the inputs, and the name its run is kept under."""
 
     def __init__(self, inputs: Mapping[str, Any]) -> None:
-        self.inputs, self.thread_id = inputs, str(uuid4())
+        self.inputs, self.thread_id = inputs, thread_in_flow() or str(uuid4())
 
 
 def _items(inputs: Any, max_concurrency: int | None) -> list[_Item]:

@@ -92,6 +92,8 @@ def kicked_off(
         raise
     if audience is not None:
         audience.begins(crew.name, run.place.thread_id, given, run.tasks)
+    if run.place.known and (yield ReadState(run.graph, run.config)).created_at is not None:
+        return (yield from run.told(None, given))
     return (yield from run.told({INPUTS: given}, given))
 
 

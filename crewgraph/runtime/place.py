@@ -7,11 +7,12 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 
+from crewgraph.compiler.flow.run import RUNNING
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["RunPlace", "place_around", "run_place"]
+__all__ = ["RunPlace", "place_around", "place_in_flow", "run_place", "thread_in_flow"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,9 @@ class RunPlace:
 
     again: bool = False
     """Whether it is a part of a node that runs again, and may have been done before, or a part of it."""
+
+    known: bool = False
+    """Whether the thread may hold this very run already, which then goes on."""
 
     @property
     def durability(self) -> str | None:
@@ -50,13 +54,37 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     Raises:
         StorageError: the default database cannot be opened.
     """
-    around = place_around() if thread_id is None and checkpointer is None and crew.checkpointer is None else None
-    if around is not None:
-        return around
+    if checkpointer is None and crew.checkpointer is None:
+        around = place_in_flow(thread_id) or (place_around() if thread_id is None else None)
+        if around is not None:
+            return around
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+
+
+def place_in_flow(thread_id: str | None = None) -> RunPlace | None:
+    """A place of its own beside the run of the flow whose method is the running code; None where there is none that is kept.
+
+    Args:
+        thread_id: what `thread_in_flow` gave; None for the next one. For any other thread there is no such place.
+    """
+    around = RUNNING.get()
+    if around is None or not around.run.stored or not (thread_id is None or around.began(thread_id)):
+        return None
+    return RunPlace(
+        checkpointer=around.run.saver,
+        thread_id=thread_id or around.thread_inside(),
+        detached=True,
+        known=around.run.again,
+    )
+
+
+def thread_in_flow() -> str | None:
+    """The thread of the next run inside the method of a flow; None where there is none that is kept."""
+    around = RUNNING.get()
+    return around.thread_inside() if around is not None and around.run.stored else None
 
 
 def place_around() -> RunPlace | None:

@@ -51,10 +51,14 @@ class Progress(TypedDict):
     last: str | None
     """The execution that completed last."""
 
+    run: str
+    """A name that no other run of the same state has."""
 
-def begun(plan: Plan, starting: Sequence[str]) -> Progress:
-    """A run that begins with these methods."""
+
+def begun(plan: Plan, starting: Sequence[str], run: str) -> Progress:
+    """A run of this name that begins with these methods."""
     return {
+        "run": run,
         "inflight": {
             f"{name}#1": {"method": name, "source": None, "label": None, "round": 1, "wave": None} for name in starting
         },
@@ -186,4 +190,5 @@ class _Step:
                 self.done: result,
             },
             "last": self.done,
+            "run": self.before["run"],
         }

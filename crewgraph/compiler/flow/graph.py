@@ -1,7 +1,9 @@
 """A flow as a compiled LangGraph graph."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
+from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
@@ -16,9 +18,10 @@ from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 
-__all__ = ["FlowGraph", "flow_graph"]
+__all__ = ["FlowForm", "FlowGraph"]
 
 
 def _merged(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
@@ -53,21 +56,37 @@ class _Returned(TypedDict, total=False):
     output: Any
 
 
-def flow_graph(flow: "Flow[Any]", plan: Plan, **wishes: Any) -> "FlowGraph":
-    """The graph of a flow.
+@dataclass(frozen=True)
+class FlowForm:
+    """What all graphs of a flow's class have in common; compiled once, for that takes longer than many runs."""
 
-    Args:
-        flow: the flow.
-        plan: what its triggers come to.
-        wishes: arguments of LangGraph's `compile`.
-    """
-    graph: Any = StateGraph(_Channels, output_schema=_Returned)
-    for name in plan.methods:
-        graph.add_node(name, MethodNode(name))
-    graph.add_node(WAIT, WaitNode())
-    graph.add_conditional_edges(START, _first, [*plan.methods, END])
-    compiled: CompiledStateGraph[Any, Any, Any, Any] = graph.compile(name=f"Flow: {flow.flow_name}", **wishes)
-    return FlowGraph(flow=flow, plan=plan, **vars(compiled))
+    plan: Plan
+    base: CompiledStateGraph[Any, Any, Any, Any]
+
+    @classmethod
+    def of(cls, definition: FlowDefinition) -> "FlowForm":
+        """The form of a definition."""
+        plan = Plan(definition)
+        graph: Any = StateGraph(_Channels, output_schema=_Returned)
+        for name in plan.methods:
+            graph.add_node(name, MethodNode(name))
+        graph.add_node(WAIT, WaitNode())
+        graph.add_conditional_edges(START, _first, [*plan.methods, END])
+        return cls(plan, graph.compile())
+
+    def graph(self, flow: "Flow[Any]", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
+        """The graph of a flow.
+
+        Args:
+            flow: the flow.
+            checkpointer: where its runs are kept.
+            store: a LangGraph store for its methods.
+            wishes: other arguments of LangGraph's `compile`.
+        """
+        base = self.base.builder.compile(**wishes) if wishes else self.base
+        name = f"Flow: {flow.flow_name}"
+        kept = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
+        return FlowGraph(flow=flow, plan=self.plan, **kept)
 
 
 def _first(state: Mapping[str, Any]) -> list[str]:
@@ -121,12 +140,10 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
-        starting = [
-            name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)
-        ]
+        starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
         return {
             "inputs": recorded(run.inputs, "the inputs") if run.stored else run.inputs,
-            "progress": begun(self.plan, starting),
+            "progress": begun(self.plan, starting, uuid4().hex[:12]),
             "state": run.changes() if run.stored else {},
         }
 

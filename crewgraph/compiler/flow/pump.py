@@ -64,7 +64,7 @@ class MethodNode(_Node):
         progress: Progress = state["progress"]
         inflight = progress["inflight"]
         if len(inflight) == 1:
-            (name, execution), = inflight.items()
+            ((name, execution),) = inflight.items()
             return (yield from _alone(run, progress, name, execution))
         for name, execution in inflight.items():
             if execution["method"] == self.name:
@@ -100,7 +100,7 @@ class WaitNode(_Node):
 
 def _run_in(config: RunnableConfig | None, state: _State) -> FlowRun:
     run: FlowRun = ensure_config(config).get("configurable", {})[RUN]
-    run.read(state.get("state") or {}, state["progress"]["results"])
+    run.read(state.get("state") or {}, state["progress"])
     return run
 
 

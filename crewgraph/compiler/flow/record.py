@@ -151,7 +151,9 @@ def _model(kind: type[BaseModel], held: dict[str, Any]) -> BaseModel:
     known = kind.model_config.get("extra") == "allow"
     fields = {name: one for name, one in held.items() if known or name in kind.model_fields}
     made = kind.model_validate(fields, by_alias=False, by_name=True)
-    made.__dict__.update({name: one for name, one in held.items() if name not in fields})  # an `id` that was given to it
+    made.__dict__.update(
+        {name: one for name, one in held.items() if name not in fields}
+    )  # an `id` that was given to it
     return made
 
 

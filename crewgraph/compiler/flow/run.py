@@ -4,12 +4,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import ormsgpack
 from pydantic import BaseModel
 
-from crewgraph.compiler.flow.algebra import Execution
+from crewgraph.compiler.flow.algebra import Execution, Progress
 from crewgraph.compiler.flow.arguments import arguments_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import classes_of, recorded, revived
@@ -28,7 +29,19 @@ class Running:
 
     def __init__(self, run: "FlowRun", name: str) -> None:
         self.run, self.name = run, name
-        self.runs_inside = 0
+        self._runs_inside = count()
+
+    def thread_inside(self) -> str:
+        """The thread of the next run that begins inside of it; the same again when it runs again after a crash."""
+        return f"{self._threads}{next(self._runs_inside)}"
+
+    def began(self, thread_id: str) -> bool:
+        """Whether a thread is one of these."""
+        return thread_id.startswith(self._threads)
+
+    @property
+    def _threads(self) -> str:
+        return f"{self.run.thread_id}/{self.run.key}/{self.name}/"
 
 
 RUNNING: ContextVar[Running | None] = ContextVar("crewgraph_running_method", default=None)
@@ -68,6 +81,9 @@ class FlowRun:
 
         self.saver: Any = None
         self.thread_id: str | None = None
+        self.key = ""
+        """What tells it from other runs on the same state."""
+
         self._kept: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -87,8 +103,11 @@ class FlowRun:
         source = state_source(type(self.flow))
         return classes_of(self.plan.definition, type(self.flow), kind or (source if isinstance(source, type) else None))
 
-    def read(self, state: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+    def read(self, state: Mapping[str, Any], progress: Progress) -> None:
         """Take over what a checkpoint holds, once."""
+        results, self.key = progress["results"], progress["run"]
+        if self.state is not None:
+            return
         with self._lock:
             if self.state is None:
                 self.state = self.flow.restored({key: revived(one, self._classes) for key, one in state.items()})

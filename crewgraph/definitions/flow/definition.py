@@ -2,13 +2,14 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from crewgraph.definitions.flow.condition import Condition, FlowCondition, AndCondition, events_of
+from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
 from crewgraph.definitions.flow.labels import mentioned, returned
 from crewgraph.definitions.flow.method import FlowMethod, ListenMethod, Notes, RouterMethod, StartMethod, notes_of
+from crewgraph.definitions.kept import Kept
 
 __all__ = ["FlowDefinition", "defined"]
 
@@ -26,6 +27,9 @@ class FlowDefinition:
 
     verbose: bool = False
     """Whether each save is told."""
+
+    kept: Kept = field(default_factory=Kept, repr=False)
+    """What others keep with it."""
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -61,7 +65,7 @@ class FlowDefinition:
 
     def with_persistence(self, persistence: Any, verbose: bool) -> "FlowDefinition":
         """The same, saved after every method."""
-        return replace(self, persistence=persistence, verbose=verbose)
+        return replace(self, persistence=persistence, verbose=verbose, kept=Kept())
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data."""

@@ -54,7 +54,9 @@ def made_state(source: Any, flow: str) -> Any:
     elif isinstance(source, (BaseModel, dict)):
         made = deepcopy(cast("Any", source))
     else:
-        raise DefinitionError(f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict.")
+        raise DefinitionError(
+            f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict."
+        )
     if isinstance(made, dict):
         cast("dict[str, Any]", made).setdefault("id", str(uuid4()))
     elif not getattr(made, "id", None):

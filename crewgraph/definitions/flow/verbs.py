@@ -58,7 +58,9 @@ class FlowVerbs:
         """Go on with a run on this event loop; see `resume`."""
         return await _flow().aresume(self, flow_id)
 
-    def compile(self, *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    def compile(
+        self, *, checkpointer: Any = None, store: Any = None, **wishes: Any
+    ) -> "CompiledStateGraph[Any, Any, Any, Any]":
         """The flow as a LangGraph graph, a node for each method.
 
         Args:
