@@ -108,7 +108,7 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
     graph = compiled(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
-    values = (yield from _found(graph, run, thread_id)) if around.run.again else {}
+    values: Mapping[str, Any] = (yield from _found(graph, run, thread_id)) if around.run.again else {}
     if _is_open(values):
         return (yield from _played(graph, run, None, thread_id))
     if values:

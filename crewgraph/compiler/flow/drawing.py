@@ -14,7 +14,7 @@ __all__ = ["drawn", "edges_of"]
 
 def edges_of(plan: Plan) -> Iterator[tuple[str, str, str | None]]:
     """The ways through a flow: from which method, to which, and the label that leads there, if one does."""
-    for name, method in plan.methods.items():
+    for name in plan.methods:
         for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
             if event in plan.methods:
                 if event in plan.triggers[name]:

@@ -47,10 +47,6 @@ class _Channels(TypedDict, total=False):
     """What the last method returned."""
 
 
-class _Given(TypedDict, total=False):
-    inputs: dict[str, Any]
-
-
 class _Returned(TypedDict, total=False):
     state: dict[str, Any]
     output: Any
@@ -109,28 +105,29 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         vars(self).update(own)
         self.flow, self.plan = flow, plan
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run, and tell; see LangGraph."""
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Run on this event loop, and tell; see LangGraph."""
         input, config = self._opened(input, config)
         async for part in super().astream(input, config, **kwargs):
             yield part
 
-    def _opened(self, input: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
+    def _opened(self, given: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """What the run is given, and a config that holds its living side."""
         own: dict[str, Any] = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = own.get(RUN)
         if run is None or run.flow is not self.flow:
             stored = self.checkpointer not in (None, False)
             run = FlowRun(self.flow, self.plan, None, {}, stored=stored)
-        if input is not None and not isinstance(input, Command):
-            input = input if "progress" in input else self.begun(run, input.get("inputs") or {})
+        if isinstance(given, Mapping) and "progress" not in given:
+            told: Mapping[str, Any] = given
+            given = self.begun(run, told.get("inputs") or {})
         opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
-        return input, opened
+        return given, opened
 
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""

@@ -55,7 +55,7 @@ def recorded(value: Any, where: str) -> Any:
 
 
 def _recorded(value: Any, where: str, depth: int) -> Any:
-    kind: type[Any] = type(value)
+    kind: Any = type(value)
     if kind in _SCALARS:
         if kind is int and not _SMALLEST <= value < _GREATEST:
             return {_TAG: "int", _VALUE: str(value)}
@@ -151,9 +151,9 @@ def _model(kind: type[BaseModel], held: dict[str, Any]) -> BaseModel:
     known = kind.model_config.get("extra") == "allow"
     fields = {name: one for name, one in held.items() if known or name in kind.model_fields}
     made = kind.model_validate(fields, by_alias=False, by_name=True)
-    made.__dict__.update(
-        {name: one for name, one in held.items() if name not in fields}
-    )  # an `id` that was given to it
+    for name, one in held.items():
+        if name not in fields:  # an `id` that was given to it
+            object.__setattr__(made, name, one)
     return made
 
 
@@ -196,7 +196,6 @@ def _parts(annotation: Any) -> list[Any]:
 
 def _is_full(cell: Any) -> bool:
     try:
-        cell.cell_contents
+        return cell.cell_contents is not None
     except ValueError:
         return False
-    return True

@@ -15,6 +15,7 @@ __all__ = ["FlowPersistence", "persist"]
 class FlowPersistence(ABC):
     """Where states are saved beside the checkpoints: the base of backends of one's own."""
 
+    @abstractmethod
     def init_db(self) -> None:
         """Make whatever has to be there."""
 
@@ -54,7 +55,7 @@ def persist(
             definition = getattr(decorated, "_definition", None)
             if definition is None:
                 raise DefinitionError(f"`@persist` stands on `{decorated.__name__}`, which is no flow")
-            decorated._definition = definition.with_persistence(wanted, verbose)  # pyright: ignore[reportAttributeAccessIssue]
+            decorated._definition = definition.with_persistence(wanted, verbose)
             return decorated
         if not callable(decorated):
             raise DefinitionError(f"`@persist` stands on {decorated!r:.80}, which is neither a flow nor a method")

@@ -59,14 +59,15 @@ def made_state(source: Any, flow: str) -> Any:
         )
     if isinstance(made, dict):
         cast("dict[str, Any]", made).setdefault("id", str(uuid4()))
-    elif not getattr(made, "id", None):
-        made.__dict__["id"] = str(uuid4())  # also where the model has no such field
+        return cast("Any", made)
+    if not getattr(made, "id", None):
+        object.__setattr__(made, "id", str(uuid4()))  # also where the model has no such field
     return made
 
 
 def id_of(state: Any) -> str:
     """The `id` in a state."""
-    return str(state["id"] if isinstance(state, dict) else state.id)
+    return str(cast("dict[str, Any]", state)["id"] if isinstance(state, dict) else state.id)
 
 
 def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
@@ -78,17 +79,19 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
     if isinstance(state, dict):
         cast("dict[str, Any]", state).update(inputs)
         return cast("Any", state)
-    kind: type[BaseModel] = type(state)
+    kind = cast("type[BaseModel]", type(state))
     open_ended = kind.model_config.get("extra") == "allow"
     fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
     try:
         made = kind.model_validate({**_held(state), **fields}, by_alias=False, by_name=True)
     except ValueError as error:
         raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
-    others = {name: value for name, value in state.__dict__.items() if name not in made.__dict__}
-    made.__dict__.update(others)
+    held: dict[str, Any] = vars(state)
+    for name, value in held.items():
+        if name not in vars(made):
+            object.__setattr__(made, name, value)
     if "id" in inputs:
-        made.__dict__["id"] = str(inputs["id"])
+        object.__setattr__(made, "id", str(inputs["id"]))
     return made
 
 
