@@ -2,6 +2,13 @@
 
 from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition
 from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
+from crewgraph.definitions.flow.feedback import (
+    HumanFeedbackProvider,
+    HumanFeedbackResult,
+    PendingFlow,
+    Question,
+    human_feedback,
+)
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
@@ -13,11 +20,16 @@ __all__ = [
     "FlowCondition",
     "FlowPersistence",
     "FlowState",
+    "HumanFeedbackProvider",
+    "HumanFeedbackResult",
     "ListenMethod",
     "OrCondition",
+    "PendingFlow",
+    "Question",
     "RouterMethod",
     "StartMethod",
     "and_",
+    "human_feedback",
     "listen",
     "or_",
     "persist",

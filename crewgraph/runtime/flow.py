@@ -2,15 +2,19 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
 
+from crewgraph.compiler.flow.asking import asked
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.pump import RUN
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
+from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -18,7 +22,7 @@ from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["akickoff", "aresume", "compiled", "kickoff", "resume", "state_around"]
+__all__ = ["akickoff", "aresume", "ask", "compiled", "kickoff", "resume", "state_around"]
 
 _MOST_STEPS = 10**9
 
@@ -35,14 +39,30 @@ async def akickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     return await adrive(_kicked_off(flow, inputs))
 
 
-def resume(flow: "Flow[Any]", flow_id: str) -> Any:
+def resume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run; see `Flow.resume`."""
-    return drive(_resumed(flow, flow_id))
+    return drive(_resumed(flow, flow_id, feedback))
 
 
-async def aresume(flow: "Flow[Any]", flow_id: str) -> Any:
+async def aresume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run on this event loop."""
-    return await adrive(_resumed(flow, flow_id))
+    return await adrive(_resumed(flow, flow_id, feedback))
+
+
+def ask(message: str, metadata: Mapping[str, Any] | None) -> str:
+    """Ask somebody, from inside a method; see `Flow.ask`."""
+    return asked(message, metadata)
+
+
+def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
+    """What a run waits for."""
+    names = {field.name for field in fields(Question)}
+    told = [{name: value for name, value in one.items() if name in names} for one in questions.values()]
+    return PendingFlow(
+        flow_id=run.thread_id or run.flow_id,
+        flow=run.name,
+        questions=tuple(Question(**{**one, "outcomes": tuple(one["outcomes"])}) for one in told),
+    )
 
 
 def compiled(flow: "Flow[Any]", **wishes: Any) -> FlowGraph:
@@ -92,7 +112,7 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
         thread_id = str(inputs["id"])
         values = yield from _found(graph, run, thread_id)
         if _is_open(values):
-            return (yield from _played(graph, run, None, thread_id))
+            return (yield from _resumed(flow, thread_id, None))
         if values:
             run.read(values["state"], values["progress"])
             run.state = flow.new_state(inputs)
@@ -116,7 +136,7 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     return (yield from _played(graph, run, inputs, thread_id))
 
 
-def _resumed(flow: "Flow[Any]", flow_id: str) -> Program[Any]:
+def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     values = yield from _found(graph, run, flow_id)
@@ -125,7 +145,15 @@ def _resumed(flow: "Flow[Any]", flow_id: str) -> Program[Any]:
             f"there is no run of flow `{flow.flow_name}` under `{flow_id}`. Look at its `flow_id`, and at where it was kept "
             "(`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    return (yield from _played(graph, run, None, flow_id)) if _is_open(values) else _done(run, values)
+    if not _is_open(values):
+        return _done(run, values)
+    questions: Mapping[str, Any] = values.get("parked") or {}
+    if not questions:
+        return (yield from _played(graph, run, None, flow_id))
+    if feedback is None:
+        run.read(values["state"], values["progress"])
+        return pending(run, questions)
+    return (yield from _played(graph, run, Command(resume=feedback), flow_id))
 
 
 def _found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Mapping[str, Any]]:
@@ -157,7 +185,7 @@ def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
 
 def _played(graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None) -> Program[Any]:
     flow = run.flow
-    if given is not None:
+    if isinstance(given, dict):
         given = graph.begun(run, given)
         thread_id = thread_id or run.flow_id
     flow.take_run(run)
@@ -171,6 +199,9 @@ def _played(graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None) -
         detached=True,
     )
     yield ran
+    if ran.questions:
+        yield Heard()
+        return pending(run, run.parked)
     result = run.outputs[-1] if run.outputs else ran.written.get("output")
     _tell(flow, FlowFinishedEvent, result=result)
     yield Heard()

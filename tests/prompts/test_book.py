@@ -27,6 +27,8 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "arguments_system"): {"tool"},
     ("slices", "arguments_text"): {"text", "error"},
     ("slices", "trigger_payload"): {"payload"},
+    ("slices", "outcome_system"): {"outcomes"},
+    ("slices", "outcome_text"): {"message", "feedback"},
     ("slices", "guardrail_system"): {"rule", "schema"},
     ("slices", "guardrail_text"): {"task", "output"},
     ("slices", "faithfulness_system"): {"schema"},

@@ -43,6 +43,12 @@ class _Channels(TypedDict, total=False):
     progress: Progress
     """How far it is."""
 
+    parked: dict[str, Any]
+    """The questions that the run waits to be answered, by their ids."""
+
+    answers: dict[str, Any]
+    """What was answered to methods that are to run again."""
+
     output: Any
     """What the last method returned."""
 

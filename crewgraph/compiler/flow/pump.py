@@ -12,13 +12,15 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.errors import GraphBubbleUp
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, advanced, check_calls
+from crewgraph.compiler.flow.execution import work_of
 from crewgraph.compiler.flow.report import FlowReport
-from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
 __all__ = ["RUN", "WAIT", "MethodNode", "WaitNode"]
 
@@ -81,14 +83,23 @@ class WaitNode(_Node):
     def _steps(self, run: FlowRun, state: _State) -> Program[Any]:
         progress: Progress = state["progress"]
         inflight = progress["inflight"]
+        waiting = {question["execution"] for question in run.parked.values()}
         while True:
             for name, execution in inflight.items():
-                yield from _begun(run, progress, name, execution)
+                if name not in waiting:
+                    yield from _begun(run, progress, name, execution)
             works = {name: run.works[name] for name in inflight if name in run.works}
             ended = [name for name in list(run.ended) if name in works and works[name].done()]
             if ended:
                 return _committed(run, progress, [(name, run.works.pop(name).result()) for name in ended])
             done = [name for name, work in works.items() if work.done()]
+            for name in done:
+                error = _error_of(works[name])
+                if isinstance(error, Parked):
+                    del run.works[name]
+                    return _parked(run, error)
+            if not works:
+                return _answered(run, interrupt({"questions": list(run.parked.values())}))
             if not done:
                 yield WaitForAny(works.values())
             elif run.failed:
@@ -101,6 +112,7 @@ class WaitNode(_Node):
 def _run_in(config: RunnableConfig | None, state: _State) -> FlowRun:
     run: FlowRun = ensure_config(config).get("configurable", {})[RUN]
     run.read(state.get("state") or {}, state["progress"])
+    run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
     return run
 
 
@@ -110,6 +122,8 @@ def _alone(run: FlowRun, progress: Progress, name: str, execution: Execution) ->
         value = yield Called(_opened(run, progress, name, execution))
     except GraphBubbleUp:
         raise
+    except Parked as parked:
+        return _parked(run, parked)
     except BaseException as error:
         FlowReport(run, execution["method"]).failed(error)
         raise
@@ -132,7 +146,7 @@ def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) ->
 def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
     """What an execution does, told to begin."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
-    work = run.work_of(name, execution)
+    work = work_of(run, name, execution)
     FlowReport(run, execution["method"]).begins()
     return work
 
@@ -142,11 +156,14 @@ def _committed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]
     before = set(progress["inflight"])
     for name, value in ended:
         method = progress["inflight"][name]["method"]
-        progress = advanced(run.plan, progress, name, value, run.finish(name, method, value))
+        progress = advanced(run.plan, progress, name, _fired(value), run.finish(name, method, value))
         run.saved(method)
         FlowReport(run, method).ends(value)
     run.forget(progress["results"])
     update: dict[str, Any] = {"progress": progress}
+    heard = {name for name in run.answers if name.rpartition(":")[0] in before - set(progress["inflight"])}
+    if heard:
+        update["answers"] = {name: answer for name, answer in run.answers.items() if name not in heard}
     inflight = progress["inflight"]
     if run.stored or not inflight:
         update["state"] = run.changes()
@@ -158,12 +175,39 @@ def _committed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]
     return Command(update=update, goto=list(dict.fromkeys(inflight[name]["method"] for name in new)) or WAIT)
 
 
+def _fired(value: Any) -> Any:
+    """What a method's labels are read from."""
+    return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
+
+
+def _parked(run: FlowRun, parked: Parked) -> Any:
+    """A question is left with the run; other methods go on."""
+    question = parked.question
+    update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
+    if parked.returned:
+        update["state"] = run.changes()
+    return Command(update=update, goto=WAIT)
+
+
+def _answered(run: FlowRun, given: Any) -> Any:
+    """Answers, a text for the first question or texts by the questions' ids, for the methods that wait for them."""
+    ids = list(run.parked)
+    by_id: Mapping[str, Any] = given if isinstance(given, Mapping) and set(given) <= set(ids) else {ids[0]: given}
+    told = {name: {"text": text, "output": run.parked[name].get("output")} for name, text in by_id.items()}
+    left = {name: question for name, question in run.parked.items() if name not in told}
+    return Command(update={"answers": {**run.answers, **told}, "parked": left}, goto=WAIT)
+
+
+def _error_of(work: Any) -> BaseException | None:
+    return None if work.cancelled() else work.exception()
+
+
 def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str]) -> BaseException:
     """The exception of the first method that failed, with a note on those that still run."""
     failures: list[BaseException] = []
     for name in done:
         work = run.works[name]
-        error = None if work.cancelled() else work.exception()
+        error = _error_of(work)
         if error is not None:
             FlowReport(run, inflight[name]["method"]).failed(error)
             failures.append(error)

@@ -1,7 +1,7 @@
 """One run of a flow in this process: its living state, what methods returned, and what they work on."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import count
@@ -10,15 +10,15 @@ from typing import Any
 import ormsgpack
 from pydantic import BaseModel
 
-from crewgraph.compiler.flow.algebra import Execution, Progress
-from crewgraph.compiler.flow.arguments import arguments_of
+from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import classes_of, recorded, revived
 from crewgraph.compiler.flow.works import Work
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import id_of, state_source
 
-__all__ = ["RUNNING", "FlowRun", "Running"]
+__all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
 _SCALARS = (str, int, float, bool, type(None))
 _MANY = 50
@@ -27,9 +27,13 @@ _MANY = 50
 class Running:
     """An execution that is under way; known to the code below it through `RUNNING`."""
 
-    def __init__(self, run: "FlowRun", name: str) -> None:
-        self.run, self.name = run, name
-        self._runs_inside = count()
+    def __init__(self, run: "FlowRun", name: str, method: str) -> None:
+        self.run, self.name, self.method = run, name, method
+        self._runs_inside, self._asked = count(), count()
+
+    def asks(self) -> int:
+        """The number of the question it asks now."""
+        return next(self._asked)
 
     def thread_inside(self) -> str:
         """The thread of the next run that begins inside of it; the same again when it runs again after a crash."""
@@ -46,6 +50,19 @@ class Running:
 
 RUNNING: ContextVar[Running | None] = ContextVar("crewgraph_running_method", default=None)
 """The method of a flow around the running code."""
+
+
+class Parked(BaseException):
+    """A method asks a question that nobody is there to answer; it runs again once the run is told.
+
+    Args:
+        question: the question, as plain data.
+        returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
+    """
+
+    def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
+        super().__init__(question)
+        self.question, self.returned = question, returned
 
 
 class FlowRun:
@@ -74,6 +91,15 @@ class FlowRun:
         self.failed = False
         """Whether a method failed, so that nothing more is begun."""
 
+        self.answers: dict[str, Any] = {}
+        """What was answered, by question."""
+
+        self.parked: dict[str, Any] = {}
+        """The questions that nobody was there to answer, by their ids."""
+
+        self.feedback: list[HumanFeedbackResult] = []
+        """What people said of outputs, in order."""
+
         self.outputs: list[Any] = []
         self.completed: dict[str, int] = {}
         self.again = False
@@ -101,7 +127,14 @@ class FlowRun:
     def _classes(self) -> dict[str, type[Any]]:
         kind = type(self.state) if isinstance(self.state, BaseModel) else None
         source = state_source(type(self.flow))
-        return classes_of(self.plan.definition, type(self.flow), kind or (source if isinstance(source, type) else None))
+        found = classes_of(
+            self.plan.definition, type(self.flow), kind or (source if isinstance(source, type) else None)
+        )
+        return {**found, HumanFeedbackResult.__qualname__: HumanFeedbackResult}
+
+    def revived(self, value: Any) -> Any:
+        """A value that a checkpoint holds."""
+        return revived(value, self._classes)
 
     def read(self, state: Mapping[str, Any], progress: Progress) -> None:
         """Take over what a checkpoint holds, once."""
@@ -110,44 +143,19 @@ class FlowRun:
             return
         with self._lock:
             if self.state is None:
-                self.state = self.flow.restored({key: revived(one, self._classes) for key, one in state.items()})
-                self.values = {key: revived(one, self._classes) for key, one in results.items()}
+                self.state = self.flow.restored({key: self.revived(one) for key, one in state.items()})
+                self.values = {key: self.revived(one) for key, one in results.items()}
                 self._kept = self._packed()
                 self.again = True
                 self.flow.take_state(self.state)
-
-    def work_of(self, name: str, execution: Execution) -> Callable[[], Any]:
-        """What an execution does, without arguments; sync or async."""
-        method = self.plan.methods[execution["method"]]
-        running = Running(self, name)
-        given = execution["label"] if execution["label"] is not None else self.values.get(execution["source"] or "")
-        args, keywords = arguments_of(method, given, execution["source"] is not None, self.inputs)
-
-        def work() -> Any:
-            token = RUNNING.set(running)
-            try:
-                value = method.func(self.flow, *args, **keywords)
-            finally:
-                RUNNING.reset(token)
-            self.ended.append(name)
-            return value
-
-        async def awork() -> Any:
-            token = RUNNING.set(running)
-            try:
-                value = await method.func(self.flow, *args, **keywords)
-            finally:
-                RUNNING.reset(token)
-            self.ended.append(name)
-            return value
-
-        return awork if method.is_async else work
 
     def finish(self, name: str, method: str, value: Any) -> Any:
         """Note what an execution returned; its form for checkpoints."""
         self.values[name] = value
         self.ended.remove(name)
         self.outputs.append(value)
+        if isinstance(value, HumanFeedbackResult):
+            self.feedback.append(value)
         self.completed[method] = self.completed.get(method, 0) + 1
         return recorded(value, f"what method `{method}` of flow `{self.name}` returned") if self.stored else value
 

@@ -51,7 +51,8 @@ class FlowDefinition:
     @property
     def is_persisted(self) -> bool:
         """Whether anything of a run is to be saved."""
-        return self.persistence is not None or any(one.persistence is not None for one in self.methods.values())
+        methods = self.methods.values()
+        return self.persistence is not None or any(one.persistence is not None or one.feedback for one in methods)
 
     @cached_property
     def faults(self) -> tuple[str, ...]:
@@ -157,6 +158,7 @@ def _method(name: str, function: Any, notes: Notes) -> FlowMethod:
         labels=labels,
         persistence=notes.persistence,
         verbose=notes.verbose,
+        feedback=notes.feedback,
     )
 
 

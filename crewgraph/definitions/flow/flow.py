@@ -109,6 +109,17 @@ class Flow(FlowVerbs, Generic[State]):
         """What the methods of the last run returned, in the order of their completion."""
         return list(self._last.outputs) if self._last is not None else []
 
+    @property
+    def human_feedback_history(self) -> list[Any]:
+        """What people said in the last run, as `HumanFeedbackResult`s in their order."""
+        return list(self._last.feedback) if self._last is not None else []
+
+    @property
+    def last_human_feedback(self) -> Any:
+        """The last of them; None where there is none."""
+        said = self.human_feedback_history
+        return said[-1] if said else None
+
     def new_state(self, inputs: Mapping[str, Any]) -> Any:
         """The state that a run with these inputs begins with: what the object holds, with the inputs."""
         if self._last is None:  # what was put into it before the first run

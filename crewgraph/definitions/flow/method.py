@@ -27,6 +27,7 @@ class Notes:
     labels: tuple[str, ...] | None = None
     persistence: Any = None
     verbose: bool = False
+    feedback: Any = None
 
 
 def notes_of(function: Any) -> Notes | None:
@@ -70,6 +71,9 @@ class FlowMethod:
 
     verbose: bool = False
     """Whether that is told."""
+
+    feedback: Any = None
+    """A `FeedbackWish`, where somebody is to look at what it returns."""
 
     @property
     def is_async(self) -> bool:

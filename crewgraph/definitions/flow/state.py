@@ -86,7 +86,7 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
         made = kind.model_validate({**_held(state), **fields}, by_alias=False, by_name=True)
     except ValueError as error:
         raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
-    held: dict[str, Any] = vars(state)
+    held = cast("dict[str, Any]", state.__dict__)
     for name, value in held.items():
         if name not in vars(made):
             object.__setattr__(made, name, value)

@@ -29,7 +29,7 @@ class FlowVerbs:
             more: more of them.
 
         Returns:
-            What the method returned that completed last.
+            What the method returned that completed last; a `PendingFlow` where the run waits for somebody's answer.
 
         Raises:
             DefinitionError: the flow has faults, or the inputs do not fit its state.
@@ -46,17 +46,40 @@ class FlowVerbs:
         """Run the flow on this event loop; see `kickoff`."""
         return await _flow().akickoff(self, {**(inputs or {}), **more})
 
-    def resume(self, flow_id: str) -> Any:
-        """Go on with a run that is kept, and was not done; see `kickoff`.
+    def resume(self, flow_id: str, feedback: Any = None) -> Any:
+        """Go on with a run that is kept, and was not done.
+
+        Args:
+            flow_id: the run.
+            feedback: the answer to what it waits for: a text, or texts by the ids of the questions. Without one, a run that
+                waits goes on waiting.
+
+        Returns:
+            As `kickoff`; what it gave, where it was done.
 
         Raises:
             RunError: there is no such run.
         """
-        return _flow().resume(self, flow_id)
+        return _flow().resume(self, flow_id, feedback)
 
-    async def aresume(self, flow_id: str) -> Any:
+    async def aresume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
-        return await _flow().aresume(self, flow_id)
+        return await _flow().aresume(self, flow_id, feedback)
+
+    def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str:
+        """Ask somebody, from inside a method.
+
+        On a terminal that is done at once; else the run waits, and the method runs again with the answer.
+
+        Args:
+            message: what is asked.
+            timeout: without effect: a run waits for as long as it takes.
+            metadata: what else is to be known.
+
+        Raises:
+            RunError: no method is running, or the run is not kept.
+        """
+        return _flow().ask(message, metadata)
 
     def compile(
         self, *, checkpointer: Any = None, store: Any = None, **wishes: Any

@@ -1,0 +1,102 @@
+"""Questions to people: asked at once where somebody sits at a terminal, else left with the run until they are answered."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from crewgraph.compiler.flow.record import recorded
+from crewgraph.compiler.flow.run import RUNNING, Parked, Running
+from crewgraph.core.messages import Message
+from crewgraph.definitions.flow.feedback import FeedbackWish, HumanFeedbackResult, Question
+from crewgraph.errors import RunError
+from crewgraph.llm.conversation import text_of
+from crewgraph.llm.resolve import as_model
+from crewgraph.prompts.book import english
+
+__all__ = ["FEEDBACK", "answered", "asked", "result_of"]
+
+FEEDBACK = ":feedback"
+"""What stands behind an execution's id in the id of the question about its output."""
+
+
+def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
+    """The answer to a question that a method asks.
+
+    Raises:
+        RunError: no method of a flow is running, or there is nobody to ask and the run is not kept.
+    """
+    running = RUNNING.get()
+    if running is None:
+        raise RunError("`ask` is for the methods of a flow, while they run")
+    name, method = f"{running.name}:ask{running.asks()}", running.method
+    return _answer(running, Question(id=name, method=method, message=message, metadata=metadata or {}), None)
+
+
+def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbackResult:
+    """What somebody says of a method's output."""
+    question = Question(
+        id=f"{running.name}{FEEDBACK}",
+        method=running.method,
+        message=wish.message,
+        output=recorded(output, f"what method `{running.method}` returned") if running.run.stored else output,
+        outcomes=wish.emit,
+        metadata=wish.metadata,
+    )
+    return answered(running, wish, output, _answer(running, question, wish.provider))
+
+
+def answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> HumanFeedbackResult:
+    """What an answer comes to."""
+    return HumanFeedbackResult(
+        output=output,
+        feedback=text,
+        outcome=_outcome(wish, text, running.method) if wish.emit else None,
+        method_name=running.method,
+        metadata=dict(wish.metadata),
+    )
+
+
+def _answer(running: Running, question: Question, provider: Any) -> str:
+    given = running.run.answers.get(question.id)
+    if given is not None:
+        return str(given["text"])
+    if provider is not None:
+        return str(provider.request_feedback(question, running.run.flow))
+    if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]
+        shown = "" if question.output is None else f"{question.output}\n"
+        return input(f"{shown}{question.message} ")
+    if running.run.stored:
+        returned = question.id.endswith(FEEDBACK)
+        raise Parked({**asdict(question), "execution": running.name}, returned=returned)
+    raise RunError(
+        f"method `{question.method}` asks `{question.message}`, and there is nobody at a terminal. Decorate the flow with "
+        "`@persist` or give it `checkpointer=True`: its runs are kept then, and wait for the answer."
+    )
+
+
+def _outcome(wish: FeedbackWish, text: str, method: str) -> str:
+    said = text.strip().casefold()
+    named = [one for one in wish.emit if one.casefold() == said]
+    if not named and said and wish.llm is not None:
+        named = _read_by_model(wish, text)
+    if named:
+        return named[0]
+    if wish.default_outcome is not None:
+        return wish.default_outcome
+    told = ", ".join(f"`{one}`" for one in wish.emit)
+    raise RunError(
+        f"the answer {text!r:.80} to method `{method}` is none of {told}. Answer with one of them, or give `human_feedback` an "
+        "`llm` that reads answers, or a `default_outcome`."
+    )
+
+
+def _read_by_model(wish: FeedbackWish, text: str) -> Sequence[str]:
+    outcomes = ", ".join(wish.emit)
+    book = english()
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("outcome_system", outcomes=outcomes)},
+        {"role": "user", "content": book.slice("outcome_text", message=wish.message, feedback=text)},
+    ]
+    said = text_of(as_model(wish.llm).complete(messages, (), (), {})["content"]).casefold()
+    return [one for one in sorted(wish.emit, key=len, reverse=True) if one.casefold() in said]

@@ -1,0 +1,69 @@
+"""What one execution of a method does."""
+
+from collections.abc import Callable
+from typing import Any
+
+from crewgraph.compiler.flow.algebra import Execution
+from crewgraph.compiler.flow.arguments import arguments_of
+from crewgraph.compiler.flow.asking import FEEDBACK, answered, result_of
+from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
+from crewgraph.core.bridge import in_thread
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.definitions.flow.method import FlowMethod
+
+__all__ = ["work_of"]
+
+
+def work_of(run: FlowRun, name: str, execution: Execution) -> Callable[[], Any]:
+    """What an execution does, without arguments; sync or async.
+
+    Raises:
+        RunError: a parameter of the method has no value.
+    """
+    method = run.plan.methods[execution["method"]]
+    running = Running(run, name, method.name)
+    args, keywords = arguments_of(method, _given(run, execution), execution["source"] is not None, run.inputs)
+
+    def work() -> Any:
+        token = RUNNING.set(running)
+        try:
+            value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
+            value = _told(running, method, value)
+        finally:
+            RUNNING.reset(token)
+        run.ended.append(name)
+        return value
+
+    async def awork() -> Any:
+        token = RUNNING.set(running)
+        try:
+            value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
+            if method.feedback is not None:
+                value = await in_thread(_told, running, method, value)
+        finally:
+            RUNNING.reset(token)
+        run.ended.append(name)
+        return value
+
+    return awork if method.is_async else work
+
+
+def _given(run: FlowRun, execution: Execution) -> Any:
+    """What came of the event that triggered an execution: a label itself, else what the method returned."""
+    value = run.values.get(execution["source"] or "")
+    return value if execution["label"] is None or isinstance(value, HumanFeedbackResult) else execution["label"]
+
+
+def _looked_at(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
+    """What was said of the method's output, where it has returned before and was left with its question."""
+    given = running.run.answers.get(running.name + FEEDBACK)
+    if given is None or method.feedback is None:
+        return None
+    return answered(running, method.feedback, running.run.revived(given["output"]), str(given["text"]))
+
+
+def _told(running: Running, method: FlowMethod, value: Any) -> Any:
+    """The value with what somebody says of it, where somebody is to look at it."""
+    if method.feedback is None or isinstance(value, HumanFeedbackResult):
+        return value
+    return result_of(running, method.feedback, value)
