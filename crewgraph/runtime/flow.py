@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -16,17 +15,33 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["akickoff", "aresume", "ask", "compiled", "kickoff", "resume", "state_around"]
+__all__ = [
+    "FLOW_NAME",
+    "akickoff",
+    "aresume",
+    "ask",
+    "compiled",
+    "kickoff",
+    "load",
+    "pending",
+    "played",
+    "resume",
+    "state_around",
+]
 
 _MOST_STEPS = 10**9
 
 _FORM = "form"
+
+FLOW_NAME = "flow_name"
+"""Where checkpoints tell the flow's name, in their metadata."""
 
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
@@ -56,12 +71,10 @@ def ask(message: str, metadata: Mapping[str, Any] | None) -> str:
 
 def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     """What a run waits for."""
-    names = {field.name for field in fields(Question)}
-    told = [{name: value for name, value in one.items() if name in names} for one in questions.values()]
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
-        questions=tuple(Question(**{**one, "outcomes": tuple(one["outcomes"])}) for one in told),
+        questions=tuple(Question.from_plain(one) for one in questions.values()),
     )
 
 
@@ -101,7 +114,20 @@ def _saver(flow: "Flow[Any]") -> Any:
     return checkpointer_for(flow.checkpointer)
 
 
+def load(flow: "Flow[Any]", flow_id: str) -> bool:
+    """Show the state that is kept under an id; see `Flow._load_state`."""
+    graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
+    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    values = drive(_found(graph, run, flow_id))
+    if values:
+        run.read(values["state"], values["progress"])
+    return bool(values)
+
+
 def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+    loaded = flow.taken_up()
+    if loaded is not None:
+        inputs = {"id": loaded, **inputs}
     around = RUNNING.get()
     if around is not None and around.run.stored and flow.checkpointer is None and "id" not in inputs:
         return (yield from _inside(flow, inputs, around))
@@ -116,12 +142,23 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
         if values:
             run.read(values["state"], values["progress"])
             run.state = flow.new_state(inputs)
-        else:
+        elif not _loaded_by_user(flow, run, thread_id):
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=callers_level(),
             )
-    return (yield from _played(graph, run, inputs, None))
+    return (yield from played(graph, run, inputs, None))
+
+
+def _loaded_by_user(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
+    """Whether a backend of the user's own holds a state, which the run then begins with."""
+    backends = (flow.persistence, flow.definition().persistence)
+    for backend in backends:
+        values = backend.load_state(flow_id) if isinstance(backend, FlowPersistence) else None
+        if values is not None:
+            run.state = flow.restored({**values, **run.inputs})
+            return True
+    return False
 
 
 def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Program[Any]:
@@ -130,10 +167,10 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
     values: Mapping[str, Any] = (yield from _found(graph, run, thread_id)) if around.run.again else {}
     if _is_open(values):
-        return (yield from _played(graph, run, None, thread_id))
+        return (yield from played(graph, run, None, thread_id))
     if values:
         return _done(run, values)
-    return (yield from _played(graph, run, inputs, thread_id))
+    return (yield from played(graph, run, inputs, thread_id))
 
 
 def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
@@ -149,11 +186,11 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
         return _done(run, values)
     questions: Mapping[str, Any] = values.get("parked") or {}
     if not questions:
-        return (yield from _played(graph, run, None, flow_id))
+        return (yield from played(graph, run, None, flow_id))
     if feedback is None:
         run.read(values["state"], values["progress"])
         return pending(run, questions)
-    return (yield from _played(graph, run, Command(resume=feedback), flow_id))
+    return (yield from played(graph, run, Command(resume=feedback), flow_id))
 
 
 def _found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Mapping[str, Any]]:
@@ -179,22 +216,38 @@ def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
     return {
         "run_name": f"Flow: {run.name}",
         "recursion_limit": _MOST_STEPS,
+        "metadata": {FLOW_NAME: run.name},
         "configurable": {RUN: run, **({"thread_id": thread_id} if run.stored else {})},
     }
 
 
-def _played(graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None) -> Program[Any]:
+def played(
+    graph: FlowGraph, run: FlowRun, given: Any, thread_id: str | None, checkpoint: Mapping[str, Any] | None = None
+) -> Program[Any]:
+    """Run a flow, and tell of it.
+
+    Args:
+        graph: its graph.
+        run: the living side.
+        given: inputs for a new run, an answer as a Command, or None for going on.
+        thread_id: what it is kept under; the state's `id` where None.
+        checkpoint: the address of the checkpoint to go on from; the last one where None.
+    """
     flow = run.flow
     if isinstance(given, dict):
-        given = graph.begun(run, given)
+        inputs: dict[str, Any] = given
+        given = graph.begun(run, inputs)
         thread_id = thread_id or run.flow_id
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     _tell(flow, FlowStartedEvent, inputs=run.inputs)
+    config = _config(run, thread_id)
+    if checkpoint is not None:
+        config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(
         graph,
         given,
-        _config(run, thread_id),
+        config,
         durability="sync" if run.stored else None,
         detached=True,
     )

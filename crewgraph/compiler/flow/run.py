@@ -136,6 +136,10 @@ class FlowRun:
         """A value that a checkpoint holds."""
         return revived(value, self._classes)
 
+    def recorded(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values for fields of the state, as checkpoints hold them."""
+        return {key: recorded(one, f"`{key}` in the state of flow `{self.name}`") for key, one in values.items()}
+
     def read(self, state: Mapping[str, Any], progress: Progress) -> None:
         """Take over what a checkpoint holds, once."""
         results, self.key = progress["results"], progress["run"]

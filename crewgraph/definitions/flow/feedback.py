@@ -58,6 +58,18 @@ class Question:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What else whoever asks wants to be known."""
 
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "Question":
+        """The question that a checkpoint holds."""
+        return cls(
+            id=data["id"],
+            method=data["method"],
+            message=data["message"],
+            output=data.get("output"),
+            outcomes=tuple(data.get("outcomes") or ()),
+            metadata=data.get("metadata") or {},
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class PendingFlow:

@@ -75,6 +75,7 @@ class Flow(FlowVerbs, Generic[State]):
             self.checkpointer = checkpointer
         self.persistence = persistence
         self.tracing = tracing
+        self._taken_up: str | None = None
         self._last: Any = None
         """The run that this object began last, if it has begun one."""
 
@@ -136,6 +137,18 @@ class Flow(FlowVerbs, Generic[State]):
     def take_state(self, state: Any) -> None:
         """Show this state from now on."""
         self._state = state
+
+    def _load_state(self, flow_id: str) -> bool:
+        """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
+        found = self.load(flow_id)
+        if found:
+            self._taken_up = flow_id
+        return found
+
+    def taken_up(self) -> str | None:
+        """The run that the next kickoff goes on with, told once."""
+        found, self._taken_up = self._taken_up, None
+        return found
 
     def take_run(self, run: Any) -> None:
         """Show what this run gives."""

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.flow.feedback import PendingFlow
+from crewgraph.definitions.flow.step import FlowStep
+
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
@@ -15,6 +18,12 @@ def _flow() -> ModuleType:
     from crewgraph.runtime import flow  # noqa: PLC0415
 
     return flow
+
+
+def _history() -> ModuleType:
+    from crewgraph.runtime import flow_history  # noqa: PLC0415
+
+    return flow_history
 
 
 class FlowVerbs:
@@ -95,6 +104,48 @@ class FlowVerbs:
             DefinitionError: the flow has faults.
         """
         return _flow().compiled(self, checkpointer=checkpointer, store=store, **wishes)
+
+    def load(self, flow_id: str) -> bool:
+        """Show the state that is kept under an id; False where there is none."""
+        return _flow().load(self, flow_id)
+
+    def pending(self) -> list[PendingFlow]:
+        """The runs of this flow that are kept, and wait for somebody's answer."""
+        return _history().pending_runs(self)
+
+    def history(self, flow_id: str | None = None) -> list[FlowStep]:
+        """What a kept run did, step by step, the latest last.
+
+        Args:
+            flow_id: the run; that of `state` where None.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        return _history().history(self, flow_id)
+
+    async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
+        """What a kept run did, read on this event loop; see `history`."""
+        return await _history().ahistory(self, flow_id)
+
+    def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
+        """Run on from a step of the past, which was perhaps to leave another state; what the run did since is left aside.
+
+        Args:
+            step: one of `history`.
+            state: values for fields of the state.
+
+        Returns:
+            As `kickoff`.
+
+        Raises:
+            DefinitionError: the values do not fit the state.
+        """
+        return _history().fork(self, step, state)
+
+    async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
+        """Run on from a step of the past on this event loop; see `fork`."""
+        return await _history().afork(self, step, state)
 
     def running_state(self, otherwise: Any) -> Any:
         """The state of the run around the running code, if it is one of this flow."""

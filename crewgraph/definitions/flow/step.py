@@ -1,0 +1,37 @@
+"""A step in the past of a flow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+__all__ = ["FlowStep"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowStep:
+    """What a checkpoint of a run tells: some methods have completed, others are to run."""
+
+    number: int
+    """Its place among the steps of the run, from 0."""
+
+    flow_id: str
+    """The run."""
+
+    checkpoint_id: str
+    """The checkpoint, by LangGraph's name."""
+
+    completed: str | None
+    """The method that completed last; None at the beginning."""
+
+    output: Any
+    """What it returned."""
+
+    state: Mapping[str, Any]
+    """The state's fields."""
+
+    next: tuple[str, ...]
+    """The methods that were to run, or ran."""
+
+    created_at: datetime
+    """When."""
