@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
@@ -235,8 +235,7 @@ def played(
     """
     flow = run.flow
     if isinstance(given, dict):
-        inputs: dict[str, Any] = given
-        given = graph.begun(run, inputs)
+        given = graph.begun(run, cast("dict[str, Any]", given))
         thread_id = thread_id or run.flow_id
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer

@@ -7,7 +7,7 @@ node commits what has ended, in steps of its own.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
@@ -192,7 +192,9 @@ def _parked(run: FlowRun, parked: Parked) -> Any:
 def _answered(run: FlowRun, given: Any) -> Any:
     """Answers, a text for the first question or texts by the questions' ids, for the methods that wait for them."""
     ids = list(run.parked)
-    by_id: Mapping[str, Any] = given if isinstance(given, Mapping) and set(given) <= set(ids) else {ids[0]: given}
+    by_id: dict[str, Any] = {ids[0]: given}
+    if isinstance(given, Mapping) and set(cast("Mapping[str, Any]", given)) <= set(ids):
+        by_id = dict(cast("Mapping[str, Any]", given))
     told = {name: {"text": text, "output": run.parked[name].get("output")} for name, text in by_id.items()}
     left = {name: question for name, question in run.parked.items() if name not in told}
     return Command(update={"answers": {**run.answers, **told}, "parked": left}, goto=WAIT)

@@ -55,7 +55,7 @@ def recorded(value: Any, where: str) -> Any:
 
 
 def _recorded(value: Any, where: str, depth: int) -> Any:
-    kind: Any = type(value)
+    kind = cast("Any", type(value))
     if kind in _SCALARS:
         if kind is int and not _SMALLEST <= value < _GREATEST:
             return {_TAG: "int", _VALUE: str(value)}
