@@ -90,7 +90,12 @@ class WaitNode(_Node):
                 return _committed(run, progress, [(name, run.works.pop(name).result()) for name in ended])
             done = [name for name, work in works.items() if work.done()]
             if not done:
-                yield WaitForAny(works.values())
+                try:
+                    yield WaitForAny(works.values())
+                except BaseException:  # the run itself is cancelled
+                    for work in works.values():
+                        work.cancel()
+                    raise
             elif run.failed:
                 raise _failure(run, inflight, done)
             else:
