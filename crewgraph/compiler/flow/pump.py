@@ -101,7 +101,12 @@ class WaitNode(_Node):
             if not works:
                 return _answered(run, interrupt({"questions": list(run.parked.values())}))
             if not done:
-                yield WaitForAny(works.values())
+                try:
+                    yield WaitForAny(works.values())
+                except BaseException:  # the run itself is cancelled
+                    for work in works.values():
+                        work.cancel()
+                    raise
             elif run.failed:
                 raise _failure(run, inflight, done)
             else:

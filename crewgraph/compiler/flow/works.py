@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable, Collection
 from concurrent import futures
 from functools import partial
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.bridge import acall, begun, call
+from crewgraph.core.given_up import giving_up
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]
@@ -38,7 +40,19 @@ class Begin(Operation):
         return begun(partial(call, self.work))
 
     async def arun(self) -> Work:
-        return asyncio.get_running_loop().create_task(acall(self.work))
+        work = acall(self.work) if iscoroutinefunction(self.work) else _to_its_end(self.work)
+        return asyncio.get_running_loop().create_task(work)
+
+
+async def _to_its_end(work: Callable[[], Any]) -> Any:
+    """A blocking method. Once cancelled it is told so and still waited for: a thread cannot be stopped."""
+    try:
+        with giving_up():
+            thread = asyncio.wrap_future(begun(work))
+            value = await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        value = await thread
+    return await value if isawaitable(value) else value
 
 
 class WaitForAny(Operation):

@@ -22,7 +22,7 @@ def mentioned(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def returned(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The texts that a function returns; None where its code does not tell them all."""
+    """The labels that a function returns; None where its code does not tell them all."""
     annotated = _annotated(function)
     if annotated is not None:
         return frozenset(annotated)
@@ -39,8 +39,8 @@ def returned(function: Callable[..., Any]) -> frozenset[str] | None:
             if before is None or before.opname != "LOAD_CONST":
                 return None
             value = before.argval
-        if isinstance(value, str):
-            found.add(value)
+        values: tuple[object, ...] = value if isinstance(value, tuple) else (value,)
+        found |= {label_of(one) for one in values if one is not None}
         before = instruction
     return frozenset(found)
 

@@ -1,0 +1,14 @@
+"""Short ways to run flows."""
+
+from typing import Any
+
+from modes import Mode
+
+from crewgraph.flow import Flow
+
+__all__ = ["kickoff"]
+
+
+def kickoff(mode: Mode, flow: "Flow[Any]", inputs: dict[str, Any] | None = None) -> Any:
+    """What a run of the flow returns."""
+    return mode.run(flow.kickoff, flow.kickoff_async, inputs)
