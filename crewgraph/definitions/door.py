@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
-__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone"]
+__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone", "flow_history", "flows"]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -59,6 +59,20 @@ def alone() -> ModuleType:
     from crewgraph.runtime import alone  # noqa: PLC0415
 
     return alone
+
+
+def flows() -> ModuleType:
+    """The verbs of flows, as the runtime carries them out."""
+    from crewgraph.runtime import flow  # noqa: PLC0415
+
+    return flow
+
+
+def flow_history() -> ModuleType:
+    """The verbs on the past of flows, as the runtime carries them out."""
+    from crewgraph.runtime import flow_history  # noqa: PLC0415
+
+    return flow_history
 
 
 class TaskVerbs:

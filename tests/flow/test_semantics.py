@@ -1193,9 +1193,7 @@ def test_runs_of_one_object_at_the_same_time_have_each_their_own_state(mode: Mod
         results = asyncio.run(several())
     else:
         results = []
-        threads = [
-            threading.Thread(target=lambda n=n: results.append(flow.kickoff({"who": n}))) for n in range(5)
-        ]
+        threads = [threading.Thread(target=lambda n=n: results.append(flow.kickoff({"who": n}))) for n in range(5)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -63,7 +63,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
         return str(given["text"])
     if provider is not None:
         return str(provider.request_feedback(question, running.run.flow))
-    if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]
+    if sys.stdin is not None and sys.stdin.isatty():
         shown = "" if question.output is None else f"{question.output}\n"
         return input(f"{shown}{question.message} ")
     if running.run.stored:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -129,11 +129,11 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if run is None or run.flow is not self.flow:
             stored = self.checkpointer not in (None, False)
             run = FlowRun(self.flow, self.plan, None, {}, stored=stored)
+        told: Any = given
         if isinstance(given, Mapping) and "progress" not in given:
-            told: Mapping[str, Any] = given
-            given = self.begun(run, told.get("inputs") or {})
+            told = self.begun(run, cast("Mapping[str, Any]", given).get("inputs") or {})
         opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
-        return given, opened
+        return told, opened
 
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""

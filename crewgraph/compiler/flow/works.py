@@ -46,11 +46,15 @@ class Begin(Operation):
 
 async def _to_its_end(work: Callable[[], Any]) -> Any:
     """A blocking method. Once cancelled it is told so and still waited for: a thread cannot be stopped."""
+    thread: asyncio.Future[Any] | None = None
+    value: Any
     try:
         with giving_up():
             thread = asyncio.wrap_future(begun(work))
             value = await asyncio.shield(thread)
     except asyncio.CancelledError:
+        if thread is None:
+            raise
         value = await thread
     return await value if isawaitable(value) else value
 

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable, Iterator
 from enum import Enum
 from types import CodeType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 __all__ = ["label_of", "mentioned", "returned"]
 
@@ -39,7 +39,7 @@ def returned(function: Callable[..., Any]) -> frozenset[str] | None:
             if before is None or before.opname != "LOAD_CONST":
                 return None
             value = before.argval
-        values: tuple[object, ...] = value if isinstance(value, tuple) else (value,)
+        values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         found |= {label_of(one) for one in values if one is not None}
         before = instruction
     return frozenset(found)

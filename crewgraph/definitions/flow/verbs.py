@@ -1,9 +1,9 @@
 """The verbs that users call on flows, carried out by the runtime."""
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.door import flow_history, flows
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.step import FlowStep
 
@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 __all__ = ["FlowVerbs"]
-
-
-# Running needs LangGraph, which takes most of a second to import; declaring a flow does not.
-def _flow() -> ModuleType:
-    from crewgraph.runtime import flow  # noqa: PLC0415
-
-    return flow
-
-
-def _history() -> ModuleType:
-    from crewgraph.runtime import flow_history  # noqa: PLC0415
-
-    return flow_history
 
 
 class FlowVerbs:
@@ -45,15 +32,15 @@ class FlowVerbs:
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        return _flow().kickoff(self, {**(inputs or {}), **more})
+        return flows().kickoff(self, {**(inputs or {}), **more})
 
     async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await _flow().akickoff(self, {**(inputs or {}), **more})
+        return await flows().akickoff(self, {**(inputs or {}), **more})
 
     async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await _flow().akickoff(self, {**(inputs or {}), **more})
+        return await flows().akickoff(self, {**(inputs or {}), **more})
 
     def resume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.
@@ -69,11 +56,11 @@ class FlowVerbs:
         Raises:
             RunError: there is no such run.
         """
-        return _flow().resume(self, flow_id, feedback)
+        return flows().resume(self, flow_id, feedback)
 
     async def aresume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
-        return await _flow().aresume(self, flow_id, feedback)
+        return await flows().aresume(self, flow_id, feedback)
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str:
         """Ask somebody, from inside a method.
@@ -88,7 +75,7 @@ class FlowVerbs:
         Raises:
             RunError: no method is running, or the run is not kept.
         """
-        return _flow().ask(message, metadata)
+        return flows().ask(message, metadata)
 
     def compile(
         self, *, checkpointer: Any = None, store: Any = None, **wishes: Any
@@ -103,15 +90,15 @@ class FlowVerbs:
         Raises:
             DefinitionError: the flow has faults.
         """
-        return _flow().compiled(self, checkpointer=checkpointer, store=store, **wishes)
+        return flows().compiled(self, checkpointer=checkpointer, store=store, **wishes)
 
     def load(self, flow_id: str) -> bool:
         """Show the state that is kept under an id; False where there is none."""
-        return _flow().load(self, flow_id)
+        return flows().load(self, flow_id)
 
     def pending(self) -> list[PendingFlow]:
         """The runs of this flow that are kept, and wait for somebody's answer."""
-        return _history().pending_runs(self)
+        return flow_history().pending_runs(self)
 
     def history(self, flow_id: str | None = None) -> list[FlowStep]:
         """What a kept run did, step by step, the latest last.
@@ -122,11 +109,11 @@ class FlowVerbs:
         Raises:
             RunError: there is no such run.
         """
-        return _history().history(self, flow_id)
+        return flow_history().history(self, flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
         """What a kept run did, read on this event loop; see `history`."""
-        return await _history().ahistory(self, flow_id)
+        return await flow_history().ahistory(self, flow_id)
 
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Run on from a step of the past, which was perhaps to leave another state; what the run did since is left aside.
@@ -141,12 +128,12 @@ class FlowVerbs:
         Raises:
             DefinitionError: the values do not fit the state.
         """
-        return _history().fork(self, step, state)
+        return flow_history().fork(self, step, state)
 
     async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Run on from a step of the past on this event loop; see `fork`."""
-        return await _history().afork(self, step, state)
+        return await flow_history().afork(self, step, state)
 
     def running_state(self, otherwise: Any) -> Any:
         """The state of the run around the running code, if it is one of this flow."""
-        return _flow().state_around(self, otherwise)
+        return flows().state_around(self, otherwise)
