@@ -5,7 +5,7 @@ So a method that runs alone runs in its node; of several each node only begins i
 node commits what has ended, in steps of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from crewgraph.compiler.flow.algebra import Execution, Progress, advanced, check
 from crewgraph.compiler.flow.execution import work_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
-from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny
+from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
@@ -89,29 +89,41 @@ class WaitNode(_Node):
                 if name not in waiting:
                     yield from _begun(run, progress, name, execution)
             works = {name: run.works[name] for name in inflight if name in run.works}
-            ended = [name for name in list(run.ended) if name in works and works[name].done()]
-            if ended:
-                return _committed(run, progress, [(name, run.works.pop(name).result()) for name in ended])
-            done = [name for name, work in works.items() if work.done()]
-            for name in done:
-                error = _error_of(works[name])
-                if isinstance(error, Parked):
-                    del run.works[name]
-                    return _parked(run, error)
+            landed = _landed(run, progress, works)
+            if landed is not None:
+                return landed
             if not works:
                 return _answered(run, interrupt({"questions": list(run.parked.values())}))
+            done = [name for name, work in works.items() if work.done()]
             if not done:
-                try:
-                    yield WaitForAny(works.values())
-                except BaseException:  # the run itself is cancelled
-                    for work in works.values():
-                        work.cancel()
-                    raise
+                yield from _waited(works.values())
             elif run.failed:
                 raise _failure(run, inflight, done)
             else:
                 run.failed = True
                 yield Settle([work for work in works.values() if not work.done()], _GRACE)
+
+
+def _landed(run: FlowRun, progress: Progress, works: Mapping[str, Work]) -> Any:
+    """The update of what has returned, or of a question that was asked; None where there is neither."""
+    ended = [name for name in list(run.ended) if name in works and works[name].done()]
+    if ended:
+        return _committed(run, progress, [(name, run.works.pop(name).result()) for name in ended])
+    for name, work in works.items():
+        error = _error_of(work) if work.done() else None
+        if isinstance(error, Parked):
+            del run.works[name]
+            return _parked(run, error)
+    return None
+
+
+def _waited(works: Collection[Work]) -> Program[None]:
+    try:
+        yield WaitForAny(works)
+    except BaseException:  # the run itself is cancelled
+        for work in works:
+            work.cancel()
+        raise
 
 
 def _run_in(config: RunnableConfig | None, state: _State) -> FlowRun:
