@@ -434,7 +434,6 @@ def test_checkpoint_flow_in_one_go(mode: Mode):
     assert flow.state.results == ["Step 1 done", "Step 2 done"]
 
 
-@pytest.mark.xfail(not hasattr(Flow, "_load_state"), reason="`_load_state` is not there yet", strict=True)
 def test_checkpoint_flow(mode: Mode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setitem(DOWN, "step_two", True)
     flow = CheckpointFlow(initial_state=CheckpointState())
@@ -452,7 +451,6 @@ def test_checkpoint_flow(mode: Mode, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert recovered_flow.state.results == ["Step 1 done", "Step 2 done"]
 
 
-@pytest.mark.xfail(not hasattr(Flow, "_load_state"), reason="`_load_state` is not there yet", strict=True)
 def test_nothing_is_loaded_under_an_unknown_id():
     assert CheckpointFlow()._load_state("nobody") is False  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from crewgraph.compiler.flow.record import recorded
@@ -14,9 +14,9 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 
-__all__ = ["FEEDBACK", "answered", "asked", "result_of"]
+__all__ = ["asked", "result_of", "said_of"]
 
-FEEDBACK = ":feedback"
+_FEEDBACK = ":feedback"
 """What stands behind an execution's id in the id of the question about its output."""
 
 
@@ -34,20 +34,47 @@ def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
 
 
 def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbackResult:
-    """What somebody says of a method's output."""
-    question = Question(
-        id=f"{running.name}{FEEDBACK}",
+    """What somebody says of a method's output.
+
+    Raises:
+        RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
+    """
+    kept = recorded(output, f"what method `{running.method}` returned") if running.run.stored else output
+    question = _question(running, wish, kept)
+    while True:
+        text = _answer(running, question, wish.provider)
+        try:
+            return _answered(running, wish, output, text)
+        except RunError as error:
+            if wish.provider is not None or not _has_terminal():
+                raise
+            question = replace(question, refused=str(error))
+
+
+def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
+    """What was said of a method's output since it returned; None where it has not returned yet."""
+    given = running.run.answers.get(running.name + _FEEDBACK)
+    if given is None:
+        return None
+    try:
+        return _answered(running, wish, running.run.revived(given["output"]), str(given["text"]))
+    except RunError as error:  # the question stays
+        question = replace(_question(running, wish, given["output"]), refused=str(error))
+        raise Parked({**asdict(question), "execution": running.name}, returned=True) from error
+
+
+def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:
+    return Question(
+        id=running.name + _FEEDBACK,
         method=running.method,
         message=wish.message,
-        output=recorded(output, f"what method `{running.method}` returned") if running.run.stored else output,
+        output=output,
         outcomes=wish.emit,
         metadata=wish.metadata,
     )
-    return answered(running, wish, output, _answer(running, question, wish.provider))
 
 
-def answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> HumanFeedbackResult:
-    """What an answer comes to."""
+def _answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> HumanFeedbackResult:
     return HumanFeedbackResult(
         output=output,
         feedback=text,
@@ -57,17 +84,21 @@ def answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> Hu
     )
 
 
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def _answer(running: Running, question: Question, provider: Any) -> str:
     given = running.run.answers.get(question.id)
     if given is not None:
         return str(given["text"])
     if provider is not None:
         return str(provider.request_feedback(question, running.run.flow))
-    if sys.stdin is not None and sys.stdin.isatty():
-        shown = "" if question.output is None else f"{question.output}\n"
-        return input(f"{shown}{question.message} ")
+    if _has_terminal():
+        told = [str(one) for one in (question.output, question.refused, question.message) if one is not None]
+        return input("\n".join(told) + " ")
     if running.run.stored:
-        returned = question.id.endswith(FEEDBACK)
+        returned = question.id.endswith(_FEEDBACK)
         raise Parked({**asdict(question), "execution": running.name}, returned=returned)
     raise RunError(
         f"method `{question.method}` asks `{question.message}`, and there is nobody at a terminal. Decorate the flow with "

@@ -5,7 +5,7 @@ from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.arguments import arguments_of
-from crewgraph.compiler.flow.asking import FEEDBACK, answered, result_of
+from crewgraph.compiler.flow.asking import result_of, said_of
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
@@ -56,10 +56,7 @@ def _given(run: FlowRun, execution: Execution) -> Any:
 
 def _looked_at(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
     """What was said of the method's output, where it has returned before and was left with its question."""
-    given = running.run.answers.get(running.name + FEEDBACK)
-    if given is None or method.feedback is None:
-        return None
-    return answered(running, method.feedback, running.run.revived(given["output"]), str(given["text"]))
+    return said_of(running, method.feedback) if method.feedback is not None else None
 
 
 def _told(running: Running, method: FlowMethod, value: Any) -> Any:

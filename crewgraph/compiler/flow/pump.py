@@ -203,6 +203,8 @@ def _parked(run: FlowRun, parked: Parked) -> Any:
     update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
     if parked.returned:
         update["state"] = run.changes()
+    if question["id"] in run.answers:  # an answer that could not be taken
+        update["answers"] = {name: answer for name, answer in run.answers.items() if name != question["id"]}
     return Command(update=update, goto=WAIT)
 
 

@@ -58,6 +58,9 @@ class Question:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What else whoever asks wants to be known."""
 
+    refused: str | None = None
+    """Why the last answer could not be taken."""
+
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Question":
         """The question that a checkpoint holds."""
@@ -68,6 +71,7 @@ class Question:
             output=data.get("output"),
             outcomes=tuple(data.get("outcomes") or ()),
             metadata=data.get("metadata") or {},
+            refused=data.get("refused"),
         )
 
 

@@ -1,0 +1,207 @@
+"""People in flows: outputs that somebody looks at, questions in the middle of a method, answers from elsewhere."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import ScriptedLLM
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.errors import DefinitionError, RunError
+from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, start
+
+from .parts import kickoff, resume
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        yield saver
+
+
+done: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done() -> None:
+    done.clear()
+
+
+class Draft(Flow[dict[str, Any]]):
+    @start()
+    @human_feedback("Is it good?", emit=["approved", "rejected"], default_outcome="rejected", metadata={"who": "anna"})
+    def draft(self) -> str:
+        done.append("draft")
+        self.state["words"] = 2
+        return "the draft"
+
+    @listen("approved")
+    def publish(self, result: HumanFeedbackResult) -> str:
+        return f"published: {result.output}, {self.state['words']} words, {result.feedback}"
+
+    @listen("rejected")
+    def drop(self, result: HumanFeedbackResult) -> str:
+        return f"dropped, for: {result.feedback}"
+
+
+def test_an_output_waits_until_somebody_has_looked_at_it(mode: Mode, saver: SqliteCheckpointer):
+    waiting = kickoff(mode, Draft(checkpointer=saver))
+    assert isinstance(waiting, PendingFlow)
+    assert waiting.questions == (
+        Question(
+            id="draft#1:feedback",
+            method="draft",
+            message="Is it good?",
+            output="the draft",
+            outcomes=("approved", "rejected"),
+            metadata={"who": "anna"},
+        ),
+    )
+    other = Draft(checkpointer=saver)
+    assert resume(mode, other, waiting.flow_id, "Approved") == "published: the draft, 2 words, Approved"
+    assert done == ["draft"]
+    assert other.last_human_feedback.outcome == "approved"
+
+
+def test_an_answer_that_names_no_outcome_comes_to_the_default(mode: Mode, saver: SqliteCheckpointer):
+    waiting = kickoff(mode, Draft(checkpointer=saver))
+    assert resume(mode, Draft(checkpointer=saver), waiting.flow_id, "hm") == "dropped, for: hm"
+
+
+def test_a_model_reads_an_answer_in_words(mode: Mode, saver: SqliteCheckpointer):
+    model = ScriptedLLM(["Later"])
+
+    class Ship(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback("Sail?", emit=["now", "later"], llm=model)
+        def plan(self) -> str:
+            return "the plan"
+
+        @listen("later")
+        def wait(self) -> str:
+            return "waits"
+
+    waiting = kickoff(mode, Ship(checkpointer=saver))
+    assert resume(mode, Ship(checkpointer=saver), waiting.flow_id, "when the fog is gone") == "waits"
+    (asked,) = model.requests
+    assert "now, later" in asked.messages[0]["content"] and "when the fog is gone" in asked.messages[1]["content"]
+
+
+def test_an_answer_that_means_nothing_is_refused_and_may_be_given_again(mode: Mode, saver: SqliteCheckpointer):
+    class Ship(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback("Sail?", emit=["now", "later"])
+        def plan(self) -> str:
+            return "the plan"
+
+        @listen("now")
+        def sail(self) -> str:
+            return "sails"
+
+    waiting = kickoff(mode, Ship(checkpointer=saver))
+    again = resume(mode, Ship(checkpointer=saver), waiting.flow_id, "perhaps")
+    assert again.questions[0].output == "the plan"
+    assert "'perhaps' to method `plan` is none of `now`, `later`" in again.questions[0].refused
+    assert resume(mode, Ship(checkpointer=saver), waiting.flow_id, "now") == "sails"
+
+
+class Curious(Flow[dict[str, Any]]):
+    @start()
+    def ask_twice(self) -> str:
+        done.append("began")
+        return f"{self.ask('Which colour?')} {self.ask('Why?', metadata={'n': 2})}"
+
+    @start()
+    def beside(self) -> str:
+        done.append("beside")
+        return "beside"
+
+
+def test_a_method_asks_and_goes_on_with_the_answers(mode: Mode, saver: SqliteCheckpointer):
+    waiting = kickoff(mode, Curious(checkpointer=saver))
+    assert [(one.method, one.message) for one in waiting.questions] == [("ask_twice", "Which colour?")]
+    again = resume(mode, Curious(checkpointer=saver), waiting.flow_id)
+    assert again == waiting  # not asked for an answer, it goes on waiting
+    waiting = resume(mode, Curious(checkpointer=saver), waiting.flow_id, "blue")
+    assert [one.message for one in waiting.questions] == ["Why?"]
+    assert (
+        resume(mode, Curious(checkpointer=saver), waiting.flow_id, {waiting.questions[0].id: "the sea"})
+        == "blue the sea"
+    )
+    assert done.count("beside") == 1
+    assert resume(mode, Curious(checkpointer=saver), waiting.flow_id) == "blue the sea"
+
+
+def test_the_runs_that_wait_are_listed(mode: Mode, saver: SqliteCheckpointer):
+    one, two = (kickoff(mode, Curious(checkpointer=saver)) for _ in range(2))
+    kickoff(mode, Draft(checkpointer=saver))
+    flow = Curious(checkpointer=saver)
+    assert sorted(run.flow_id for run in flow.pending()) == sorted([one.flow_id, two.flow_id])
+    resume(mode, flow, one.flow_id, {one.questions[0].id: "red"})
+    assert [run.questions[0].message for run in flow.pending() if run.flow_id == one.flow_id] == ["Why?"]
+    resume(mode, flow, one.flow_id, "fire")
+    assert [run.flow_id for run in flow.pending()] == [two.flow_id]
+
+
+def test_a_run_that_is_not_kept_has_nobody_to_ask(mode: Mode):
+    with pytest.raises(RunError, match="nobody at a terminal. Decorate the flow with `@persist`"):
+        kickoff(mode, Curious(checkpointer=False))
+
+
+def test_only_methods_ask():
+    with pytest.raises(RunError, match="while they run"):
+        Curious().ask("Well?")
+
+
+def test_a_provider_asks_in_its_own_way(mode: Mode):
+    class Told:
+        def request_feedback(self, context: Question, flow: Any) -> str:
+            return f"{context.message} {context.output} {type(flow).__name__}"
+
+    class Short(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback("Well?", provider=Told())
+        def work(self) -> str:
+            return "work"
+
+        @listen(work)
+        def end(self, result: HumanFeedbackResult) -> str:
+            return result.feedback
+
+    assert kickoff(mode, Short(checkpointer=False)) == "Well? work Short"
+
+
+def test_a_default_that_is_no_outcome_is_refused():
+    with pytest.raises(
+        DefinitionError, match=r"`default_outcome` is 'c', which is not in `emit` \(there are: `a`, `b`\)"
+    ):
+        human_feedback("Well?", emit=["a", "b"], default_outcome="c")
+
+
+def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from crewgraph.flow import Flow, start\n"
+        "class Asks(Flow):\n"
+        "    @start()\n"
+        "    def name(self):\n"
+        "        return 'hello ' + self.ask('Your name?')\n"
+        "print(Asks().kickoff())\n"
+    )
+    script = (
+        "import os, pty, sys\n"
+        "os.environ['COLUMNS'] = '80'\n"
+        "sent = []\n"
+        "def keys(fd):\n"
+        "    if not sent: sent.append(1); return b'Anna\\n'\n"
+        "    return os.read(fd, 1)\n"
+        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+    )
+    assert "Your name?" in ran.stdout and "hello Anna" in ran.stdout, ran.stdout + ran.stderr
