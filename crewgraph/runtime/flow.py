@@ -95,7 +95,7 @@ def _form(flow: "Flow[Any]") -> FlowForm:
     Raises:
         DefinitionError: it has faults.
     """
-    definition = flow.definition()
+    definition = flow.flow_definition()
     form: FlowForm | None = definition.kept.get(_FORM)
     if form is None:
         if definition.faults:
@@ -109,7 +109,7 @@ def _form(flow: "Flow[Any]") -> FlowForm:
 
 def _saver(flow: "Flow[Any]") -> Any:
     """Where a run of a flow is kept; None for nowhere."""
-    if flow.checkpointer is None and not flow.definition().is_persisted and flow.persistence is None:
+    if flow.checkpointer is None and not flow.flow_definition().is_persisted and flow.persistence is None:
         return None
     return checkpointer_for(flow.checkpointer)
 
@@ -152,11 +152,11 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
 
 def _loaded_by_user(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
     """Whether a backend of the user's own holds a state, which the run then begins with."""
-    backends = (flow.persistence, flow.definition().persistence)
+    backends = (flow.persistence, flow.flow_definition().persistence)
     for backend in backends:
         values = backend.load_state(flow_id) if isinstance(backend, FlowPersistence) else None
         if values is not None:
-            run.state = flow.restored({**values, **run.inputs})
+            run.state = flow.restored_state({**values, **run.inputs})
             return True
     return False
 

@@ -142,7 +142,7 @@ def _forked(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) 
     address = {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id}
     values: dict[str, Any] = {}
     if state:
-        with_inputs(flow.restored(step.state), state, flow.flow_name)  # whether they fit
+        with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # whether they fit
         values = {"state": run.recorded(state)}
     edited = yield _Edit(graph, {"configurable": {**address, "checkpoint_ns": ""}}, values)
     return (yield from played(graph, run, None, step.flow_id, edited["configurable"]))

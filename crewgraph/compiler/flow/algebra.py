@@ -6,7 +6,9 @@ what triggered it; running again in a round is a new round. A *wave* is what the
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, cast
+from typing import Any, cast
+
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.condition import Condition, is_met

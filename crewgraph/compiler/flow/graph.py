@@ -6,10 +6,12 @@ from typing import Annotated, Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun
@@ -18,6 +20,7 @@ from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 
@@ -51,6 +54,12 @@ class _Channels(TypedDict, total=False):
 
     output: Any
     """What the last method returned."""
+
+
+class _Given(TypedDict, total=False):
+    """What a run is given."""
+
+    inputs: dict[str, Any]
 
 
 class _Returned(TypedDict, total=False):
@@ -127,13 +136,20 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         own: dict[str, Any] = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = own.get(RUN)
         if run is None or run.flow is not self.flow:
-            stored = self.checkpointer not in (None, False)
-            run = FlowRun(self.flow, self.plan, None, {}, stored=stored)
+            run = self._run_in(ensure_config(config))
         told: Any = given
         if isinstance(given, Mapping) and "progress" not in given:
             told = self.begun(run, cast("Mapping[str, Any]", given).get("inputs") or {})
         opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
         return told, opened
+
+    def _run_in(self, config: RunnableConfig) -> FlowRun:
+        """A run in a graph of the caller's own, or in a node of one."""
+        around = place_of(config)
+        saver = around.saver if self.checkpointer in (None, True) else self.checkpointer or None
+        run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
+        run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
+        return run
 
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""
@@ -149,6 +165,10 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
             "progress": begun(self.plan, starting, uuid4().hex[:12]),
             "state": run.changes() if run.stored else {},
         }
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """The JSON schema of what a run is given, without the channels of the machinery."""
+        return TypeAdapter(_Given).json_schema()
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""

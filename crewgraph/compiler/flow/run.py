@@ -147,7 +147,7 @@ class FlowRun:
             return
         with self._lock:
             if self.state is None:
-                self.state = self.flow.restored({key: self.revived(one) for key, one in state.items()})
+                self.state = self.flow.restored_state({key: self.revived(one) for key, one in state.items()})
                 self.values = {key: self.revived(one) for key, one in results.items()}
                 self._kept = self._packed()
                 self.again = True

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
@@ -82,14 +83,15 @@ class Flow(FlowVerbs, Generic[State]):
         self._state: Any = with_inputs(self._fresh(), values, self.flow_name)
 
     @classmethod
-    def definition(cls) -> FlowDefinition:
+    def flow_definition(cls) -> FlowDefinition:
         """The flow as data."""
         return cls._definition
 
     @property
     def flow_name(self) -> str:
         """What the flow is called."""
-        return self.name or type(self).__name__
+        given: Any = self.name  # which may be a method of the user's
+        return given if isinstance(given, str) else type(self).__name__
 
     @property
     def state(self) -> State:
@@ -127,7 +129,7 @@ class Flow(FlowVerbs, Generic[State]):
             return with_inputs(self._state, inputs, self.flow_name)
         return with_inputs(made_state(self._state, self.flow_name), inputs, self.flow_name)
 
-    def restored(self, values: Mapping[str, Any]) -> Any:
+    def restored_state(self, values: Mapping[str, Any]) -> Any:
         """The state that holds these values."""
         state = self._fresh()
         if isinstance(state, BaseModel):
@@ -140,7 +142,7 @@ class Flow(FlowVerbs, Generic[State]):
 
     def _load_state(self, flow_id: str) -> bool:
         """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
-        found = self.load(flow_id)
+        found: bool = flows().load(self, flow_id)
         if found:
             self._taken_up = flow_id
         return found

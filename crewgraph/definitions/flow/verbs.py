@@ -92,10 +92,6 @@ class FlowVerbs:
         """
         return flows().compiled(self, checkpointer=checkpointer, store=store, **wishes)
 
-    def load(self, flow_id: str) -> bool:
-        """Show the state that is kept under an id; False where there is none."""
-        return flows().load(self, flow_id)
-
     def pending(self) -> list[PendingFlow]:
         """The runs of this flow that are kept, and wait for somebody's answer."""
         return flow_history().pending_runs(self)

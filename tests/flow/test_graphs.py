@@ -1,0 +1,161 @@
+"""Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
+
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+from modes import Mode
+from typing_extensions import TypedDict
+
+from crewgraph.flow import Flow, and_, listen, router, start
+
+done: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done() -> None:
+    done.clear()
+
+
+class Sums(Flow[dict[str, Any]]):
+    @start()
+    def first(self) -> str:
+        done.append("first")
+        self.state["x"] = self.state.get("x", 0) + 1
+        return "A"
+
+    @listen(first)
+    def twice(self, value: str) -> str:
+        done.append("twice")
+        self.state["y"] = self.state["x"] * 2
+        return value + "B"
+
+    @listen(first)
+    def beside(self, value: str) -> str:
+        done.append("beside")
+        return value + "C"
+
+    @listen(and_(twice, beside))
+    def last(self) -> int:
+        done.append("last")
+        return self.state["y"]
+
+
+class Outer(TypedDict, total=False):
+    inputs: dict[str, Any]
+    state: dict[str, Any]
+    output: Any
+    after: Any
+
+
+def after(state: Outer) -> Outer:
+    return {"after": [state.get("output")]}
+
+
+def around(flow: "Flow[Any]", checkpointer: Any = None) -> Any:
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
+    graph.add_node("flow", flow.compile())
+    graph.add_node("after", after)
+    graph.add_edge(START, "flow")
+    graph.add_edge("flow", "after")
+    graph.add_edge("after", END)
+    return graph.compile(checkpointer=checkpointer)
+
+
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
+
+
+def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
+    given = mode.invoke(Sums().compile(), {"inputs": {"x": 4, "id": "mine"}})
+    assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_flow_is_a_node_of_another_graph(mode: Mode, kept: bool):
+    graph = around(Sums(), InMemorySaver() if kept else None)
+    given = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)
+    assert (given["output"], given["after"], given["state"]["x"]) == (4, [4], 2)
+    assert sorted(done) == ["beside", "first", "last", "twice"]
+
+
+def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def greet(self) -> str:
+            return f"hello {self.ask('Who?')}"
+
+    graph = around(Asks(), InMemorySaver())
+    stopped = mode.invoke(graph, {"inputs": {}}, CONFIG)
+    assert stopped["__interrupt__"][0].value["questions"][0]["message"] == "Who?"
+    assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["after"] == ["hello Anna"]
+
+
+def test_a_run_stops_before_a_method_and_goes_on_with_another_state(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    found = mode.state(graph, CONFIG)
+    assert found.next == ("last",) and found.values["state"]["y"] == 10
+    edited = mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": {"y": 99}})
+    assert mode.invoke(graph, None, edited)["output"] == 99
+    assert sorted(done) == ["beside", "first", "last", "twice"]
+
+
+def test_a_method_may_be_answered_for(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    edited = mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"output": "by hand"}, "last")
+    assert mode.state(graph, edited).values["progress"]["last"] == "last#1"
+    assert "last" not in done
+
+
+def test_a_fork_runs_on_from_a_method_of_the_past(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    states: list[Any] = list(graph.get_state_history(CONFIG))
+    before = next(state for state in states if state.next == ("last",))
+    done.clear()
+    edited = mode.run(graph.update_state, graph.aupdate_state, before.config, {"state": {"y": 7}})
+    assert mode.invoke(graph, None, edited)["output"] == 7
+    assert done == ["last"]
+
+
+def test_a_drawing_shows_the_flow_and_not_its_machinery():
+    class Loop(Flow[dict[str, Any]]):
+        @start("again")
+        def work(self) -> str:
+            return "done"
+
+        @router(work)
+        def judge(self) -> str:
+            return "again" if self.state.get("n") else "enough"
+
+        @listen("enough")
+        def end(self) -> str:
+            return "end"
+
+    drawn = Loop().compile().get_graph()
+    assert [name for name in drawn.nodes] == ["__start__", "work", "judge", "end", "__end__"]
+    edges = {(edge.source, edge.target, edge.data) for edge in drawn.edges}
+    assert edges == {
+        ("__start__", "work", None),
+        ("work", "judge", None),
+        ("judge", "work", "again"),
+        ("judge", "end", "enough"),
+        ("end", "__end__", None),
+    }
+    inside = around(Loop()).get_graph(xray=True)
+    assert "flow:judge" in inside.nodes and not any("wait" in name for name in inside.nodes)
+
+
+def test_the_schemas_show_what_a_user_gives_and_gets():
+    graph = Sums().compile()
+    assert list(graph.get_input_jsonschema()["properties"]) == ["inputs"]
+    assert list(graph.get_output_jsonschema()["properties"]) == ["state", "output"]
+
+
+def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
+    told = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
+    assert told[0] == ["first"] and told[-1] == ["last"]
