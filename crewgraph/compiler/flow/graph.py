@@ -146,7 +146,7 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def _run_in(self, config: RunnableConfig) -> FlowRun:
         """A run in a graph of the caller's own, or in a node of one."""
         around = place_of(config)
-        saver = around.saver if self.checkpointer in (None, True) else self.checkpointer or None
+        saver: Any = around.saver if self.checkpointer in (None, True) else self.checkpointer or None
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
         run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
         return run

@@ -1,6 +1,7 @@
 """Flows: methods that run when something has happened."""
 
 from collections.abc import Mapping
+from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,6 +17,8 @@ from crewgraph.definitions.flow.verbs import FlowVerbs
 __all__ = ["Flow"]
 
 State = TypeVar("State")
+
+_MANY = 50
 
 
 class Flow(FlowVerbs, Generic[State]):
@@ -76,6 +79,7 @@ class Flow(FlowVerbs, Generic[State]):
             self.checkpointer = checkpointer
         self.persistence = persistence
         self.tracing = tracing
+        self._lock, self._begun = Lock(), False
         self._taken_up: str | None = None
         self._last: Any = None
         """The run that this object began last, if it has begun one."""
@@ -125,9 +129,19 @@ class Flow(FlowVerbs, Generic[State]):
 
     def new_state(self, inputs: Mapping[str, Any]) -> Any:
         """The state that a run with these inputs begins with: what the object holds, with the inputs."""
-        if self._last is None:  # what was put into it before the first run
-            return with_inputs(self._state, inputs, self.flow_name)
-        return with_inputs(made_state(self._state, self.flow_name), inputs, self.flow_name)
+        with self._lock:
+            first, self._begun = not self._begun, True
+        # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
+        return with_inputs(self._state if first else self._copied(), inputs, self.flow_name)
+
+    def _copied(self) -> Any:
+        for attempt in range(_MANY):
+            try:
+                return made_state(self._state, self.flow_name)
+            except RuntimeError:  # another run changed its size meanwhile
+                if attempt == _MANY - 1:
+                    raise
+        raise AssertionError
 
     def restored_state(self, values: Mapping[str, Any]) -> Any:
         """The state that holds these values."""
