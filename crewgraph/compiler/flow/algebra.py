@@ -17,6 +17,9 @@ from crewgraph.errors import FlowLoopError
 
 __all__ = ["Execution", "Progress", "advanced", "begun", "check_calls", "labels_of"]
 
+_BEGINNING = ""
+"""The wave of the routers that a run begins with."""
+
 
 class Execution(TypedDict):
     """One run of one method."""
@@ -30,6 +33,7 @@ class Execution(TypedDict):
 
     round: int
     wave: str | None
+    """Of a router: the wave of the labels that it fires."""
 
 
 class Progress(TypedDict):
@@ -62,7 +66,14 @@ def begun(plan: Plan, starting: Sequence[str], run: str) -> Progress:
     return {
         "run": run,
         "inflight": {
-            f"{name}#1": {"method": name, "source": None, "label": None, "round": 1, "wave": None} for name in starting
+            f"{name}#1": {
+                "method": name,
+                "source": None,
+                "label": None,
+                "round": 1,
+                "wave": _BEGINNING if plan.methods[name].is_router else None,
+            }
+            for name in starting
         },
         "pending": {},
         "fired": {},

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from crewgraph.definitions.flow.condition import OrCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.labels import proven
 from crewgraph.definitions.flow.method import FlowMethod
 
 __all__ = ["Plan"]
@@ -72,13 +73,14 @@ class Plan:
         for names in following.values():
             for name in names:
                 ways[name] += 1
+        found = {name for name in self.methods if ways[name] > 1 or self._several(name)}
         straight = [name for name, count in ways.items() if count == 0]
         for name in straight:
             for behind in following[name]:
                 ways[behind] -= 1
                 if ways[behind] == 0:
                     straight.append(behind)
-        found = {name for name in self.methods if name not in straight or self._several(name)}
+        found |= ways.keys() - set(straight)
         todo = list(found)
         while todo:
             for behind in following[todo.pop()]:
@@ -96,9 +98,7 @@ class Plan:
     def _following(self, name: str) -> Iterator[str]:
         """The methods that may run because of one."""
         yield from (hearer for hearer in self.hearers.get(name, ()) if name in self.triggers[hearer])
-        if self.methods[name].is_router:  # which may name any label, and any method
-            for hearers in self.hearers.values():
-                yield from hearers
-            return
-        for label in self.said:
-            yield from self.hearers.get(label, ())
+        told = proven(self.methods[name].func)
+        for event, hearers in self.hearers.items():
+            if self.methods[name].is_router or event in self.said:  # a router may name any label, and any method
+                yield from hearers if told is None or event in told else ()

@@ -7,7 +7,7 @@ from enum import Enum
 from types import CodeType
 from typing import Any, Literal, cast, get_args, get_origin
 
-__all__ = ["label_of", "mentioned", "returned"]
+__all__ = ["label_of", "mentioned", "proven", "returned"]
 
 
 def label_of(value: object) -> str:
@@ -24,8 +24,11 @@ def mentioned(function: Callable[..., Any]) -> frozenset[str]:
 def returned(function: Callable[..., Any]) -> frozenset[str] | None:
     """The labels that a function returns; None where its code does not tell them all."""
     annotated = _annotated(function)
-    if annotated is not None:
-        return frozenset(annotated)
+    return frozenset(annotated) if annotated is not None else proven(function)
+
+
+def proven(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The labels that a function returns by its code, whatever its annotation says; None where that does not tell them all."""
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None:
         return None
