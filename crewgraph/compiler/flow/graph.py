@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun
 from crewgraph.compiler.flow.drawing import drawn
+from crewgraph.compiler.flow.notebook import ShownAsFlow
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
@@ -96,7 +97,7 @@ def _first(state: Mapping[str, Any]) -> list[str]:
     return [one["method"] for one in progress["inflight"].values()] or [END]
 
 
-class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
     """The compiled graph of a flow: it begins a run of the flow whenever it is invoked, and draws the flow, not its machinery.
 
     Args:
