@@ -92,6 +92,23 @@ def test_a_router_that_names_a_method_leads_to_its_listeners():
     assert ways[("skipped", "close")] == ()
 
 
+def test_labels_are_read_from_conditional_expressions():
+    class Branches(Flow[dict[str, Any]]):
+        @start()
+        @router()
+        def choose(self):
+            return "left" if self.state else "right"
+
+        @start()
+        @router()
+        def compute(self):
+            return self.state.get("way") or "left"
+
+    told = methods(Branches)
+    assert told["choose"].labels == ("left", "right")
+    assert told["compute"].labels == ()
+
+
 def plain(self: Any) -> Any:
     return self.crew.kickoff()
 

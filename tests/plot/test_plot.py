@@ -166,7 +166,7 @@ def test_shapes_and_borders_say_what_a_method_is(folder: Path):
     drawn = {
         name: (kinds, shape)
         for kinds, name, shape in re.findall(
-            r'<g class="method ([^"]*)" data-name="(\w+)".*?<(\w+) class="shape"', text
+            r'<g class="method ([^"]*)" data-name="(\w+)".*?<(\w+) class="shape"', text, re.S
         )
     }
     assert drawn == {
