@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
-__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone", "flow_history", "flows"]
+__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone", "flow_history", "flow_plots", "flows"]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -73,6 +73,13 @@ def flow_history() -> ModuleType:
     from crewgraph.runtime import flow_history  # noqa: PLC0415
 
     return flow_history
+
+
+def flow_plots() -> ModuleType:
+    """The drawings of flows, as the room `plot` makes them."""
+    from crewgraph.plot import flow  # noqa: PLC0415
+
+    return flow
 
 
 class TaskVerbs:

@@ -10,6 +10,7 @@ from crewgraph.definitions.flow.feedback import (
     human_feedback,
 )
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow_plot import FlowPlot
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.definitions.flow.state import FlowState
@@ -19,6 +20,7 @@ __all__ = [
     "Flow",
     "FlowCondition",
     "FlowPersistence",
+    "FlowPlot",
     "FlowState",
     "HumanFeedbackProvider",
     "HumanFeedbackResult",

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from crewgraph.compiler.flow.asking import asked
-from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
+from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.pump import RUN
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.operations import Program, adrive, drive
@@ -16,9 +16,10 @@ from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
-from crewgraph.errors import DefinitionError, RunError
+from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
+from crewgraph.runtime.flow_form import form_of
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.storage import checkpointer_for
 
@@ -37,8 +38,6 @@ __all__ = [
 ]
 
 _MOST_STEPS = 10**9
-
-_FORM = "form"
 
 FLOW_NAME = "flow_name"
 """Where checkpoints tell the flow's name, in their metadata."""
@@ -80,31 +79,13 @@ def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
 
 def compiled(flow: "Flow[Any]", **wishes: Any) -> FlowGraph:
     """The flow as a graph; see `Flow.compile`."""
-    return _form(flow).graph(flow, **wishes)
+    return form_of(flow).graph(flow, **wishes)
 
 
 def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
     """The state of the run around the running code, if it is one of this flow."""
     running = RUNNING.get()
     return running.run.state if running is not None and running.run.flow is flow else otherwise
-
-
-def _form(flow: "Flow[Any]") -> FlowForm:
-    """What the class of a flow comes to, made once.
-
-    Raises:
-        DefinitionError: it has faults.
-    """
-    definition = flow.flow_definition()
-    form: FlowForm | None = definition.kept.get(_FORM)
-    if form is None:
-        if definition.faults:
-            raise DefinitionError("\n".join(definition.faults))
-        for doubt in definition.doubts:
-            warnings.warn(doubt, stacklevel=callers_level())
-        form = FlowForm.of(definition)
-        definition.kept.put(_FORM, form)
-    return form
 
 
 def _saver(flow: "Flow[Any]") -> Any:

@@ -19,8 +19,10 @@ def edges_of(plan: Plan) -> Iterator[tuple[str, str, str | None]]:
             if event in plan.methods:
                 if event in plan.triggers[name]:
                     yield event, name, None
-                continue
-            for source in _sources(plan, event):
+                sources = [one.name for one in plan.methods.values() if one.is_router and event in one.labels]
+            else:
+                sources = _sources(plan, event)
+            for source in sources:
                 yield source, name, event
 
 

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun
 from crewgraph.compiler.flow.drawing import drawn
+from crewgraph.compiler.flow.notebook import ShownAsFlow
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
@@ -105,7 +106,7 @@ def _first(state: Mapping[str, Any]) -> list[str]:
     return [one["method"] for one in progress["inflight"].values()] or [END]
 
 
-class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
     """The compiled graph of a flow: it begins a run of the flow whenever it is invoked, and draws the flow, not its machinery.
 
     Args:
@@ -146,7 +147,7 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def _run_in(self, config: RunnableConfig) -> FlowRun:
         """A run in a graph of the caller's own, or in a node of one."""
         around = place_of(config)
-        saver: Any = around.saver if self.checkpointer in (None, True) else self.checkpointer or None
+        saver = cast("Any", around.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
         run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
         return run

@@ -4,10 +4,14 @@ import dis
 import typing
 from collections.abc import Callable, Iterator
 from enum import Enum
+from itertools import pairwise
 from types import CodeType
 from typing import Any, Literal, cast, get_args, get_origin
 
 __all__ = ["label_of", "mentioned", "proven", "returned"]
+
+
+_JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
 
 
 def label_of(value: object) -> str:
@@ -33,19 +37,23 @@ def proven(function: Callable[..., Any]) -> frozenset[str] | None:
     if code is None:
         return None
     found: set[str] = set()
-    before: dis.Instruction | None = None
-    for instruction in dis.get_instructions(code):
-        value: object = None
-        if instruction.opname == "RETURN_CONST":
-            value = instruction.argval
-        elif instruction.opname == "RETURN_VALUE":
-            if before is None or before.opname != "LOAD_CONST":
-                return None
-            value = before.argval
+    for instruction in _givers(list(dis.get_instructions(code))):
+        if instruction.opname not in ("LOAD_CONST", "RETURN_CONST"):
+            return None
+        value: object = instruction.argval
         values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         found |= {label_of(one) for one in values if one is not None}
-        before = instruction
     return frozenset(found)
+
+
+def _givers(instructions: list[dis.Instruction]) -> Iterator[dis.Instruction]:
+    """The instructions that give what is returned: those before a return, and before a jump to one."""
+    returns = {one.offset for one in instructions if one.opname == "RETURN_VALUE"}
+    for before, instruction in pairwise(instructions):
+        if instruction.opname == "RETURN_CONST":
+            yield instruction
+        elif instruction.offset in returns or (instruction.opcode in _JUMPS and instruction.argval in returns):
+            yield before
 
 
 def _constants(code: CodeType) -> Iterator[str]:

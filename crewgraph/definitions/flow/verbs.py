@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.door import flow_history, flows
 from crewgraph.definitions.flow.feedback import PendingFlow
+from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["FlowVerbs"]
 
 
-class FlowVerbs:
+class FlowVerbs(FlowDrawings):
     """What a flow can do."""
 
     def kickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:

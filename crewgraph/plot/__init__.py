@@ -1,0 +1,1 @@
+"""Flows to be looked at: HTML pages, drawings for notebooks, mermaid."""

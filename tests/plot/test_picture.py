@@ -1,0 +1,143 @@
+"""What is told of methods."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from crewgraph.flow import Flow, and_, listen, or_, router, start
+from crewgraph.plot.kickoffs import calls_crew
+from crewgraph.plot.picture import Method, picture_of
+from crewgraph.runtime.flow_form import form_of
+
+
+def methods(flow: type[Flow[Any]]) -> dict[str, Method]:
+    return {method.name: method for method in picture_of(form_of(flow).plan, "f", "").methods}
+
+
+class Told(Flow[dict[str, Any]]):
+    @start()
+    def first(self):
+        """Begin.
+
+        At once.
+        """
+
+    @start(lambda context: True)
+    def maybe(self):
+        pass
+
+    @start("again")
+    def later(self):
+        pass
+
+    @listen(and_(first, or_("maybe", "later")))
+    async def work(self, result: list[int], more: str = "x") -> int:
+        return 1
+
+    @router(or_(work, "later"), emit=["again", "done"])
+    def judge(self):
+        return self.state["verdict"]
+
+    @start()
+    @router()
+    def sort(self):
+        return "again"
+
+
+def test_signatures_conditions_labels_and_docstrings():
+    told = methods(Told)
+    assert told["work"].signature == "async def work(result: list[int], more: str = 'x') -> int"
+    assert told["work"].waits == "first and (maybe or later)"
+    assert told["judge"].waits == "work or later"
+    assert told["judge"].labels == ("again", "done")
+    assert told["first"].text == "Begin.\n\nAt once."
+    assert told["first"].waits == ""
+    assert "asked at the beginning" in told["maybe"].waits
+    assert told["later"].waits == "again"
+
+
+def test_kinds():
+    told = methods(Told)
+    assert {name: method.kind for name, method in told.items()} == {
+        "first": "start",
+        "maybe": "start",
+        "later": "start",
+        "work": "listener",
+        "judge": "router",
+        "sort": "router",
+    }
+    assert {name for name, method in told.items() if method.begins} == {"first", "maybe", "sort"}
+
+
+def test_a_router_that_names_a_method_leads_to_its_listeners():
+    class Named(Flow[dict[str, Any]]):
+        @start()
+        def begin(self):
+            pass
+
+        @router(begin)
+        def decide(self):
+            return "skipped" if self.state else "other"
+
+        @listen("other")
+        def skipped(self):
+            pass
+
+        @listen(skipped)
+        def close(self):
+            pass
+
+    ways = {(way.source, way.target): way.labels for way in picture_of(form_of(Named).plan, "f", "").ways}
+    assert ways[("decide", "close")] == ("skipped",)
+    assert ways[("skipped", "close")] == ()
+
+
+def test_labels_are_read_from_conditional_expressions():
+    class Branches(Flow[dict[str, Any]]):
+        @start()
+        @router()
+        def choose(self):
+            return "left" if self.state else "right"
+
+        @start()
+        @router()
+        def compute(self):
+            return self.state.get("way") or "left"
+
+    told = methods(Branches)
+    assert told["choose"].labels == ("left", "right")
+    assert told["compute"].labels == ()
+
+
+def plain(self: Any) -> Any:
+    return self.crew.kickoff()
+
+
+async def awaited(self: Any) -> Any:
+    return await self.crew.kickoff_async(inputs={})
+
+
+def nested(self: Any) -> Any:
+    return [crew.akickoff() for crew in self.crews]
+
+
+def several(self: Any) -> Any:
+    return self.crew.kickoff_for_each([])
+
+
+def neither(self: Any) -> Any:
+    kickoff = self.state
+    return kickoff, "kickoff"
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def around(*args: Any) -> Any:
+        return function(*args)
+
+    return around
+
+
+def test_a_crew_is_called_where_the_code_says_so():
+    assert [calls_crew(one) for one in (plain, awaited, nested, several, wrapped(plain))] == [True] * 5
+    assert [calls_crew(one) for one in (neither, wrapped(neither), len)] == [False] * 3
