@@ -17,6 +17,7 @@ from crewgraph.compiler.flow.works import Work
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import id_of, state_source
+from crewgraph.errors import StorageError
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
@@ -180,6 +181,8 @@ class FlowRun:
 
     def changes(self) -> dict[str, Any]:
         """The top-level values of the state that are not as they were when this was last asked, as checkpoints hold them."""
+        if not self.stored:
+            return {key: self._shown(value) for key, value in self._fields().items()}
         before, now = self._kept, self._packed()
         self._kept = now
         changed: dict[str, Any] = {
@@ -189,6 +192,13 @@ class FlowRun:
         }
         gone = [key for key in before if key not in now]
         return {**changed, "$gone": gone} if gone else changed
+
+    def _shown(self, value: Any) -> Any:
+        """A value for whoever looks at the output of a graph that keeps nothing."""
+        try:
+            return recorded(value, "the state")
+        except StorageError:
+            return value
 
     def _packed(self) -> dict[str, Any]:
         return {key: self._packed_value(key, value) for key, value in self._fields().items()}

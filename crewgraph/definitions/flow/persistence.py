@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -10,6 +10,8 @@ from crewgraph.definitions.flow.method import noted
 from crewgraph.errors import DefinitionError
 
 __all__ = ["FlowPersistence", "persist"]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class FlowPersistence(ABC):
@@ -34,9 +36,17 @@ class FlowPersistence(ABC):
         """The state that was saved last under an id; None where there is none."""
 
 
+@overload
 def persist(
-    target: Any = None, verbose: bool = False, *, persistence: FlowPersistence | None = None
-) -> Callable[[Any], Any] | Any:
+    target: FlowPersistence | None = None, verbose: bool = False, *, persistence: FlowPersistence | None = None
+) -> Callable[[Decorated], Decorated]: ...
+
+
+@overload
+def persist(target: Decorated, verbose: bool = False) -> Decorated: ...
+
+
+def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersistence | None = None) -> Any:
     """Save the state: of a class after every method, of a method after that method.
 
     Args:
