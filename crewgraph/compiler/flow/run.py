@@ -17,6 +17,7 @@ from crewgraph.compiler.flow.works import Work
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import id_of, state_source
+from crewgraph.errors import StorageError
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
@@ -189,6 +190,16 @@ class FlowRun:
         }
         gone = [key for key in before if key not in now]
         return {**changed, "$gone": gone} if gone else changed
+
+    def shown(self) -> dict[str, Any]:
+        """The state at the end of a run that is kept nowhere: as plain data, but for what has no such form."""
+        told: dict[str, Any] = {}
+        for key, value in self._fields().items():
+            try:
+                told[key] = recorded(value, key)
+            except StorageError:
+                told[key] = value
+        return told
 
     def _packed(self) -> dict[str, Any]:
         return {key: self._packed_value(key, value) for key, value in self._fields().items()}
