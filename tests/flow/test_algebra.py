@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +16,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import FlowLoopError
 
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
 LABELS = ("L0", "L1", "L2", "P0", "P1")
 
 
@@ -141,7 +142,8 @@ class Naive:
     def _signals(self, ran: Ran, value: Any) -> list[Signal]:
         signals = [Signal(ran.method, ran.round, ran)]
         if self.definition.methods[ran.method].is_router:
-            for one in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
+            several = cast("list[Any]", value if isinstance(value, list) else [value])
+            for one in several:
                 text: Any = one.value if isinstance(one, Enum) else one
                 if text is not None:
                     signals.append(Signal(str(text), ran.round, ran, True, ran.router_set_off_by))
@@ -248,7 +250,7 @@ def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject)
     return advanced(plan, progress, done, value, plainly(value))
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=1000, deadline=None, suppress_health_check=SLOW, database=None)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)
@@ -261,7 +263,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
         progress = completed(plan, naive, progress, data)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=SLOW, database=None)
 @given(flows(), st.data())
 def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
     definition: FlowDefinition, data: st.DataObject
@@ -279,7 +281,7 @@ def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
         assert json.dumps(progress) == json.dumps(reread)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW, database=None)
 @given(flows(), st.data())
 def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)
@@ -375,3 +377,17 @@ def test_a_method_that_runs_too_often_is_named():
         progress = advanced(plan, progress, f"again#{number}", "more", "more")
     with pytest.raises(FlowLoopError, match="method `again` of flow `Loop` has run 5 times"):
         check_calls(plan, progress, "again", 5)
+
+
+@pytest.mark.parametrize(("second", "runs"), [(None, 1), ("first", 2)])
+def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: str | None, runs: int):
+    """The beginning is an event, too."""
+    methods = [
+        FlowMethod(name="first", func=computed, is_start=True, is_router=True),
+        FlowMethod(name="second", func=computed, is_start=second is None, trigger=second, is_router=True),
+        FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
+    ]
+    plan = Plan(FlowDefinition(name="Waves", methods={one.name: one for one in methods}))
+    progress = advanced(plan, begun(plan, plan.starts, "run"), "first#1", "x", "x")
+    progress = advanced(plan, progress, "second#1", "y", "y")
+    assert [one["method"] for one in progress["inflight"].values()] == ["hearing"] * runs

@@ -25,7 +25,7 @@ from .parts import kickoff
 class Noting(Flow):
     """A flow whose methods note themselves."""
 
-    def __init__(self, **values):
+    def __init__(self, **values: object) -> None:
         super().__init__(**values)
         self.notes = []
 
@@ -463,7 +463,10 @@ def test_a_start_with_the_name_of_a_method_beside_a_plain_start_never_runs(mode:
             self.note("t")
 
     flow = CondName()
-    kickoff(mode, flow)
+    with pytest.warns(
+        UserWarning, match="`t` of flow `CondName` is started again by `s`, a method; only labels do that"
+    ):
+        kickoff(mode, flow)
     assert flow.notes == ["s"]
 
 
@@ -735,12 +738,13 @@ def test_a_text_that_equals_a_method_name_fires_nothing_when_a_plain_method_retu
         def never(self):
             self.note("never")
 
-        @start("never")
+        @listen("nothing")
         def later(self):
             self.note("later")
 
     flow = Named()
-    kickoff(mode, flow)
+    with pytest.warns(UserWarning, match="listens to `nothing`"):
+        kickoff(mode, flow)
     assert flow.notes == []
 
 
@@ -1150,7 +1154,7 @@ def test_an_input_that_a_start_method_needs_and_that_is_missing_is_an_error(mode
 def test_a_start_method_with_keywords_is_given_all_inputs(mode: Mode):
     class Open(Flow):
         @start()
-        def begin(self, **given):
+        def begin(self, **given: object):
             return given
 
     assert kickoff(mode, Open(), {"a": 1, "b": 2}) == {"a": 1, "b": 2}

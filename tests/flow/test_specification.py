@@ -1,5 +1,5 @@
 # pyright: basic
-"""The flows that the specification prints, written as it prints them; where one cannot run so, the test says what is corrected."""
+"""The flows that the specification prints, as it prints them; where one cannot run so, the test says what is corrected."""
 
 import asyncio
 import random
@@ -60,8 +60,7 @@ class AsyncFlow(Flow):
 
     @listen("step1_done")
     async def async_step_two(self, result):
-        processed = await process_async(self.state["data"])
-        return processed
+        return await process_async(self.state["data"])
 
 
 def test_async_flow(mode: Mode):
@@ -311,7 +310,7 @@ def test_multi_route_flow(mode: Mode, wanted: dict[str, bool], told: list[str], 
 
 
 class LoopFlow(Flow):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.state["counter"] = 0
         self.state["max_iterations"] = 5
@@ -583,7 +582,7 @@ def test_an_undeclared_field_of_a_state_is_an_error_that_names_the_field_and_the
 
 def test_a_structured_state_whose_values_the_flow_gives(mode: Mode):
     class MyFlow(Flow[WorkflowState]):
-        def __init__(self):
+        def __init__(self) -> None:
             super().__init__(initial_state=WorkflowState(user_id="123"))
 
         @start()
@@ -643,7 +642,7 @@ def test_integrated_flow(mode: Mode):
 
 
 class IterativeFlow(Flow):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.state["iteration"] = 0
         self.state["max_iterations"] = 5

@@ -182,8 +182,10 @@ def _committed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]
     if heard:
         update["answers"] = {name: answer for name, answer in run.answers.items() if name not in heard}
     inflight = progress["inflight"]
-    if run.stored or not inflight:
+    if run.stored:
         update["state"] = run.changes()
+    elif not inflight:
+        update["state"] = run.shown()
     if not inflight:
         last = progress["last"]
         update["output"] = progress["results"][last] if last is not None else None

@@ -51,7 +51,7 @@ def recorded(value: Any, where: str) -> Any:
     Raises:
         StorageError: it holds something else.
     """
-    return value if type(value) in _SCALARS else _recorded(value, where, 0)
+    return _recorded(value, where, 0)
 
 
 def _recorded(value: Any, where: str, depth: int) -> Any:
@@ -137,6 +137,8 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[Any]]) -> Any:
     if tag in _LISTS:
         return _LISTS[tag](revived(one, classes) for one in value)
     text = next((kind for kind in _TEXTS if kind.__name__ == tag), None)
+    if text is Decimal:  # pydantic takes no infinite ones
+        return Decimal(value)
     if text is not None:
         return TypeAdapter(text).validate_python(value)
     held, kind = revived(value, classes), classes.get(tag)

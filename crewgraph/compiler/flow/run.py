@@ -181,8 +181,6 @@ class FlowRun:
 
     def changes(self) -> dict[str, Any]:
         """The top-level values of the state that are not as they were when this was last asked, as checkpoints hold them."""
-        if not self.stored:
-            return {key: self._shown(value) for key, value in self._fields().items()}
         before, now = self._kept, self._packed()
         self._kept = now
         changed: dict[str, Any] = {
@@ -193,12 +191,15 @@ class FlowRun:
         gone = [key for key in before if key not in now]
         return {**changed, "$gone": gone} if gone else changed
 
-    def _shown(self, value: Any) -> Any:
-        """A value for whoever looks at the output of a graph that keeps nothing."""
-        try:
-            return recorded(value, "the state")
-        except StorageError:
-            return value
+    def shown(self) -> dict[str, Any]:
+        """The state at the end of a run that is kept nowhere: as plain data, but for what has no such form."""
+        told: dict[str, Any] = {}
+        for key, value in self._fields().items():
+            try:
+                told[key] = recorded(value, key)
+            except StorageError:
+                told[key] = value
+        return told
 
     def _packed(self) -> dict[str, Any]:
         return {key: self._packed_value(key, value) for key, value in self._fields().items()}

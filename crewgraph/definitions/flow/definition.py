@@ -101,19 +101,28 @@ class FlowDefinition:
 
     def _doubts(self) -> Iterator[str]:
         for method in self.methods.values():
-            for event in events_of(method.trigger):
-                if event in self.labels and not self._may_happen(event):
-                    near = difflib.get_close_matches(event, [*self.methods, *sorted(self.labels - {event})], n=1)
-                    hint = f" Did you mean `{near[0]}`?" if near else ""
-                    never = " and can never complete" if _needs(method.trigger, event) else ""
-                    yield (
-                        f"method `{method.name}` of flow `{self.name}` listens to `{event}`{never}: there is no such method, "
-                        f"and none returns that.{hint}"
-                    )
+            told = f"method `{method.name}` of flow `{self.name}`"
+            ways = ((f"{told} listens to", method.trigger), (f"{told} is started again by", method.condition))
+            for what, condition in ways:
+                for event in events_of(condition):
+                    if event in self.labels and not self._may_happen(event):
+                        never = " and can never complete" if _needs(condition, event) else ""
+                        yield f"{what} `{event}`{never}: there is no such method, and none returns that.{self._near(event)}"
+            for event in events_of(method.condition):
+                if event in self.methods and not self._may_happen(event, of_routers=True):
+                    yield f"{told} is started again by `{event}`, a method; only labels do that. Use `@listen`, beside `@start`."
 
-    def _may_happen(self, label: str) -> bool:
+    def _near(self, event: str) -> str:
+        """What was probably meant."""
+        said = {label for method in self.methods.values() for label in method.labels}
+        near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | said) - {event})], n=1)
+        return f" Did you mean `{near[0]}`?" if near else ""
+
+    def _may_happen(self, label: str, of_routers: bool = False) -> bool:
         """Whether somebody returns a label, or may do so."""
         for method in self.methods.values():
+            if of_routers and not method.is_router:
+                continue
             if label in method.labels or label in mentioned(method.func):
                 return True
             if not method.labels and returned(method.func) is None:

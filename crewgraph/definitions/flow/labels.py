@@ -10,8 +10,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 __all__ = ["label_of", "mentioned", "proven", "returned"]
 
-
-_JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
+_UNKNOWN = object()
 
 
 def label_of(value: object) -> str:
@@ -37,23 +36,37 @@ def proven(function: Callable[..., Any]) -> frozenset[str] | None:
     if code is None:
         return None
     found: set[str] = set()
-    for instruction in _givers(list(dis.get_instructions(code))):
-        if instruction.opname not in ("LOAD_CONST", "RETURN_CONST"):
+    for one in _returned_constants(code):
+        if one is _UNKNOWN:
             return None
-        value: object = instruction.argval
-        values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-        found |= {label_of(one) for one in values if one is not None}
+        values = cast("tuple[object, ...]", one) if isinstance(one, tuple) else (one,)
+        found |= {label_of(value) for value in values if value is not None}
     return frozenset(found)
 
 
-def _givers(instructions: list[dis.Instruction]) -> Iterator[dis.Instruction]:
-    """The instructions that give what is returned: those before a return, and before a jump to one."""
-    returns = {one.offset for one in instructions if one.opname == "RETURN_VALUE"}
+def _returned_constants(code: CodeType) -> Iterator[object]:
+    """The constant that each way through a function returns; `_UNKNOWN` for a way that returns something else."""
+    instructions = list(dis.get_instructions(code))
     for before, instruction in pairwise(instructions):
         if instruction.opname == "RETURN_CONST":
-            yield instruction
-        elif instruction.offset in returns or (instruction.opcode in _JUMPS and instruction.argval in returns):
-            yield before
+            yield instruction.argval
+        elif instruction.opname == "RETURN_VALUE":
+            yield _loaded(before)
+            if instruction.is_jump_target:
+                yield from _brought(instructions, instruction.offset)
+
+
+def _brought(instructions: list[dis.Instruction], offset: int) -> Iterator[object]:
+    """What the jumps to a place bring with them."""
+    for before, jump in pairwise(instructions):
+        if jump.opcode in dis.hasjrel and jump.argval == offset:
+            yield _UNKNOWN if jump.opname != "JUMP_FORWARD" or jump.is_jump_target else _loaded(before)
+
+
+def _loaded(instruction: dis.Instruction) -> object:
+    if instruction.opname == "JUMP_FORWARD":  # the way does not lead here
+        return None
+    return instruction.argval if instruction.opname == "LOAD_CONST" else _UNKNOWN
 
 
 def _constants(code: CodeType) -> Iterator[str]:
