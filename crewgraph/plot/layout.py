@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from crewgraph.plot.columns import Cell, Columns
 from crewgraph.plot.picture import Picture, Way
 from crewgraph.plot.ranks import ranked
-from crewgraph.plot.routes import Box, Route, across, beside, looped
+from crewgraph.plot.routes import LOOP, Box, Route, across, beside, looped
 from crewgraph.plot.rows import heights
 from crewgraph.plot.shapes import label_size, node_size
 
@@ -18,9 +18,6 @@ _STEEP = 0.12
 _WIDEST_GAP = 130.0
 _BOW = 20.0
 """What room a way that leads back has beside its label, so that it is seen as a bow."""
-
-_LOOP = 84.0
-"""What a way from a method to itself adds to the method's height."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +54,14 @@ class _Sheet:
         self._column = [0]
         for rank in range(max(self.ranks.values(), default=0)):
             self._column.append(self._column[-1] + (2 if rank in labelled else 1))
-        loops = {way.source for way in picture.ways if way.source == way.target}
+        loops: dict[str, float] = {}
+        for way in picture.ways:
+            if way.source == way.target:
+                loops[way.source] = max(loops.get(way.source, 0.0), LOOP + label_size(way)[1])
         self.nodes: dict[str, Cell] = {}
         for method in picture.methods:
             width, height = node_size(method)
-            height += _LOOP if method.name in loops else 0
+            height += 2 * loops.get(method.name, 0.0)
             self.nodes[method.name] = Cell(self._column[self.ranks[method.name]], width, height, is_node=True)
         self.lanes = [self._lane(way) for way in picture.ways]
         links = [link for way, lane in zip(picture.ways, self.lanes, strict=True) for link in self._links(way, lane)]

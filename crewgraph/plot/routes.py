@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Box", "Point", "Route", "across", "beside", "looped"]
+__all__ = ["LOOP", "Box", "Point", "Route", "across", "beside", "looped"]
 
 Point = tuple[float, float]
+
+LOOP = 36.0
+"""How far a way from a method to itself reaches above it."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +100,13 @@ def beside(source: Box, target: Box, size: tuple[float, float] | None) -> Route:
 
 
 def looped(box: Box, size: tuple[float, float] | None) -> Route:
-    """A way that leads to where it begins, above it."""
-    reach, top = box.width * 0.22, box.top + box.height * 0.16
-    high = box.top - 34
-    begin, end = (box.x + reach, top), (box.x - reach, top)
-    label = Box(box.x, high + 4, *size) if size else None
-    return Route((begin, (box.x + reach * 2.2, high), (box.x - reach * 2.2, high), end), label)
+    """A way that leads to where it begins, above it; its label on top of it."""
+    reach, low = box.width * box.corner, box.y - box.height * box.corner
+    high = box.top - LOOP
+    begin, end = (box.x + reach, low), (box.x - reach, low)
+    wide = reach + LOOP / 2
+    label = Box(box.x, (low + 3 * high) / 4 - size[1] / 2, *size) if size else None
+    return Route((begin, (box.x + wide, high), (box.x - wide, high), end), label)
 
 
 def _port(box: Box, side: int, toward: float) -> Point:

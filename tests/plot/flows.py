@@ -104,6 +104,9 @@ def crowd(size: int, seed: int = 1) -> type[Flow[Any]]:
     def back(self: Any) -> str:
         return "load_again"
 
+    def again(self: Any) -> None:
+        pass
+
     methods["back"] = router(names[-1], emit=["load_again"])(back)
-    methods["again"] = start("load_again")(lambda self: None)
+    methods["again"] = start("load_again")(again)
     return type("Crowd", (Flow,), methods)

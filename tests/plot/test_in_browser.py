@@ -19,8 +19,8 @@ def page(browser: Browser, tmp_path: Path) -> Page:
     return opened(browser, MyFlow, tmp_path)
 
 
-def opened(browser: Browser, flow: type[Flow[Any]], folder: Path, **media: str) -> Page:
-    return browser.open(Path(flow.plot(folder / "flow")), **media)
+def opened(browser: Browser, flow: type[Flow[Any]], folder: Path, scheme: str = "light") -> Page:
+    return browser.open(Path(flow.plot(folder / "flow")), scheme=scheme)
 
 
 def details(page: Page) -> str | None:
@@ -137,15 +137,14 @@ def test_keys_reach_everything(page: Page):
 
 def test_it_is_light_and_dark(browser: Browser, tmp_path: Path):
     colour = "getComputedStyle(document.body).backgroundColor"
-    assert opened(browser, MyFlow, tmp_path, prefers_color_scheme="light").value(colour) == "rgb(255, 255, 255)"
-    assert opened(browser, MyFlow, tmp_path, prefers_color_scheme="dark").value(colour) == "rgb(20, 23, 31)"
+    assert opened(browser, MyFlow, tmp_path, scheme="light").value(colour) == "rgb(255, 255, 255)"
+    assert opened(browser, MyFlow, tmp_path, scheme="dark").value(colour) == "rgb(20, 23, 31)"
 
 
 def test_the_drawing_of_a_notebook_fits_its_cell(browser: Browser, tmp_path: Path):
     cell = tmp_path / "cell.html"
-    cell.write_text(
-        f"<!DOCTYPE html><meta charset='utf-8'><div id='cell' style='width:600px'>{MyFlow()._repr_html_()}</div>"
-    )  # pyright: ignore[reportPrivateUsage]
+    shown = MyFlow()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    cell.write_text(f"<!DOCTYPE html><meta charset='utf-8'><div style='width:600px'>{shown}</div>", "utf-8")
     page = browser.open(cell)
     assert page.value("document.querySelector('svg').getBoundingClientRect().width") <= 600
     assert page.complaints() == []

@@ -49,15 +49,15 @@ class Browser:
         assert "error" not in told, told
         return told["result"]
 
-    def open(self, path: Path, width: int = 1400, height: int = 800, **media: str) -> "Page":
-        """A page of a file, shown without any network."""
+    def open(self, path: Path, width: int = 1400, height: int = 800, scheme: str = "light") -> "Page":
+        """A page of a file, shown in a colour scheme, "light" or "dark"."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         page = Page(self, self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
         page.ask("Network.enable")
         page.ask("Runtime.enable")
         page.ask("Log.enable")
         page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
         page.ask("Emulation.setEmulatedMedia", features=features)
         page.ask("Page.enable")
         page.ask("Page.navigate", url=path.absolute().as_uri())
