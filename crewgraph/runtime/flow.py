@@ -194,12 +194,15 @@ def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
 
 
 def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
-    return {
+    config: RunnableConfig = {
         "run_name": f"Flow: {run.name}",
         "recursion_limit": _MOST_STEPS,
-        "metadata": {FLOW_NAME: run.name},
-        "configurable": {RUN: run, **({"thread_id": thread_id} if run.stored else {})},
+        "configurable": {RUN: run},
     }
+    if run.stored:  # metadata are for finding checkpoints; each costs every step
+        config["metadata"] = {FLOW_NAME: run.name}
+        config["configurable"] = {RUN: run, "thread_id": thread_id}
+    return config
 
 
 def played(

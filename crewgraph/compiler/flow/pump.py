@@ -127,7 +127,8 @@ def _waited(works: Collection[Work]) -> Program[None]:
 
 
 def _run_in(config: RunnableConfig | None, state: _State) -> FlowRun:
-    run: FlowRun = ensure_config(config).get("configurable", {})[RUN]
+    config = ensure_config(config) if config is None else config
+    run: FlowRun = config.get("configurable", {})[RUN]
     run.read(state.get("state") or {}, state["progress"])
     run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
     return run
