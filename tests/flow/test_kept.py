@@ -244,3 +244,14 @@ def test_what_cannot_be_kept_is_told_with_its_place(mode: Mode, saver: SqliteChe
     with pytest.raises(StorageError, match="`lock` in the state of flow `Holding` holds a `object`"):
         kickoff(mode, Holding(checkpointer=saver))
     assert kickoff(mode, Holding(checkpointer=False)) is None  # where nothing is kept, anything goes
+
+
+def test_a_state_of_any_kind_is_a_dict(mode: Mode):
+    class Loose(Flow[Any]):
+        @start()
+        def tell(self) -> Any:
+            return self.state["x"]
+
+    assert kickoff(mode, Loose(x=1)) == 1
+    with pytest.raises(DefinitionError, match="flow `Flow` has no `@start"):
+        kickoff(mode, Flow())

@@ -202,3 +202,6 @@ class Flow(FlowVerbs, Generic[State]):
     @property
     def _method_execution_counts(self) -> Mapping[str, int]:
         return MappingProxyType(dict(self._last.completed) if self._last is not None else {})
+
+
+Flow._definition = defined(Flow, None)  # pyright: ignore[reportPrivateUsage] - `__init_subclass__` is for subclasses

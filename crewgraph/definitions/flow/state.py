@@ -24,7 +24,7 @@ def state_source(flow: type[Any]) -> Any:
     for kind in flow.__mro__:
         for base in vars(kind).get("__orig_bases__", ()):
             args = get_args(base)
-            if args and isinstance(get_origin(base), type) and isinstance(args[0], type):
+            if args and isinstance(get_origin(base), type) and isinstance(args[0], type) and args[0] is not Any:
                 return args[0]
             if args and get_origin(args[0]) is dict:
                 return dict
