@@ -81,6 +81,24 @@ def test_a_submodule_is_an_attribute_without_being_imported():
 
 
 @pytest.mark.usefixtures("surface")
+def test_flows_are_found_wherever_programs_look_for_them():
+    run(
+        """
+import crewai
+from crewai import Flow
+from crewai.flow import Flow as InPackage, and_, listen, or_, persist, router, start
+from crewai.flow.flow import Flow as InModule, FlowState, and_, listen, or_, router, start
+from crewai.flow.persistence import FlowPersistence, persist
+from crewai.flow.persistence.base import FlowPersistence as InBase
+from crewai.flow.persistence.decorators import persist as in_decorators
+from crewai.flow.flow_wrappers import ListenMethod, RouterMethod, StartMethod
+assert Flow is InPackage is InModule is crewai.flow.flow.Flow
+assert FlowPersistence is InBase and persist is in_decorators
+"""
+    )
+
+
+@pytest.mark.usefixtures("surface")
 def test_star_imports_what_all_lists():
     names = set(run("from crewai import *")) - {"__builtins__"}
     assert names == {
@@ -89,6 +107,7 @@ def test_star_imports_what_all_lists():
         "ConditionalTask",
         "Crew",
         "CrewOutput",
+        "Flow",
         "LLM",
         "LLMGuardrail",
         "Process",

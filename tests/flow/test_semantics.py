@@ -25,8 +25,8 @@ from .parts import kickoff
 class Noting(Flow):
     """A flow whose methods note themselves."""
 
-    def __init__(self, **values: object) -> None:
-        super().__init__(**values)
+    def __init__(self) -> None:
+        super().__init__()
         self.notes = []
 
     def note(self, what):

@@ -66,7 +66,7 @@ def _event(event: Any) -> dict[str, Any]:
     task: Any = getattr(event, "task", None)
     if task is not None and told["event"] != "TaskStartedEvent":  # by now its description may be a later run's
         told["task"] = task.name or getattr(getattr(event, "output", None), "description", task.description)
-    for name in ("tool_name", "tool_args"):
+    for name in ("tool_name", "tool_args", "method_name"):
         value = getattr(event, name, None)
         if value is not None:
             told[name] = value

@@ -31,6 +31,9 @@ _EVENTS = {
     "LLMGuardrailCompletedEvent": "guardrail completed",
     "AgentReasoningStartedEvent": "reasoning started",
     "AgentReasoningCompletedEvent": "reasoning completed",
+    "MethodExecutionStartedEvent": "method started",
+    "MethodExecutionFinishedEvent": "method completed",
+    "MethodExecutionFailedEvent": "method failed",
 }
 """The events that are compared, and what they are called here; the others are counted."""
 
@@ -51,7 +54,7 @@ def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path,
         return {"broken": played["broken"], "requests": _requests(asked)}
     words = program.read_text("utf-8")
     events = cast("list[dict[str, Any]]", played["events"])
-    told = [_EVENTS[one["event"]] for one in events if one["event"] in _EVENTS]
+    told = [_told(one) for one in events if one["event"] in _EVENTS]
     trace: dict[str, Any] = {
         "printed": sorted(played["printed"]) if parallel else played["printed"],
         "results": _own(played["results"], words),
@@ -70,6 +73,11 @@ def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path,
         trace["tools"].sort(key=str)
         trace["events"].sort()
     return trace
+
+
+def _told(event: dict[str, Any]) -> str:
+    """An event by its name here; one of a flow's method with that method's name."""
+    return " ".join([_EVENTS[event["event"]], *([event["method_name"]] if "method_name" in event else [])])
 
 
 def _keys(asked: list[dict[str, Any]]) -> list[str]:

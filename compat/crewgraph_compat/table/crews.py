@@ -58,6 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_PROCESS,
         **_TASK,
         **_TASK_OUTPUT,
+        **rows("crewgraph.definitions.flow.flow", "Flow"),
         **rows("crewgraph_compat.version", __version__="CREWAI_VERSION"),
     },
     "crewai.agent": {
