@@ -19,7 +19,7 @@ SAMPLE = (
     "callbacks",
     "conditional_skipped",
     "custom_llm_with_tool",
-    "empty_then_answer",
+    "flow_crew_in_loop",
     "guardrail_exhausted",
     "guardrails_several",
     "json_output_file",
