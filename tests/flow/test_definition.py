@@ -4,7 +4,7 @@
 import enum
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 from pydantic import BaseModel
@@ -170,7 +170,7 @@ def test_persisting_what_is_no_flow_is_refused():
     with pytest.raises(DefinitionError, match="stands on `int`, which is no flow"):
         persist(int)
     with pytest.raises(DefinitionError, match="neither a flow nor a method"):
-        persist(verbose=True)(3)
+        persist(verbose=True)(cast("Any", 3))
 
 
 class Needy(BaseModel):
