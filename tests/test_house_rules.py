@@ -17,7 +17,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/cached.py",  # a cache that fails is logged, and the tool is used
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
-    "crewgraph/compiler/flow/pump.py",  # raised once what runs beside has been seen to
+    "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/use.py",  # a failing tool is shown to the model

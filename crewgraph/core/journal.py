@@ -8,6 +8,7 @@ same id.
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -17,7 +18,7 @@ from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
 from crewgraph.errors import CompileError, StorageError
 
-__all__ = ["CHANNEL", "Journal", "JournalError", "Record"]
+__all__ = ["CHANNEL", "Journal", "JournalError", "Record", "appended_in"]
 
 CHANNEL = "__effect__"
 """The channel name of a record's write."""
@@ -26,6 +27,7 @@ Record = dict[str, Any]
 """`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters."""
 
 _STARTED = "?"
+_APPENDED = "+"
 _PATIENCE = 5.0
 _REMEMBERED = 256
 
@@ -54,6 +56,7 @@ class Journal:
 
     def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
         self._known: dict[str, Record] = {}
+        self._count = 0
         self.settle(config)
         if not stored and self.place.saver is not None:
             raise CompileError(
@@ -69,7 +72,7 @@ class Journal:
         # With durability "exit" nothing is on disk before the end: so neither are we.
         self._late = self.place.durability == "exit"
         # What is not stored yet: without a checkpointer nothing ever is, and no digest is needed unless an attempt fails.
-        self._done: list[tuple[str, Recorded, Record]] = []
+        self._done: list[tuple[str, Recorded | None, Record]] = []
         # With durability "async" the checkpoints we file under may not be stored yet; a record without them would be lost.
         sure = self.place.again or self.place.durability == "sync" or self._late
         self._unsure = () if sure else self.place.above
@@ -118,6 +121,27 @@ class Journal:
         yield from self._until_stored()
         yield from self._put(_key(here, effect), record)
 
+    def appended(self) -> list[Record]:
+        """The records that an earlier attempt appended, in their order; `load` comes first."""
+        found = sorted(key for key in self._known if key.startswith(_APPENDED))
+        self._count = len(found)
+        return [self._known[key] for key in found]
+
+    def append(self, record: Record) -> Program[None]:
+        """Keep a record of something that is in its order and of no other request; safe as in `write`.
+
+        Raises:
+            JournalError: it could not be kept.
+        """
+        self._count += 1
+        key = f"{_APPENDED}{self._count:08d}"
+        if self.saver is None or self._late:
+            self._done.append((key, None, record))
+            return
+        if self._unsure:
+            yield from self._until_stored()
+        yield from self._put(key, record)
+
     def keep(self) -> Program[None]:
         """The body raised (an error or a question): what it has done must be found by the next attempt."""
         done = {_key(here, effect): record for here, effect, record in self._done}
@@ -155,5 +179,11 @@ class Journal:
         self._unsure = ()
 
 
-def _key(here: str, effect: Recorded) -> str:
-    return f"{here}@{effect.key()}"
+def appended_in(writes: Sequence[tuple[str, str, Any]]) -> list[Record]:
+    """The records that were appended by the only node at a checkpoint, among its pending writes."""
+    found = {task: value for task, channel, value in writes if channel == CHANNEL and f"#{_APPENDED}" in task}
+    return [found[task] for task in sorted(found)]
+
+
+def _key(here: str, effect: Recorded | None) -> str:
+    return here if effect is None else f"{here}@{effect.key()}"

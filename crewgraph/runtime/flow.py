@@ -9,7 +9,7 @@ from langgraph.types import Command
 
 from crewgraph.compiler.flow.asking import asked
 from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.pump import RUN
+from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
@@ -29,8 +29,11 @@ __all__ = [
     "aresume",
     "ask",
     "compiled",
+    "found",
+    "is_whole",
     "kickoff",
     "load",
+    "metadata_of",
     "pending",
     "played",
     "resume",
@@ -41,6 +44,8 @@ _MOST_STEPS = 10**9
 
 FLOW_NAME = "flow_name"
 """Where checkpoints tell the flow's name, in their metadata."""
+
+_GRANULARITY = "granularity"  # told likewise
 
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
@@ -77,9 +82,9 @@ def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     )
 
 
-def compiled(flow: "Flow[Any]", **wishes: Any) -> FlowGraph:
+def compiled(flow: "Flow[Any]", granularity: str | None = None, **wishes: Any) -> FlowGraph:
     """The flow as a graph; see `Flow.compile`."""
-    return form_of(flow).graph(flow, **wishes)
+    return form_of(flow, granularity or flow.granularity).graph(flow, **wishes)
 
 
 def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
@@ -99,7 +104,7 @@ def load(flow: "Flow[Any]", flow_id: str) -> bool:
     """Show the state that is kept under an id; see `Flow._load_state`."""
     graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    values = drive(_found(graph, run, flow_id))
+    _, values = drive(found(graph, run, flow_id))
     if values:
         run.read(values["state"], values["progress"])
     return bool(values)
@@ -117,7 +122,7 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if saver is not None and "id" in inputs:
         thread_id = str(inputs["id"])
-        values = yield from _found(graph, run, thread_id)
+        _, values = yield from found(graph, run, thread_id)
         if _is_open(values):
             return (yield from _resumed(flow, thread_id, None))
         if values:
@@ -146,7 +151,9 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     """A run inside a method of another flow, kept where that one is: after a crash it goes on where it was."""
     graph = compiled(flow, checkpointer=around.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), around.thread_inside()
-    values: Mapping[str, Any] = (yield from _found(graph, run, thread_id)) if around.run.again else {}
+    values: Mapping[str, Any] = {}
+    if around.run.again:
+        graph, values = yield from found(graph, run, thread_id)
     if _is_open(values):
         return (yield from played(graph, run, None, thread_id))
     if values:
@@ -157,7 +164,7 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
 def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    values = yield from _found(graph, run, flow_id)
+    graph, values = yield from found(graph, run, flow_id)
     if not values:
         raise RunError(
             f"there is no run of flow `{flow.flow_name}` under `{flow_id}`. Look at its `flow_id`, and at where it was kept "
@@ -174,10 +181,25 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     return (yield from played(graph, run, Command(resume=feedback), flow_id))
 
 
-def _found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Mapping[str, Any]]:
-    """What is kept under a thread."""
-    state = yield ReadState(graph, _config(run, thread_id))
-    return state.values or {}
+def metadata_of(graph: FlowGraph) -> dict[str, Any]:
+    """What the checkpoints of a graph tell of it."""
+    # Both always: a run inside of another one's method would inherit what it does not tell itself.
+    return {FLOW_NAME: graph.flow.flow_name, _GRANULARITY: graph.granularity}
+
+
+def is_whole(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether the graph of a checkpoint with these metadata has one node for all methods."""
+    return (metadata or {}).get(_GRANULARITY) == "flow"
+
+
+def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
+    """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
+    state = yield ReadState(graph, _config(graph, run, thread_id))
+    granularity = "flow" if is_whole(state.metadata) else "method"
+    if state.values and granularity != graph.granularity:
+        graph = compiled(run.flow, granularity, checkpointer=graph.checkpointer)
+        state = yield ReadState(graph, _config(graph, run, thread_id))
+    return graph, state.values or {}
 
 
 def _is_open(values: Mapping[str, Any]) -> bool:
@@ -193,14 +215,14 @@ def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
     return run.values.get(last)
 
 
-def _config(run: FlowRun, thread_id: str | None) -> RunnableConfig:
+def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Flow: {run.name}",
         "recursion_limit": _MOST_STEPS,
         "configurable": {RUN: run},
     }
     if run.stored:  # metadata are for finding checkpoints; each costs every step
-        config["metadata"] = {FLOW_NAME: run.name}
+        config["metadata"] = metadata_of(graph)
         config["configurable"] = {RUN: run, "thread_id": thread_id}
     return config
 
@@ -224,7 +246,7 @@ def played(
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     _tell(flow, FlowStartedEvent, inputs=run.inputs)
-    config = _config(run, thread_id)
+    config = _config(graph, run, thread_id)
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(

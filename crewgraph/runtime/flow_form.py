@@ -6,26 +6,31 @@ from typing import Any
 from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import CompileError, DefinitionError
 
 __all__ = ["form_of"]
 
-_FORM = "form"
+_GRANULARITIES = ("method", "flow")
 
 
-def form_of(flow: "Flow[Any] | type[Flow[Any]]") -> FlowForm:
-    """What the class of a flow comes to, made once.
+def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") -> FlowForm:
+    """What the class of a flow comes to in some granularity, made once.
 
     Raises:
         DefinitionError: it has faults.
+        CompileError: there is no such granularity.
     """
+    if granularity not in _GRANULARITIES:
+        raise CompileError(
+            f'`granularity` is {granularity!r}; give "method" (a node for each method) or "flow" (one node for all).'
+        )
     definition = flow.flow_definition()
-    form: FlowForm | None = definition.kept.get(_FORM)
+    form: FlowForm | None = definition.kept.get(granularity)
     if form is None:
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
         for doubt in definition.doubts:
             warnings.warn(doubt, stacklevel=callers_level())
-        form = FlowForm.of(definition)
-        definition.kept.put(_FORM, form)
+        form = FlowForm.of(definition, granularity)
+        definition.kept.put(granularity, form)
     return form

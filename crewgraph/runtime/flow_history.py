@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.pump import WAIT
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.compiler.flow.whole import caught_up
+from crewgraph.core.journal import Record, appended_in
+from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow import FLOW_NAME, compiled, pending, played
+from crewgraph.runtime.flow import FLOW_NAME, compiled, is_whole, metadata_of, pending, played
 from crewgraph.runtime.storage import checkpointer_for
 
 __all__ = ["afork", "ahistory", "fork", "history", "pending_runs"]
@@ -39,10 +41,10 @@ class _Edit(Operation):
         self.graph, self.config, self.values = graph, config, values
 
     def run(self) -> Any:
-        return self.graph.update_state(self.config, self.values, as_node=WAIT)
+        return self.graph.update_state(self.config, self.values)
 
     async def arun(self) -> Any:
-        return await self.graph.aupdate_state(self.config, self.values, as_node=WAIT)
+        return await self.graph.aupdate_state(self.config, self.values)
 
 
 def history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
@@ -97,7 +99,38 @@ def _steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
     if not states:
         raise RunError(f"there is no run of flow `{flow.flow_name}` under `{thread_id}`")
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
-    return list(_told(run, thread_id, _branch(states)))
+    moments: list[_Moment] = []
+    branch = _branch(states)
+    for state, following in zip_longest(branch, branch[1:]):
+        moments.append(_Moment(state, 0, state.values))
+        if is_whole(state.metadata):
+            kept = yield Saving(graph.checkpointer, "get_tuple", state.config)
+            until = _point(following.values) if following else None
+            moments += _after(graph, moments[-1], appended_in(kept.pending_writes or ()), until)
+    return list(_told(run, thread_id, moments))
+
+
+class _Moment(NamedTuple):
+    """A checkpoint, and the state of the graph some completions later."""
+
+    kept: Any
+    journaled: int
+    values: Mapping[str, Any]
+
+
+def _point(values: Mapping[str, Any]) -> tuple[str | None, str] | None:
+    """What tells how far a run is from any other moment of any run."""
+    progress = values.get("progress")
+    return None if progress is None else (progress["last"], progress["run"])
+
+
+def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:
+    """What was journaled after a checkpoint, as far as the next one, which may be a fork's, goes on from it."""
+    for number, record in enumerate(records, 1):
+        if _point(moment.values) == until:
+            return
+        moment = _Moment(moment.kept, number, caught_up(graph.plan, moment.values, [record]))
+        yield moment
 
 
 def _branch(states: Sequence[Any]) -> list[Any]:
@@ -115,21 +148,22 @@ def _id_of(config: Any) -> str:
     return str(config["configurable"]["checkpoint_id"])
 
 
-def _told(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
-    number, last = 0, object()
-    for state in states:
-        progress = state.values.get("progress")
-        if progress is None or (progress["last"], progress["run"]) == last:
+def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
+    number, last = 0, None
+    for state, journaled, values in moments:
+        point, progress = _point(values), values.get("progress")
+        if progress is None or point == last:
             continue  # the step of a node that began something, and completed nothing
-        last = (progress["last"], progress["run"])
+        last = point
         done = progress["last"]
         yield FlowStep(
             number=number,
             flow_id=thread_id,
             checkpoint_id=_id_of(state.config),
+            journaled=journaled,
             completed=None if done is None else done.rpartition("#")[0],
             output=None if done is None else run.revived(progress["results"].get(done)),
-            state=run.revived(state.values.get("state") or {}),
+            state=run.revived(values.get("state") or {}),
             next=tuple(dict.fromkeys(one["method"] for one in progress["inflight"].values())),
             created_at=datetime.fromisoformat(state.created_at),
         )
@@ -138,11 +172,21 @@ def _told(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowS
 
 def _forked(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
     graph = _graph(flow)
+    config: Any = {
+        "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}
+    }
+    kept = yield Saving(graph.checkpointer, "get_tuple", config)
+    if kept is None:
+        raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is not kept any more")
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    address = {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id}
     values: dict[str, Any] = {}
+    if is_whole(kept.metadata):
+        graph = compiled(flow, "flow", checkpointer=graph.checkpointer)
+        records = appended_in(kept.pending_writes or ())
+        values = caught_up(graph.plan, kept.checkpoint["channel_values"], records[: step.journaled])
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # whether they fit
-        values = {"state": run.recorded(state)}
-    edited = yield _Edit(graph, {"configurable": {**address, "checkpoint_ns": ""}}, values)
+        values["state"] = {**values.get("state", {}), **run.recorded(state)}
+    config["metadata"] = metadata_of(graph)
+    edited = yield _Edit(graph, config, values)
     return (yield from played(graph, run, None, step.flow_id, edited["configurable"]))

@@ -82,6 +82,7 @@ class Journey(Flow[dict[str, Any]]):
 def main() -> None:
     mode, flow_id, _ = sys.argv[1:]
     flow = Journey()
+    flow.granularity = "flow" if os.environ.get("GRANULARITY") == "flow" else "method"
     given = flow.kickoff(id=flow_id) if mode == "sync" else asyncio.run(flow.akickoff(id=flow_id))
     print(given)
 

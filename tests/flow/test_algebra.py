@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, begun, check_calls
+from crewgraph.compiler.flow.algebra import Progress, advanced, begun, check_calls, labels_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, OrCondition
 from crewgraph.definitions.flow.definition import FlowDefinition
@@ -241,13 +241,18 @@ def plainly(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
+def after(plan: Plan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+    method = progress["inflight"][done]["method"]
+    return advanced(plan, progress, done, labels_of(plan, method, value), result)
+
+
 def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
     done = data.draw(st.sampled_from(sorted(progress["inflight"])))
     method = progress["inflight"][done]["method"]
     value = data.draw(values(plan.methods[method].is_router))
     ran = next(one for one in naive.inflight if f"{one.method}#{one.round}" == done)
     naive.complete(ran, value)
-    return advanced(plan, progress, done, value, plainly(value))
+    return after(plan, progress, done, value, plainly(value))
 
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=SLOW, database=None)
@@ -276,8 +281,8 @@ def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
             break
         done = data.draw(st.sampled_from(sorted(progress["inflight"])))
         value = data.draw(values(plan.methods[progress["inflight"][done]["method"]].is_router))
-        progress = advanced(plan, progress, done, value, plainly(value))
-        reread = json.loads(json.dumps(advanced(plan, reread, done, value, plainly(value))))
+        progress = after(plan, progress, done, value, plainly(value))
+        reread = json.loads(json.dumps(after(plan, reread, done, value, plainly(value))))
         assert json.dumps(progress) == json.dumps(reread)
 
 
@@ -292,7 +297,7 @@ def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.D
         before = json.dumps(progress)
         done = data.draw(st.sampled_from(sorted(progress["inflight"])))
         value = data.draw(values(plan.methods[progress["inflight"][done]["method"]].is_router))
-        following = advanced(plan, progress, done, value, plainly(value))
+        following = after(plan, progress, done, value, plainly(value))
         assert json.dumps(progress) == before
         progress = following
 
@@ -334,7 +339,7 @@ def test_progress_does_not_grow_along_a_chain(by_label: bool):
     while progress["inflight"]:
         (done,) = progress["inflight"]
         value = definition.methods[progress["inflight"][done]["method"]].func(None)
-        progress = advanced(plan, progress, done, value, value)
+        progress = after(plan, progress, done, value, value)
         sizes.append(len(json.dumps(progress)))
     assert len(sizes) == 300
     assert max(sizes) == sizes[0]
@@ -350,7 +355,7 @@ def test_progress_does_not_grow_along_a_loop():
     sizes: list[int] = []
     for _ in range(2_000):
         (done,) = progress["inflight"]
-        progress = advanced(plan, progress, done, "more", "more")
+        progress = after(plan, progress, done, "more", "more")
         sizes.append(len(json.dumps(progress)))
     assert max(sizes) - min(sizes) < 40  # the digits of the rounds
 
@@ -364,7 +369,7 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
     plan = Plan(FlowDefinition(name="Twice", methods={one.name: one for one in methods}))
     progress = begun(plan, plan.starts, "run")
     for done in ("a#1", "b#1"):
-        progress = advanced(plan, progress, done, "x", "x")
+        progress = after(plan, progress, done, "x", "x")
     assert sorted(progress["inflight"]) == ["h#1", "h#2"]
 
 
@@ -374,7 +379,7 @@ def test_a_method_that_runs_too_often_is_named():
     progress = begun(plan, plan.starts, "run")
     for number in range(1, 6):
         check_calls(plan, progress, "again", 5)
-        progress = advanced(plan, progress, f"again#{number}", "more", "more")
+        progress = after(plan, progress, f"again#{number}", "more", "more")
     with pytest.raises(FlowLoopError, match="method `again` of flow `Loop` has run 5 times"):
         check_calls(plan, progress, "again", 5)
 
@@ -388,6 +393,6 @@ def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: st
         FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
     ]
     plan = Plan(FlowDefinition(name="Waves", methods={one.name: one for one in methods}))
-    progress = advanced(plan, begun(plan, plan.starts, "run"), "first#1", "x", "x")
-    progress = advanced(plan, progress, "second#1", "y", "y")
+    progress = after(plan, begun(plan, plan.starts, "run"), "first#1", "x", "x")
+    progress = after(plan, progress, "second#1", "y", "y")
     assert [one["method"] for one in progress["inflight"].values()] == ["hearing"] * runs

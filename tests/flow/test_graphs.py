@@ -10,9 +10,12 @@ from langgraph.types import Command
 from modes import Mode
 from typing_extensions import TypedDict
 
+from crewgraph.errors import CompileError
 from crewgraph.flow import Flow, and_, listen, router, start
 
 done: list[str] = []
+by_node = pytest.mark.parametrize("granularity", ["method"], indirect=True)
+"""For what is about the nodes of methods."""
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +96,7 @@ def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
     assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["after"] == ["hello Anna"]
 
 
+@by_node
 def test_a_run_stops_before_a_method_and_goes_on_with_another_state(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
@@ -104,13 +108,24 @@ def test_a_run_stops_before_a_method_and_goes_on_with_another_state(mode: Mode):
 
 
 def test_a_method_may_be_answered_for(mode: Mode):
-    graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
-    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    class Broken(Sums):
+        def last(self) -> int:
+            raise ConnectionError("last")
+
+    graph = Broken().compile(checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
     edited = mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"output": "by hand"}, "last")
-    assert mode.state(graph, edited).values["progress"]["last"] == "last#1"
-    assert "last" not in done
+    found = mode.state(graph, edited).values
+    assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
 
 
+def test_a_flow_in_one_node_has_no_methods_to_stop_at():
+    with pytest.raises(CompileError, match="one node runs all methods"):
+        Sums().compile(granularity="flow", interrupt_before=["last"])
+
+
+@by_node
 def test_a_fork_runs_on_from_a_method_of_the_past(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver())
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
@@ -156,6 +171,7 @@ def test_the_schemas_show_what_a_user_gives_and_gets():
     assert list(graph.get_output_jsonschema()["properties"]) == ["state", "output"]
 
 
+@by_node
 def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
     told = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
     assert told[0] == ["first"] and told[-1] == ["last"]

@@ -28,7 +28,8 @@ REQUESTS = ("model wind", "model wave", "model gull", "model alone", "model rope
 
 def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    env = {**os.environ, "PYTHONPATH": path, "LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
+    own = {"PYTHONPATH": path, "LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
+    env = {**os.environ, **own, "GRANULARITY": Flow.granularity}
     command = [sys.executable, "-W", "ignore", "-m", "flow.killed", mode, "journey", point]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr

@@ -14,7 +14,7 @@ import pytest
 from heard import heard
 from modes import Mode
 
-from crewgraph.compiler.flow import pump
+from crewgraph.compiler.flow import landing
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
 from crewgraph.events import FlowFinishedEvent, MethodExecutionFailedEvent, MethodExecutionStartedEvent
 from crewgraph.flow import Flow, and_, listen, or_, router, start
@@ -1054,7 +1054,7 @@ def test_a_long_loop_needs_no_recursion_limit(mode: Mode):
 
 
 def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pump, "_GRACE", 0.1)
+    monkeypatch.setattr(landing, "_GRACE", 0.1)
 
     class Failing(Noting):
         begun, free = threading.Event(), threading.Event()

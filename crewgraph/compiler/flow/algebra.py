@@ -91,20 +91,19 @@ def labels_of(plan: Plan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.said else []
 
 
-def advanced(plan: Plan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+def advanced(plan: Plan, progress: Progress, done: str, labels: Sequence[str], result: Any) -> Progress:
     """The progress after an execution has completed.
 
     Args:
         plan: the flow.
         progress: before.
         done: the execution's id.
-        value: what it returned.
-        result: the same as checkpoints hold it.
+        labels: what it fires besides its own name; see `labels_of`.
+        result: what it returned, as checkpoints hold it.
     """
     step = _Step(plan, progress, done)
-    method = progress["inflight"][done]["method"]
-    step.fire(method, None)
-    for label in labels_of(plan, method, value):
+    step.fire(progress["inflight"][done]["method"], None)
+    for label in labels:
         step.fire(label, label)
     return step.progress(result)
 

@@ -8,31 +8,32 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateUpdate
+from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.flow.algebra import Progress, advanced, begun
+from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
+from crewgraph.compiler.flow.changes import applied
 from crewgraph.compiler.flow.drawing import drawn
 from crewgraph.compiler.flow.notebook import ShownAsFlow
+from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.pump import RUN, WAIT, MethodNode, WaitNode
+from crewgraph.compiler.flow.pump import WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
+from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.errors import CompileError
 
 __all__ = ["FlowForm", "FlowGraph"]
 
-
-def _merged(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
-    """A state with its changes; under "$gone" are the names of what is there no more."""
-    gone: Sequence[str] = changed.get("$gone", ())
-    both = {**(before or {}), **changed}
-    return {name: value for name, value in both.items() if name not in gone and name != "$gone"}
+_WHOLE = "flow"
 
 
 class _Channels(TypedDict, total=False):
@@ -41,7 +42,7 @@ class _Channels(TypedDict, total=False):
     inputs: dict[str, Any]
     """What the run was given."""
 
-    state: Annotated[dict[str, Any], _merged]
+    state: Annotated[dict[str, Any], applied]
     """The flow's state, as plain data."""
 
     progress: Progress
@@ -74,17 +75,23 @@ class FlowForm:
 
     plan: Plan
     base: CompiledStateGraph[Any, Any, Any, Any]
+    granularity: str
+    """"method" for a node for each method, "flow" for one node for all."""
 
     @classmethod
-    def of(cls, definition: FlowDefinition) -> "FlowForm":
+    def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
         """The form of a definition."""
         plan = Plan(definition)
         graph: Any = StateGraph(_Channels, output_schema=_Returned)
+        if granularity == _WHOLE:
+            graph.add_node(WHOLE, WholeNode())
+            graph.add_conditional_edges(START, _whole, [WHOLE, END])
+            return cls(plan, graph.compile(), granularity)
         for name in plan.methods:
             graph.add_node(name, MethodNode(name))
         graph.add_node(WAIT, WaitNode())
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
-        return cls(plan, graph.compile())
+        return cls(plan, graph.compile(), granularity)
 
     def graph(self, flow: "Flow[Any]", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
         """The graph of a flow.
@@ -94,11 +101,24 @@ class FlowForm:
             checkpointer: where its runs are kept.
             store: a LangGraph store for its methods.
             wishes: other arguments of LangGraph's `compile`.
+
+        Raises:
+            CompileError: it is to stop at methods, which are no nodes.
         """
+        stops = [name for name in ("interrupt_before", "interrupt_after") if wishes.get(name)]
+        if self.granularity == _WHOLE and stops:
+            raise CompileError(
+                f'`{stops[0]}` stops at nodes, and with `granularity="flow"` one node runs all methods of flow '
+                f'`{flow.flow_name}`. Compile it with `granularity="method"`.'
+            )
         base = self.base.builder.compile(**wishes) if wishes else self.base
         name = f"Flow: {flow.flow_name}"
         kept = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
-        return FlowGraph(flow=flow, plan=self.plan, **kept)
+        return FlowGraph(flow=flow, form=self, **kept)
+
+
+def _whole(state: Mapping[str, Any]) -> str:
+    return WHOLE if state["progress"]["inflight"] else END
 
 
 def _first(state: Mapping[str, Any]) -> list[str]:
@@ -111,15 +131,20 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
 
     Args:
         flow: the flow.
-        plan: what its triggers come to.
+        form: what all graphs of its class have in common.
         kept: what makes a `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "Flow[Any]", plan: Plan, **kept: Any) -> None:
+    def __init__(self, *, flow: "Flow[Any]", form: FlowForm, **kept: Any) -> None:
         own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
         super().__init__(**kept)
         vars(self).update(own)
-        self.flow, self.plan = flow, plan
+        self.flow, self.plan, self.granularity = flow, form.plan, form.granularity
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one node runs all methods."""
+        return self.granularity == _WHOLE
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run, and tell; see LangGraph."""
@@ -179,6 +204,28 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         """The flow as a drawing."""
         return drawn(self.plan)
 
+    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """A state; see LangGraph."""
+        found = super().get_state(config, subgraphs=subgraphs)
+        saver = self._journaled(found, config)
+        return found if saver is None else self._caught_up(found, saver.get_tuple(found.config))
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """A state, read on this event loop; see LangGraph."""
+        found = await super().aget_state(config, subgraphs=subgraphs)
+        saver = self._journaled(found, config)
+        return found if saver is None else self._caught_up(found, await saver.aget_tuple(found.config))
+
+    def _journaled(self, found: StateSnapshot, config: RunnableConfig) -> Any:
+        """Where it is kept what has completed since a checkpoint, if that is kept besides."""
+        if not self.is_whole or "progress" not in (found.values or {}):
+            return None
+        return place_of(config).saver or self.checkpointer or None
+
+    def _caught_up(self, found: StateSnapshot, kept: CheckpointTuple | None) -> StateSnapshot:
+        records = appended_in(kept.pending_writes or ()) if kept else []
+        return found._replace(values=caught_up(self.plan, found.values, records)) if records else found
+
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method."""
         found = self.get_state(config).values
@@ -199,11 +246,20 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
             return update
         values: dict[str, Any] = dict(update.values)
+        if self.is_whole and "progress" not in values:  # what was journaled is part of what is edited
+            values["state"] = {**found.get("state", {}), **(values.get("state") or {})}
+            values["progress"] = found["progress"]
         progress: Progress = values.get("progress") or found["progress"]
         mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
         if mine and "output" in values:
             output = values.pop("output")
-            progress = advanced(self.plan, progress, mine[0], output, output)
+            method = progress["inflight"][mine[0]]["method"]
+            progress = advanced(self.plan, progress, mine[0], labels_of(self.plan, method, output), output)
             values["progress"] = progress
+            if not progress["inflight"]:
+                values["output"] = output
+        if self.is_whole:
+            goto: Any = WHOLE if progress["inflight"] else END
+            return update._replace(values=Command(update=values, goto=goto), as_node=WHOLE)
         goto = list(dict.fromkeys(one["method"] for one in progress["inflight"].values())) or END
         return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

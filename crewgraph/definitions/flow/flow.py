@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -35,6 +35,10 @@ class Flow(FlowVerbs, Generic[State]):
 
     max_method_calls: int = 100
     """How often one method may run in a run."""
+
+    granularity: Literal["method", "flow"] = "method"
+    """What becomes a node of the graph: each method; or all of them together, for runs of tens of thousands of methods, which
+    then have a checkpoint after every thousand."""
 
     suppress_flow_events: bool = False
     """Whether events are not told."""

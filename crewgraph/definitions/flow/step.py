@@ -21,6 +21,9 @@ class FlowStep:
     checkpoint_id: str
     """The checkpoint, by LangGraph's name."""
 
+    journaled: int = 0
+    """How many completions after the checkpoint belong to it: with `granularity="flow"` most steps have no checkpoint."""
+
     completed: str | None
     """The method that completed last; None at the beginning."""
 

@@ -79,19 +79,21 @@ class FlowVerbs(FlowDrawings):
         return flows().ask(message, metadata)
 
     def compile(
-        self, *, checkpointer: Any = None, store: Any = None, **wishes: Any
+        self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **wishes: Any
     ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-        """The flow as a LangGraph graph, a node for each method.
+        """The flow as a LangGraph graph.
 
         Args:
             checkpointer: where its runs are kept; None for the surrounding graph's.
             store: a LangGraph store for its methods.
+            granularity: "method" for a node for each method, "flow" for one node; that of the flow where None.
             wishes: other arguments of LangGraph's `compile`, as `interrupt_before`.
 
         Raises:
             DefinitionError: the flow has faults.
+            CompileError: there is no such granularity, or it has no node to stop at.
         """
-        return flows().compiled(self, checkpointer=checkpointer, store=store, **wishes)
+        return flows().compiled(self, granularity, checkpointer=checkpointer, store=store, **wishes)
 
     def pending(self) -> list[PendingFlow]:
         """The runs of this flow that are kept, and wait for somebody's answer."""

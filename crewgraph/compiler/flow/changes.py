@@ -1,0 +1,27 @@
+"""Changes of a flow's state: the top-level values that changed, and under "$gone" the names of those that are there no more."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["GONE", "applied", "together"]
+
+GONE = "$gone"
+
+
+def applied(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
+    """A state with changes."""
+    gone: Sequence[str] = changed.get(GONE, ())
+    both = {**(before or {}), **changed}
+    return {name: value for name, value in both.items() if name not in gone and name != GONE}
+
+
+def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
+    """Add changes to earlier ones."""
+    gone = [name for name in first.pop(GONE, ()) if name not in then]
+    first.update(then)
+    for name in then.get(GONE, ()):
+        first.pop(name, None)
+    gone += then.get(GONE, ())
+    first.pop(GONE, None)
+    if gone:
+        first[GONE] = gone

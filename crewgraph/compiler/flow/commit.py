@@ -1,0 +1,80 @@
+"""What has happened in a run, as updates of the graph's state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from crewgraph.compiler.flow.algebra import Progress, advanced, labels_of
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.report import FlowReport
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+
+__all__ = ["Done", "answered", "completed", "finished", "parked", "replayed"]
+
+Done = tuple[str, list[str], Any]
+"""An execution that has completed, the labels that it fired, and what it returned, as checkpoints hold it."""
+
+
+def completed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]]) -> tuple[Progress, list[Done]]:
+    """The progress once some executions have ended, and what that was."""
+    done: list[Done] = []
+    for name, value in ended:
+        method = progress["inflight"][name]["method"]
+        labels, result = labels_of(run.plan, method, _fired(value)), run.finish(name, method, value)
+        done.append((name, labels, result))
+        progress = advanced(run.plan, progress, name, labels, result)
+        run.saved(method)
+        FlowReport(run, method).ends(value)
+    run.forget(progress["results"])
+    return progress, done
+
+
+def replayed(plan: Plan, progress: Progress, done: Sequence[Done]) -> Progress:
+    """The progress once what is recorded has happened."""
+    for name, labels, result in done:
+        progress = advanced(plan, progress, name, labels, result)
+    return progress
+
+
+def finished(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that brings a run to some progress, with what changed in the flow's state."""
+    update: dict[str, Any] = {"progress": progress}
+    inflight = progress["inflight"]
+    left = {name: answer for name, answer in run.answers.items() if name.rpartition(":")[0] in inflight}
+    if len(left) < len(run.answers):
+        update["answers"] = left
+    if run.stored:
+        update["state"] = changed
+    elif not inflight:
+        update["state"] = run.shown()
+    if not inflight:
+        last = progress["last"]
+        update["output"] = progress["results"][last] if last is not None else None
+    return update
+
+
+def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
+    """The update that leaves a question with the run; other methods go on."""
+    question = asking.question
+    update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
+    if asking.returned:
+        update["state"] = run.changes()
+    if question["id"] in run.answers:  # an answer that could not be taken
+        update["answers"] = {name: answer for name, answer in run.answers.items() if name != question["id"]}
+    return update
+
+
+def answered(run: FlowRun, given: Any) -> dict[str, Any]:
+    """The update with answers, a text for the first question or texts by the questions' ids, for the methods that wait."""
+    ids = list(run.parked)
+    by_id: dict[str, Any] = {ids[0]: given}
+    if isinstance(given, Mapping) and set(cast("Mapping[str, Any]", given)) <= set(ids):
+        by_id = dict(cast("Mapping[str, Any]", given))
+    told = {name: {"text": text, "output": run.parked[name].get("output")} for name, text in by_id.items()}
+    left = {name: question for name, question in run.parked.items() if name not in told}
+    return {"answers": {**run.answers, **told}, "parked": left}
+
+
+def _fired(value: Any) -> Any:
+    """What a method's labels are read from."""
+    return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value

@@ -1,0 +1,120 @@
+"""Executions from their beginning to their end: one at a time, or beside each other in the background."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from langgraph.errors import GraphBubbleUp
+
+from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
+from crewgraph.compiler.flow.execution import work_of
+from crewgraph.compiler.flow.report import FlowReport
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
+from crewgraph.core.operations import Program
+
+__all__ = ["Landed", "alone", "begun", "first_landed"]
+
+_GRACE = 5.0
+"""Seconds that methods which cannot be cancelled are waited for once another one has failed."""
+
+Landed = Sequence[tuple[str, Any]] | Parked
+"""Executions that have ended, with what they returned; or one that asks a question."""
+
+
+def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
+    """Run a method that nothing runs beside."""
+    try:
+        value = yield Called(_opened(run, progress, name, execution))
+    except GraphBubbleUp:
+        raise
+    except Parked as parked:
+        return parked
+    except BaseException as error:
+        FlowReport(run, execution["method"]).failed(error)
+        raise
+    return [(name, value)]
+
+
+def begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
+    """Begin a method in the background, unless that was done."""
+    if name in run.works or run.failed:
+        return
+    try:
+        work = _opened(run, progress, name, execution)
+    except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to
+        run.works[name] = Future()
+        run.works[name].set_exception(error)
+    else:
+        run.works[name] = yield Begin(work)
+
+
+def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
+    """Begin whatever is to run, and wait for what ends first; None where all that is in flight waits for answers."""
+    inflight = progress["inflight"]
+    waiting = {question["execution"] for question in run.parked.values()}
+    while True:
+        for name, execution in inflight.items():
+            if name not in waiting:
+                yield from begun(run, progress, name, execution)
+        works = {name: run.works[name] for name in inflight if name in run.works}
+        landed = _landed(run, works)
+        if landed is not None or not works:
+            return landed
+        done = [name for name, work in works.items() if work.done()]
+        if not done:
+            yield from _waited(works.values())
+        elif run.failed:
+            raise _failure(run, inflight, done)
+        else:
+            run.failed = True
+            yield Settle([work for work in works.values() if not work.done()], _GRACE)
+
+
+def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
+    ended = [name for name in list(run.ended) if name in works and works[name].done()]
+    if ended:
+        return [(name, run.works.pop(name).result()) for name in ended]
+    for name, work in works.items():
+        error = _error_of(work) if work.done() else None
+        if isinstance(error, Parked):
+            del run.works[name]
+            return error
+    return None
+
+
+def _waited(works: Collection[Work]) -> Program[None]:
+    try:
+        yield WaitForAny(works)
+    except BaseException:  # the run itself is cancelled
+        for work in works:
+            work.cancel()
+        raise
+
+
+def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
+    """What an execution does, told to begin."""
+    check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
+    work = work_of(run, name, execution)
+    FlowReport(run, execution["method"]).begins()
+    return work
+
+
+def _error_of(work: Any) -> BaseException | None:
+    return None if work.cancelled() else work.exception()
+
+
+def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str]) -> BaseException:
+    """The exception of the first method that failed, with a note on those that still run."""
+    failures: list[BaseException] = []
+    for name in done:
+        work = run.works[name]
+        error = _error_of(work)
+        if error is not None:
+            FlowReport(run, inflight[name]["method"]).failed(error)
+            failures.append(error)
+    still = sorted({inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()})
+    if still:
+        told = ", ".join(f"`{name}`" for name in still)
+        failures[0].add_note(f"{told} could not be stopped within {_GRACE:g} seconds; what it returns is thrown away")
+    return failures[0]

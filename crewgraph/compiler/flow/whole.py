@@ -1,0 +1,107 @@
+"""The node of a flow whose graph has one node for all of it, for flows that run tens of thousands of methods.
+
+What has completed is journaled where the run is kept, so that a killed run repeats only what was in flight; a checkpoint is
+written after every thousand completions, at questions, and at the end.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, interrupt
+
+from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.changes import applied, together
+from crewgraph.compiler.flow.commit import Done, answered, completed, finished, parked, replayed
+from crewgraph.compiler.flow.landing import Landed, alone, first_landed
+from crewgraph.compiler.flow.node import FlowNode, State
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.core.journal import Journal, Record
+from crewgraph.core.operations import Program
+
+__all__ = ["WHOLE", "WholeNode", "caught_up"]
+
+WHOLE = "flow"
+"""The name of the node."""
+
+_MANY = 1_000
+
+
+class WholeNode(FlowNode):
+    """The node that runs all methods."""
+
+    def __init__(self) -> None:
+        super().__init__(WHOLE, self._steps)
+
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+        journal = Journal(config) if run.stored else None
+        records: Sequence[Record] = ()
+        if journal is not None:
+            yield from journal.load()
+            records = journal.appended()
+        batch = _Batch(run, state, records)
+        run.read(applied(state.get("state"), batch.changed), batch.progress)
+        try:
+            landed = yield from batch.run_on(journal)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            if journal is not None:
+                yield from journal.keep()
+            raise
+        update = {} if batch.is_empty else finished(run, batch.progress, batch.changed)
+        if isinstance(landed, Parked):
+            asked = parked(run, landed)
+            together(batch.changed, asked.get("state") or {})
+            return Command(update={**update, **asked, "state": batch.changed}, goto=WHOLE)
+        if batch.is_empty and batch.progress["inflight"]:
+            return Command(update=answered(run, interrupt({"questions": list(run.parked.values())})), goto=WHOLE)
+        return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
+
+
+def caught_up(plan: Plan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+    """The state of the graph once what was journaled since a checkpoint has happened."""
+    progress, state = values["progress"], values.get("state")
+    for record in records:
+        progress = replayed(plan, progress, record["done"])
+        state = applied(state, record["state"])
+    return {**values, "progress": progress, "state": state}
+
+
+class _Batch:
+    """What completes between two checkpoints."""
+
+    def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
+        self.run = run
+        self.progress: Progress = state["progress"]
+        self.changed: dict[str, Any] = {}
+        self.is_empty = not records
+        for record in records:
+            self.progress = replayed(run.plan, self.progress, record["done"])
+            together(self.changed, record["state"])
+
+    def run_on(self, journal: Journal | None) -> Program[Landed | None]:
+        """Run until the batch is full, a question is asked, or nothing can go on; the question, or None."""
+        run = self.run
+        for _ in range(_MANY):
+            inflight = self.progress["inflight"]
+            if not inflight:
+                break
+            if len(inflight) == 1 and not run.works and not run.parked:
+                ((name, execution),) = inflight.items()
+                landed: Landed | None = yield from alone(run, self.progress, name, execution)
+            else:
+                landed = yield from first_landed(run, self.progress)
+            if landed is None or isinstance(landed, Parked):
+                return landed
+            self.progress, done = completed(run, self.progress, landed)
+            self.is_empty = False
+            if journal is not None:
+                yield from self._record(journal, done)
+        return None
+
+    def _record(self, journal: Journal, done: Sequence[Done]) -> Program[None]:
+        changed = self.run.changes()
+        together(self.changed, changed)
+        yield from journal.append({"done": done, "state": changed})
