@@ -18,8 +18,8 @@ from typing_extensions import TypedDict
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
 from crewgraph.compiler.flow.changes import applied
 from crewgraph.compiler.flow.drawing import drawn
-from crewgraph.compiler.flow.notebook import ShownAsFlow
 from crewgraph.compiler.flow.node import RUN
+from crewgraph.compiler.flow.notebook import ShownAsFlow
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.record import recorded
