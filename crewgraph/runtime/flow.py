@@ -105,7 +105,7 @@ def load(flow: "Flow[Any]", flow_id: str) -> bool:
     graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     _, values = drive(found(graph, run, flow_id))
-    if values:
+    if "progress" in values:
         run.read(values["state"], values["progress"])
     return bool(values)
 
@@ -204,7 +204,8 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
 
 def _is_open(values: Mapping[str, Any]) -> bool:
     """Whether a run is not done; `next` does not tell: it is empty, too, while what a node wrote is stored and not applied."""
-    return bool(values and values["progress"]["inflight"])
+    # A run without progress has its inputs stored, and no more.
+    return bool(values) and ("progress" not in values or bool(values["progress"]["inflight"]))
 
 
 def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:

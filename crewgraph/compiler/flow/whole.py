@@ -64,6 +64,8 @@ def caught_up(plan: Plan, values: Mapping[str, Any], records: Sequence[Record]) 
     """The state of the graph once what was journaled since a checkpoint has happened."""
     progress, state = values["progress"], values.get("state")
     for record in records:
+        if record["done"][0][0] not in progress["inflight"]:
+            continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
         progress = replayed(plan, progress, record["done"])
         state = applied(state, record["state"])
     return {**values, "progress": progress, "state": state}
