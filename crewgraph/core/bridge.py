@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.given_up import giving_up
+from crewgraph.core.given_up import giving_up, when_given_up
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
@@ -136,15 +136,24 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     done = threading.Event()
     task: list[asyncio.Task[T]] = []
 
+    def ended(_: object) -> None:
+        if inspect.iscoroutine(awaitable):
+            awaitable.close()  # given up before its first step, it was never awaited
+        done.set()
+
     def start() -> None:
         task.append(loop.create_task(waited(), context=context))
-        task[0].add_done_callback(lambda _: done.set())
+        task[0].add_done_callback(ended)
+
+    def leave() -> None:
+        loop.call_soon_threadsafe(lambda: task and task[0].cancel())
 
     loop.call_soon_threadsafe(start)
     try:
-        done.wait()
+        with when_given_up(leave):
+            done.wait()
     except BaseException:  # KeyboardInterrupt: what is waited for must not go on alone
-        loop.call_soon_threadsafe(lambda: task and task[0].cancel())
+        leave()
         raise
     return task[0].result()
 

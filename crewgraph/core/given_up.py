@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["giving_up", "when_given_up"]
+__all__ = ["giving_up", "told_later", "when_given_up"]
 
 
 class _GivenUp:
@@ -51,6 +51,17 @@ def giving_up() -> Generator[None]:
             raise
         finally:
             _given_up.reset(before)
+
+
+@contextmanager
+def told_later() -> Generator[Callable[[], None]]:
+    """A block that begins threads which outlive it, and the function that tells them, whenever it is called."""
+    given_up = _GivenUp()
+    before = _given_up.set(given_up)
+    try:
+        yield given_up.say
+    finally:
+        _given_up.reset(before)
 
 
 @contextmanager

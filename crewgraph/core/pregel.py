@@ -6,14 +6,15 @@ is answered from the record runs no user code, so what that code would have coun
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["KEPT_NOWHERE", "Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of"]
+__all__ = ["KEPT_NOWHERE", "Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of", "with_answers"]
 
 _SAVER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
@@ -21,6 +22,8 @@ _TASK = "__pregel_task_id"
 _RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
 _CALL = "__pregel_call"
+_SEND = "__pregel_send"
+_RESUME = "__resume__"
 _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
 _THREAD = "thread_id"
@@ -107,6 +110,31 @@ class _ByPath:
         self._used += 1
         name = f"{self._path}/{self._used}".encode()
         return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big")
+
+
+def with_answers(config: RunnableConfig, answers: Sequence[Any]) -> RunnableConfig:
+    """The config for user code whose calls of `interrupt` these are the answers to, in their order."""
+    conf: Mapping[str, Any] = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
+    if pad is None:
+        return config
+
+    def no_other(consume: bool = False) -> None:
+        """What the run was resumed with is for whom it was asked by."""
+
+    own = replace(
+        pad,
+        interrupt_counter=count().__next__,
+        resume=list(answers),
+        get_null_resume=no_other,
+    )
+    send: Callable[[Sequence[tuple[str, Any]]], None] | None = conf.get(_SEND)
+
+    def sent(writes: Sequence[tuple[str, Any]]) -> None:
+        if send is not None and any(channel != _RESUME for channel, _ in writes):
+            send(writes)
+
+    return {**config, "configurable": {**conf, _SCRATCHPAD: own, _SEND: sent}}
 
 
 Used = Callable[[], dict[str, int]]

@@ -186,15 +186,17 @@ def _alone(
     state = (yield ReadState(compiled, config)) if place.known else None
     if state is not None and node in state.values:
         return state.values[node]
+    goes_on = state is not None and state.created_at is not None
     run = yield Run(
         compiled,
-        {INPUTS: given or {}} if state is None or state.created_at is None else None,
+        place.answers(state.interrupts) if goes_on else {INPUTS: given or {}},
         config,
         durability=place.durability,
         detached=place.detached,
         again=place.again,
         notes=notes,
     )
+    place.leave(run.questions)
     return run.written[node]
 
 

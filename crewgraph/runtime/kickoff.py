@@ -10,6 +10,7 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.agent import check_ready
+from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.operations import Program, adrive, drive
@@ -92,8 +93,10 @@ def kicked_off(
         raise
     if audience is not None:
         audience.begins(crew.name, run.place.thread_id, given, run.tasks)
-    if run.place.known and (yield ReadState(run.graph, run.config)).created_at is not None:
-        return (yield from run.told(None, given))
+    if run.place.known:
+        state = yield ReadState(run.graph, run.config)
+        if state.created_at is not None:
+            return (yield from run.told(run.place.answers(state.interrupts), given))
     return (yield from run.told({INPUTS: given}, given))
 
 
@@ -174,7 +177,7 @@ class _Started:
         self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
-        """Run the graph on what is given (None continues), and tell the audience how that goes."""
+        """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
         crew = self.crew
         crew.inputs = dict(inputs)
         for agent in dict.fromkeys([*crew.agents, *(one.agent for one in self.tasks)]):
@@ -185,7 +188,7 @@ class _Started:
             _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
-            except GraphBubbleUp:
+            except (GraphBubbleUp, Parked):
                 raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
                 _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
@@ -208,9 +211,10 @@ class _Started:
         written = run.written
         try:
             yield run
+            place.leave(run.questions)
             if run.questions:
                 raise RunError(_waiting(run.questions, place))
-            if given is None:
+            if not isinstance(given, dict):
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)

@@ -1,13 +1,16 @@
 """Where a kickoff runs: on its own, or inside a node of somebody's graph, whose checkpoints it then shares."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.types import Command, Interrupt
 
-from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.compiler.flow.asking import answer_to, left
+from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
 from crewgraph.runtime.storage import checkpointer_for
@@ -31,18 +34,39 @@ class RunPlace:
     again: bool = False
     """Whether it is a part of a node that runs again, and may have been done before, or a part of it."""
 
-    known: bool = False
-    """Whether the thread may hold this very run already, which then goes on."""
+    method: Running | None = None
+    """The method of a flow that it is a part of, where it is kept beside that flow's run."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the thread may hold this very run already, which then goes on."""
+        return self.method is not None and self.method.run.again
 
     @property
     def durability(self) -> str | None:
         """How LangGraph is to store checkpoints: each before the next step, where the run has a database of its own."""
         return "sync" if self.detached and self.checkpointer is not False else None
 
+    def answers(self, questions: Sequence[Interrupt]) -> "Command[Any] | None":
+        """What a run that is known goes on with: what was answered to those of its questions that the method had to leave."""
+        assert self.method is not None
+        told = {one.id: answer_to(self.method, _question(one)) for one in questions}
+        given = {name: answer for name, answer in told.items() if answer is not None}
+        return Command(resume=given) if given else None
+
+    def leave(self, questions: Sequence[Interrupt]) -> None:
+        """Leave a question with the run of the flow, where it is a part of one, and so end the method for now."""
+        if self.method is not None and questions:
+            raise left(self.method, _question(questions[0]), questions[0].value)
+
     @property
     def configurable(self) -> dict[str, Any]:
         """The part of the config that names the thread."""
         return {"thread_id": self.thread_id} if self.detached and self.thread_id is not None else {}
+
+
+def _question(asked: Interrupt) -> str:
+    return f":inside-{asked.id}"
 
 
 def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
@@ -77,7 +101,7 @@ def place_in_flow(thread_id: str | None = None) -> RunPlace | None:
         checkpointer=around.run.saver,
         thread_id=thread_id or around.thread_inside(),
         detached=True,
-        known=around.run.again,
+        method=around,
     )
 
 

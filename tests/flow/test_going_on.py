@@ -4,6 +4,7 @@ import asyncio
 import os
 from copy import deepcopy
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -147,7 +148,8 @@ def test_a_run_goes_on_from_its_every_write(mode: Mode, definition: FlowDefiniti
     ran.clear()
     ended = run_on(mode, kind(checkpointer=saver))
     check(definition, table, list(ran), ended)
-    for held, before in data.draw(st.lists(st.sampled_from(saver.moments), max_size=SAMPLE, unique_by=id)):
+    chance = Random(data.draw(st.integers(0, 10**6)))  # how many moments there are is a matter of time
+    for held, before in chance.sample(saver.moments, min(SAMPLE, len(saver.moments))):
         kept = Watched.at(held)
         open_ones = in_flight(kind, kept)
         if not open_ones:

@@ -8,7 +8,7 @@ import asyncio
 import enum
 import threading
 import time
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from heard import heard
@@ -536,7 +536,6 @@ def test_router_and_listener_of_one_event_run_side_by_side(mode: Mode):
     assert [one for one in flow.notes if "begins" not in one] == ["s", "r", "x1", "l"]
 
 
-@pytest.mark.xfail(strict=False, reason="LangGraph begins the nodes of a step in the order of their names")
 def test_the_router_of_an_event_is_begun_before_its_listeners(mode: Mode):
     class RouterFirst(Flow):
         @start()
@@ -1258,3 +1257,41 @@ def test_flow_methods_may_call_flows(mode: Mode):
             return x + await Inner().kickoff_async({"n": 1}) + self.state["n"]
 
     assert kickoff(mode, Outer()) == 45
+
+
+def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(mode: Mode):
+    ended: list[str] = []
+
+    class Fails(Flow[dict[str, Any]]):
+        @start()
+        def bad(self) -> None:
+            time.sleep(0.05)
+            raise ValueError("bad")
+
+        @start()
+        async def slow(self) -> None:
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+
+    begun = time.monotonic()
+    with pytest.raises(ValueError, match="bad"), heard() as events:
+        kickoff(mode, Fails())
+    assert ended == ["cancelled"] and time.monotonic() - begun < 4
+    assert [one.method_name for one in events if isinstance(one, MethodExecutionFailedEvent)] == ["bad"]
+
+
+def test_a_method_that_cancels_itself_is_named(mode: Mode):
+    class Cancels(Flow[dict[str, Any]]):
+        @start()
+        async def bad(self) -> None:
+            raise asyncio.CancelledError
+
+        @start()
+        async def beside(self) -> None:
+            await asyncio.sleep(0.05)
+
+    with pytest.raises(RunError, match="`bad` of flow `Cancels` was cancelled by its own code"):
+        kickoff(mode, Cancels())

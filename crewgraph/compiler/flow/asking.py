@@ -1,20 +1,28 @@
 """Questions to people: asked at once where somebody sits at a terminal, else left with the run until they are answered."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphInterrupt
 
 from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.core.messages import Message
+from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import FeedbackWish, HumanFeedbackResult, Question
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 
-__all__ = ["asked", "result_of", "said_of"]
+__all__ = ["answer_to", "asked", "interrupts", "left", "result_of", "said_of"]
+
+_INTERRUPT = ":interrupt"
+"""What stands, with a number, behind an execution's id in the id of a question that LangGraph's `interrupt` asks."""
 
 _FEEDBACK = ":feedback"
 """What stands behind an execution's id in the id of the question about its output."""
@@ -31,6 +39,58 @@ def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
         raise RunError("`ask` is for the methods of a flow, while they run")
     name, method = f"{running.name}:ask{running.asks()}", running.method
     return _answer(running, Question(id=name, method=method, message=message, metadata=metadata or {}), None)
+
+
+@contextmanager
+def interrupts(running: Running) -> Generator[None]:
+    """A block in which LangGraph's `interrupt` asks questions of the method.
+
+    Raises:
+        RunError: it asks, and the run is not kept.
+    """
+    before = _answered_interrupts(running)
+    around = var_child_runnable_config.get()
+    token = var_child_runnable_config.set(with_answers(around, before)) if before and around is not None else None
+    try:
+        yield
+    except GraphInterrupt as stop:
+        asking: Sequence[Any] = stop.args[0] if stop.args else ()
+        if not asking:
+            raise
+        raise left(running, f"{_INTERRUPT}{len(before)}", asking[0].value) from None
+    finally:
+        if token is not None:
+            var_child_runnable_config.reset(token)
+
+
+def _answered_interrupts(running: Running) -> list[Any]:
+    answers: list[Any] = []
+    if running.run.answers:
+        while (given := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
+            answers.append(given)
+    return answers
+
+
+def left(running: Running, name: str, value: Any) -> BaseException:
+    """What ends a method whose question is left with the run.
+
+    Args:
+        running: the execution.
+        name: what tells the question from others that it asks, beginning with a colon.
+        value: the message, or what else is to be looked at.
+    """
+    message = value if isinstance(value, str) else "What is the answer?"
+    if not running.run.stored:
+        return _unkept(running.method, message)
+    shown = None if isinstance(value, str) else recorded(value, f"what method `{running.method}` asks")
+    question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=shown)
+    return Parked({**asdict(question), "execution": running.name}, returned=False)
+
+
+def answer_to(running: Running, name: str) -> Any:
+    """What was answered to a question that was `left`; None where nothing was."""
+    given = running.run.answers.get(f"{running.name}{name}")
+    return None if given is None else given["text"]
 
 
 def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbackResult:
@@ -100,9 +160,13 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     if running.run.stored:
         returned = question.id.endswith(_FEEDBACK)
         raise Parked({**asdict(question), "execution": running.name}, returned=returned)
-    raise RunError(
-        f"method `{question.method}` asks `{question.message}`, and there is nobody at a terminal. Decorate the flow with "
-        "`@persist` or give it `checkpointer=True`: its runs are kept then, and wait for the answer."
+    raise _unkept(question.method, question.message)
+
+
+def _unkept(method: str, message: str) -> RunError:
+    return RunError(
+        f"method `{method}` asks `{message}`, and there is nobody at a terminal. Decorate the flow with `@persist` or give it "
+        "`checkpointer=True`: its runs are kept then, and wait for the answer."
     )
 
 

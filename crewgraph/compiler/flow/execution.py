@@ -5,7 +5,7 @@ from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.arguments import arguments_of
-from crewgraph.compiler.flow.asking import result_of, said_of
+from crewgraph.compiler.flow.asking import interrupts, result_of, said_of
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
@@ -27,7 +27,8 @@ def work_of(run: FlowRun, name: str, execution: Execution) -> Callable[[], Any]:
     def work() -> Any:
         token = RUNNING.set(running)
         try:
-            value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
+            with interrupts(running):
+                value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
             value = _told(running, method, value)
         finally:
             RUNNING.reset(token)
@@ -37,7 +38,8 @@ def work_of(run: FlowRun, name: str, execution: Execution) -> Callable[[], Any]:
     async def awork() -> Any:
         token = RUNNING.set(running)
         try:
-            value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
+            with interrupts(running):
+                value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
             if method.feedback is not None:
                 value = await in_thread(_told, running, method, value)
         finally:

@@ -1,5 +1,6 @@
 """Executions from their beginning to their end: one at a time, or beside each other in the background."""
 
+from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -12,8 +13,9 @@ from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
 from crewgraph.core.operations import Program
+from crewgraph.errors import RunError
 
-__all__ = ["Landed", "alone", "begun", "first_landed"]
+__all__ = ["Landed", "all_begun", "alone", "first_landed"]
 
 _GRACE = 5.0
 """Seconds that methods which cannot be cancelled are waited for once another one has failed."""
@@ -36,8 +38,16 @@ def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
     return [(name, value)]
 
 
-def begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
-    """Begin a method in the background, unless that was done."""
+def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
+    """Begin whatever is to run in the background, in its order, unless that was done."""
+    waiting = {question["execution"] for question in run.parked.values()}
+    with run.beginning:  # LangGraph runs the nodes of a step side by side, and in an order of its own
+        for name, execution in progress["inflight"].items():
+            if name not in waiting:
+                yield from _begun(run, progress, name, execution)
+
+
+def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
     if name in run.works or run.failed:
         return
     try:
@@ -52,11 +62,8 @@ def begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
 def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
     """Begin whatever is to run, and wait for what ends first; None where all that is in flight waits for answers."""
     inflight = progress["inflight"]
-    waiting = {question["execution"] for question in run.parked.values()}
     while True:
-        for name, execution in inflight.items():
-            if name not in waiting:
-                yield from begun(run, progress, name, execution)
+        yield from all_begun(run, progress)
         works = {name: run.works[name] for name in inflight if name in run.works}
         landed = _landed(run, works)
         if landed is not None or not works:
@@ -101,20 +108,22 @@ def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -
 
 
 def _error_of(work: Any) -> BaseException | None:
-    return None if work.cancelled() else work.exception()
+    return CancelledError() if work.cancelled() else work.exception()
 
 
 def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str]) -> BaseException:
     """The exception of the first method that failed, with a note on those that still run."""
-    failures: list[BaseException] = []
-    for name in done:
-        work = run.works[name]
-        error = _error_of(work)
-        if error is not None:
-            FlowReport(run, inflight[name]["method"]).failed(error)
-            failures.append(error)
+    errors = {name: error for name in done if (error := _error_of(run.works[name])) is not None}
+    # What was cancelled because another one failed is no failure; what cancelled itself is.
+    failed = {name: error for name, error in errors.items() if not isinstance(error, CancelledError)} or errors
+    for name, error in failed.items():
+        FlowReport(run, inflight[name]["method"]).failed(error)
+    failure = next(iter(failed.values()))
+    if isinstance(failure, CancelledError):
+        method = inflight[next(iter(failed))]["method"]
+        failure = RunError(f"method `{method}` of flow `{run.name}` was cancelled by its own code")
     still = sorted({inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()})
     if still:
         told = ", ".join(f"`{name}`" for name in still)
-        failures[0].add_note(f"{told} could not be stopped within {_GRACE:g} seconds; what it returns is thrown away")
-    return failures[0]
+        failure.add_note(f"{told} could not be stopped within {_GRACE:g} seconds; what it returns is thrown away")
+    return failure

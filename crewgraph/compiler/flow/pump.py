@@ -1,8 +1,8 @@
 """The nodes of a flow whose graph has a node for each method, and one that waits.
 
 LangGraph ends a step when the slowest of its nodes has ended; a listener must not wait for the siblings of what triggered it.
-So a method that runs alone runs in its node; of several each node only begins its method in the background, and the waiting
-node commits what has ended, in steps of its own.
+So a method that runs alone runs in its node; of several the first node begins all in the background, and the waiting node
+commits what has ended, in steps of its own.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from langgraph.types import Command, interrupt
 
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.commit import answered, completed, finished, parked
-from crewgraph.compiler.flow.landing import Landed, alone, begun, first_landed
+from crewgraph.compiler.flow.landing import Landed, all_begun, alone, first_landed
 from crewgraph.compiler.flow.node import FlowNode, State
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.core.operations import Program
@@ -41,9 +41,7 @@ class MethodNode(FlowNode):
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
             return _committed(run, progress, (yield from alone(run, progress, name, execution)))
-        for name, execution in inflight.items():
-            if execution["method"] == self.name:
-                yield from begun(run, progress, name, execution)
+        yield from all_begun(run, progress)
         return Command(goto=WAIT)
 
 

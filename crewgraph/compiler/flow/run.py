@@ -112,6 +112,9 @@ class FlowRun:
         """What tells it from other runs on the same state."""
 
         self._kept: dict[str, Any] = {}
+        self.beginning = threading.Lock()
+        """Held while methods are begun in the background."""
+
         self._lock = threading.Lock()
 
     @property

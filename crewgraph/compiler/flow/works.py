@@ -8,7 +8,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.bridge import acall, begun, call
-from crewgraph.core.given_up import giving_up
+from crewgraph.core.given_up import giving_up, told_later
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]
@@ -37,11 +37,35 @@ class Begin(Operation):
         self.work = work
 
     def run(self) -> Work:
-        return begun(partial(call, self.work))
+        with told_later() as leave:
+            work = _ThreadWork(leave)
+            begun(partial(work.carry_out, self.work))
+        return work
 
     async def arun(self) -> Work:
         work = acall(self.work) if iscoroutinefunction(self.work) else _to_its_end(self.work)
         return asyncio.get_running_loop().create_task(work)
+
+
+class _ThreadWork(futures.Future[Any]):
+    """A method in a thread. The thread cannot be stopped; but once cancelled it waits for nothing asynchronous any more."""
+
+    def __init__(self, leave: Callable[[], None]) -> None:
+        super().__init__()
+        self._leave = leave
+
+    def cancel(self) -> bool:
+        self._leave()
+        return super().cancel()
+
+    def carry_out(self, work: Callable[[], Any]) -> None:
+        """Call the method, in the thread."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            self.set_result(call(work))
+        except BaseException as error:  # noqa: BLE001 - an outcome like any other, the pump looks at it
+            self.set_exception(error)
 
 
 async def _to_its_end(work: Callable[[], Any]) -> Any:

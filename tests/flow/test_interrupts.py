@@ -1,0 +1,121 @@
+"""LangGraph's `interrupt` in methods of flows, and in tools of crews and agents that methods kick off."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from heard import heard
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
+from modes import Mode
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.errors import RunError
+from crewgraph.events import CrewKickoffFailedEvent, MethodExecutionFailedEvent
+from crewgraph.flow import Flow, PendingFlow, and_, listen, start
+from crewgraph.tools import tool
+
+from .parts import kickoff, resume
+
+requests: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done() -> None:
+    requests.clear()
+
+
+def answered(mode: Mode, flow: "Flow[Any]", given: dict[str, Any]) -> tuple[Any, list[str]]:
+    """What a run gives whose questions are answered one by one, each by a new object, and the questions."""
+    saver, kind, asked = flow.checkpointer, type(flow), list[str]()
+    waiting = kickoff(mode, flow)
+    while isinstance(waiting, PendingFlow):
+        question = waiting.questions[0]
+        asked.append(question.message)
+        feedback = {question.id: given[question.message]}
+        waiting = resume(mode, kind(checkpointer=saver), waiting.flow_id, feedback)
+    return waiting, asked
+
+
+def test_methods_beside_each_other_interrupt_and_go_on_with_their_own_answers(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def port(self) -> tuple[str, str]:
+            first = interrupt("which port?")
+            return first, interrupt("which pier?")
+
+        @start()
+        async def ship(self) -> Any:
+            return interrupt("which ship?")
+
+        @listen(and_(port, ship))
+        def sail(self) -> Any:
+            return self.state["id"], interrupt("when?")
+
+    given = {"which port?": "Rye", "which pier?": "3", "which ship?": {"name": "Ida"}, "when?": 7}
+    (_, when), asked = answered(mode, Asks(checkpointer=InMemorySaver()), given)
+    assert when == 7
+    assert sorted(asked) == sorted(given) and asked[-1] == "when?"
+
+
+def test_an_interrupt_may_show_more_than_a_text(mode: Mode):
+    class Shows(Flow[dict[str, Any]]):
+        @start()
+        def show(self) -> Any:
+            return interrupt({"draft": [1, 2]})
+
+    waiting = kickoff(mode, Shows(checkpointer=InMemorySaver()))
+    assert waiting.questions[0].output == {"draft": [1, 2]}
+
+
+def test_an_interrupt_in_a_run_that_is_not_kept_is_an_error(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def ask_me(self) -> Any:
+            return interrupt("who?")
+
+    with pytest.raises(RunError, match="method `ask_me` asks `who\\?`.*checkpointer=True"):
+        kickoff(mode, Asks())
+
+
+@tool("dig")
+def dig(where: str) -> str:
+    """Dig a hole, if that is allowed."""
+    allowed = interrupt(f"May I dig {where}?")
+    return f"{allowed}, {interrupt('How deep?')}"
+
+
+def digger() -> Agent:
+    def answer(messages: Sequence[dict[str, Any]]) -> str:
+        text = str(messages[-1]["content"])
+        requests.append(text)
+        if "Observation" in text:
+            return f"Thought: done\nFinal Answer: {text}"
+        return 'Thought: dig\nAction: dig\nAction Input: {"where": "here"}'
+
+    return Agent(role="digger", goal="g", backstory="b", llm=ScriptedLLM(answer), tools=[dig])
+
+
+def test_the_question_of_a_crew_is_one_of_the_method_that_kicked_it_off(mode: Mode):
+    class Digs(Flow[dict[str, Any]]):
+        @start()
+        def crew(self) -> str:
+            agent = digger()
+            task = Task(description="dig", expected_output="a hole", agent=agent)
+            return Crew(agents=[agent], tasks=[task]).kickoff().raw
+
+        @start()
+        def beside(self) -> str:
+            return "beside"
+
+        @listen(crew)
+        async def agent(self, hole: str) -> tuple[str, str]:
+            return hole, (await digger().kickoff_async("dig")).raw
+
+    with heard() as events:
+        given = {"May I dig here?": "yes", "How deep?": "2 m"}
+        holes, asked = answered(mode, Digs(checkpointer=InMemorySaver()), given)
+    assert holes == ("Observation: yes, 2 m", "Observation: yes, 2 m")
+    assert asked == ["May I dig here?", "How deep?"] * 2
+    assert len(requests) == 4  # nothing is asked of a model again
+    assert not [one for one in events if isinstance(one, (CrewKickoffFailedEvent, MethodExecutionFailedEvent))]
