@@ -1,14 +1,12 @@
-"""The program that is killed: a crew whose every effect leaves a line in a file outside of any checkpoint.
+"""The programs that are killed, a crew and a flow: every effect leaves a line in a file outside of any checkpoint.
 
-`E name` is written when an effect happens, `R key` once its record is stored, `C` once a checkpoint is. A case names the
-point at which the process kills itself with SIGKILL.
+`E name` is written when an effect happens, `R key` once its record is stored, `C` once a checkpoint is; and `I name` for
+every method that is in flight when the run of a flow goes on. A case names the point at which the process kills itself with
+SIGKILL.
 """
 
 import asyncio
 import json
-import os
-import signal
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -20,6 +18,8 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.core.journal import CHANNEL
 from crewgraph.tools import tool
+from kills.ledger import Ledger
+from kills.voyage import voyage_of
 
 __all__ = ["Case", "play"]
 
@@ -35,7 +35,7 @@ class Case:
     """root (kickoff), or foreign (a node of somebody's graph)."""
 
     granularity: str
-    """task or step."""
+    """Of a crew task or step, of a flow method or flow."""
 
     durability: str
     """Of the foreign graph: sync or async."""
@@ -50,53 +50,13 @@ class Case:
     ledger: str
     """The file of lines."""
 
+    @property
+    def is_flow(self) -> bool:
+        """Whether it is the flow that runs."""
+        return self.granularity in ("method", "flow")
+
     kill: str = ""
     """The line before or after which to die: "before E tool-0", "after R 3", "before C 2"; empty lives."""
-
-
-class Ledger:
-    """Writes lines to the file outside, and dies where it is told to."""
-
-    def __init__(self, path: str, kill: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self._kill = kill
-        self._counts = {"R": 0, "C": 0}
-        self._lock = threading.Lock()
-
-    def effect(self, name: str) -> None:
-        self._die(f"before E {name}")
-        os.write(self._file, f"E {name}\n".encode())
-        self._die(f"after E {name}")
-
-    def stored(self, kind: str) -> "Stored":
-        with self._lock:
-            self._counts[kind] += 1
-            return Stored(self, f"{kind} {self._counts[kind]}")
-
-    def line(self, text: str) -> None:
-        os.write(self._file, f"{text}\n".encode())
-
-    def _die(self, point: str) -> None:
-        if point == self._kill:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    die = _die
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A store of something: dies before or after it."""
-
-    ledger: Ledger
-    name: str
-
-    def __enter__(self) -> None:
-        self.ledger.die(f"before {self.name}")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:  # else the checkpointer would have to wait for another writer, and tries again in a thread
-            self.ledger.line(self.name)
-            self.ledger.die(f"after {self.name}")
 
 
 def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
@@ -163,6 +123,8 @@ def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
 
 class Outer(TypedDict, total=False):
     inputs: dict[str, Any]
+    state: dict[str, Any]
+    output: Any
     first: dict[str, Any]
     second: dict[str, Any]
     third: dict[str, Any]
@@ -187,6 +149,8 @@ def _on_postgres(case: Case, ledger: Ledger) -> str:
 def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str:
     config: Any = {"configurable": {"thread_id": case.thread}}
     began = saver.get_tuple(config) is not None
+    if case.is_flow:
+        return _voyage(case, ledger, saver, began)
     if case.shape == "root":
         crew = crew_of(ledger, saver)
         fresh: dict[str, Any] = {"thread_id": case.thread, "granularity": case.granularity}
@@ -196,15 +160,41 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
             work = crew.aresume(case.thread) if began else crew.akickoff({"x": 1}, **fresh)
             result = asyncio.run(work)
         return json.dumps([output.raw for output in result.tasks_output])
+    around = _around(crew_of(ledger, None).compile(granularity=case.granularity), saver)
+    state = _invoked(case, around, None if began else {"inputs": {"x": 1}})
+    return json.dumps([state[name]["raw"] for name in ("first", "second", "third")])
+
+
+def _voyage(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]", began: bool) -> str:
+    config: Any = {"configurable": {"thread_id": case.thread}}
+    if case.shape == "root":
+        flow = voyage_of(ledger, case.granularity, saver)
+        _tell_in_flight(ledger, flow.compile(checkpointer=saver).get_state(config).values)
+        given = {"id": case.thread}
+        return flow.kickoff(given) if case.mode == "sync" else asyncio.run(flow.akickoff(given))
+    around = _around(voyage_of(ledger, case.granularity, None).compile(), saver)
+    if began:
+        for task in around.get_state(config, subgraphs=True).tasks:
+            _tell_in_flight(ledger, getattr(task.state, "values", {}))
+    return _invoked(case, around, None if began else {"inputs": {}})["output"]
+
+
+def _tell_in_flight(ledger: Ledger, values: dict[str, Any]) -> None:
+    for one in (values.get("progress") or {"inflight": {}})["inflight"].values():
+        ledger.line(f"I {one['method']}")
+
+
+def _around(inner: Any, saver: "BaseCheckpointSaver[Any]") -> Any:
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("crew", crew_of(ledger, None).compile(granularity=case.granularity))
-    graph.add_edge(START, "crew")
-    graph.add_edge("crew", END)
-    compiled: Any = graph.compile(checkpointer=saver)
-    given = None if began else {"inputs": {"x": 1}}
+    graph.add_node("inner", inner)
+    graph.add_edge(START, "inner")
+    graph.add_edge("inner", END)
+    return graph.compile(checkpointer=saver)
+
+
+def _invoked(case: Case, graph: Any, given: Any) -> Any:
+    config: Any = {"configurable": {"thread_id": case.thread}}
     options: Any = {"durability": case.durability}
     if case.mode == "sync":
-        state = compiled.invoke(given, config, **options)
-    else:
-        state = asyncio.run(compiled.ainvoke(given, config, **options))
-    return json.dumps([state[name]["raw"] for name in ("first", "second", "third")])
+        return graph.invoke(given, config, **options)
+    return asyncio.run(graph.ainvoke(given, config, **options))

@@ -1,0 +1,73 @@
+"""A flow that is killed: methods beside each other, a crew inside of one, a router that sends it around twice."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.flow import Flow, and_, listen, router, start
+from kills.ledger import Ledger
+
+__all__ = ["VOYAGE", "voyage_of"]
+
+VOYAGE = "home after 2 days with wave and gull"
+
+
+def voyage_of(ledger: Ledger, granularity: str, checkpointer: Any) -> "Flow[Any]":
+    """The flow: each method leaves an effect of its name, and the crew one of each task's name."""
+
+    def word(messages: Sequence[dict[str, Any]]) -> str:
+        said = str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
+        ledger.effect(f"sail/{said}")
+        return said
+
+    def crew() -> Crew:
+        sailor = Agent(role="sailor", goal="g", backstory="b", llm=ScriptedLLM(word))
+        tasks = [
+            Task(name=one, description=f"say {one}", expected_output="a word", agent=sailor) for one in ("wave", "gull")
+        ]
+        return Crew(agents=[sailor], tasks=tasks)
+
+    class Voyage(Flow[dict[str, Any]]):
+        @start()
+        def leave(self) -> None:
+            ledger.effect("leave")
+            self.state["days"] = 0
+
+        @listen(leave)
+        def sail(self) -> None:
+            ledger.effect("sail")
+            self.state["seen"] = [output.raw for output in crew().kickoff().tasks_output]
+
+        @listen(leave)
+        async def swim(self) -> None:
+            await asyncio.sleep(0.01)
+            ledger.effect("swim")
+
+        @listen(leave)
+        def watch(self) -> None:
+            ledger.effect("watch")
+
+        @router(and_(sail, swim, watch))
+        def rest(self) -> str:
+            ledger.effect("rest")
+            return "again"
+
+        @listen("again")
+        def go_on(self) -> None:
+            ledger.effect(f"go_on-{self.state['days']}")
+            self.state["days"] = self.state["days"] + 1
+
+        @router(go_on)
+        def judge(self) -> str:
+            ledger.effect(f"judge-{self.state['days']}")
+            return "again" if self.state["days"] < 2 else "home"
+
+        @listen("home")
+        def arrive(self) -> str:
+            ledger.effect("arrive")
+            return f"home after {self.state['days']} days with {' and '.join(self.state['seen'])}"
+
+    flow = Voyage(checkpointer=checkpointer)
+    flow.granularity = "flow" if granularity == "flow" else "method"
+    return flow
