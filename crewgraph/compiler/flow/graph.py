@@ -174,15 +174,17 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         around = place_of(config)
         saver = cast("Any", around.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
+        run.is_shown = False
         run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
         return run
 
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""
         if run.state is None:
-            run.state = self.flow.new_state(inputs)
+            run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.state_apart(inputs)
         run.inputs = dict(inputs)
-        self.flow.take_state(run.state)
+        if run.is_shown:
+            self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
