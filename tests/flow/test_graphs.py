@@ -120,6 +120,13 @@ def test_a_method_may_be_answered_for(mode: Mode):
     assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
 
 
+def test_copies_of_a_graph_run_as_servers_make_them(mode: Mode):
+    graph = Sums().compile().with_config(tags=["served"]).copy(update={"checkpointer": InMemorySaver(), "name": "sums"})
+    assert mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)["output"] == 10
+    assert mode.state(graph, CONFIG).values["progress"]["last"] == "last#1"
+    assert [node.name for node in graph.get_graph().nodes.values()][1:-1] == ["first", "twice", "beside", "last"]
+
+
 def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
     class Guest(Flow[dict[str, Any]]):
         @start()
@@ -138,6 +145,14 @@ def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
         assert [one["output"] for one in told] == [["host", who] for who in ("Ada", "nobody", "Bob", "nobody")]
         assert len({one["state"]["id"] for one in told} | {flow.flow_id}) == 5
     assert flow.state == {"id": flow.flow_id, "seen": ["host"]}
+
+
+def test_a_second_run_in_a_thread_has_a_state_of_its_own(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4, "secret": "s"}}, CONFIG)
+    state = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)["state"]
+    assert state == {"id": state["id"], "x": 2, "y": 4}
+    assert mode.state(graph, CONFIG).values["state"] == state
 
 
 def test_a_graph_that_goes_on_with_a_run_tells_no_other_of_it(mode: Mode):

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
-from crewgraph.compiler.flow.changes import applied
+from crewgraph.compiler.flow.changes import ANEW, applied
 from crewgraph.compiler.flow.drawing import drawn
 from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.notebook import ShownAsFlow
@@ -139,7 +139,17 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
         super().__init__(**kept)
         vars(self).update(own)
-        self.flow, self.plan, self.granularity = flow, form.plan, form.granularity
+        self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
+
+    @property
+    def plan(self) -> Plan:
+        """What the flow's triggers come to."""
+        return self.form.plan
+
+    @property
+    def granularity(self) -> str:
+        """What its nodes are: "method" or "flow"."""
+        return self.form.granularity
 
     @property
     def is_whole(self) -> bool:
@@ -191,7 +201,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         return {
             "inputs": recorded(run.inputs, "the inputs") if run.stored else run.inputs,
             "progress": begun(self.plan, starting, uuid4().hex[:12]),
-            "state": run.changes() if run.stored else {},
+            "state": {ANEW: True, **run.changes()} if run.stored else {},
         }
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
