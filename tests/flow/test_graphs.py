@@ -155,6 +155,24 @@ def test_a_second_run_in_a_thread_has_a_state_of_its_own(mode: Mode):
     assert mode.state(graph, CONFIG).values["state"] == state
 
 
+def test_a_second_run_in_a_thread_does_not_take_over_a_question(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def greet(self) -> str:
+            return self.ask(f"How are you, {self.state['name']}?")
+
+        @start()
+        def beside(self) -> None:
+            pass
+
+    graph = Asks().compile(checkpointer=InMemorySaver())
+    for name in ("Ada", "Bob"):
+        stopped = mode.invoke(graph, {"inputs": {"name": name}}, CONFIG)
+        asked = [question["message"] for question in stopped["__interrupt__"][0].value["questions"]]
+        assert asked == [f"How are you, {name}?"]
+    assert mode.invoke(graph, Command(resume="fine"), CONFIG)["output"] == "fine"
+
+
 def test_a_graph_that_goes_on_with_a_run_tells_no_other_of_it(mode: Mode):
     class Asks(Flow[dict[str, Any]]):
         @start()

@@ -198,10 +198,15 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
+        progress = begun(self.plan, starting, uuid4().hex[:12])
+        if not run.stored:
+            return {"inputs": run.inputs, "progress": progress, "state": {}}
         return {
-            "inputs": recorded(run.inputs, "the inputs") if run.stored else run.inputs,
-            "progress": begun(self.plan, starting, uuid4().hex[:12]),
-            "state": {ANEW: True, **run.changes()} if run.stored else {},
+            "inputs": recorded(run.inputs, "the inputs"),
+            "progress": progress,
+            "state": {ANEW: True, **run.changes()},
+            "parked": {},  # an earlier run in this thread may have been left with its questions
+            "answers": {},
         }
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
