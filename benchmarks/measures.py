@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from benchmarks.environment import CREWAI_115, CREWAI_121, OWN, Environment
+from benchmarks.flow_measures import FLOW_MEASURES
 from benchmarks.measure import Contender, Measure
 
 __all__ = ["MEASURES"]
@@ -162,4 +163,5 @@ MEASURES: tuple[Measure, ...] = (
         ),
         goal="at most ×1.2.",
     ),
+    *FLOW_MEASURES,
 )

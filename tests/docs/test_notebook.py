@@ -1,4 +1,4 @@
-"""The notebook runs from its first cell to its last in a kernel of its own, and is kept without outputs."""
+"""The notebooks run from their first cell to their last in a kernel of their own, and are kept without outputs."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 from docs.pages import ROOT, environment
 
-NOTEBOOK = ROOT / "notebooks" / "first_crew.ipynb"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 EXECUTE = """
 import sys, warnings
@@ -31,21 +31,16 @@ def printed(path: Path) -> list[str]:
     return ["".join("".join(out.get("text", ())) for out in cell["outputs"]) for cell in cells(path)]
 
 
-def test_the_notebook_is_kept_without_outputs():
-    assert [(cell["outputs"], cell["execution_count"]) for cell in cells(NOTEBOOK)] == [([], None)] * len(
-        cells(NOTEBOOK)
-    )
-
-
-def test_the_notebook_runs(tmp_path: Path):
+def played(name: str, folder: Path) -> Path:
+    """The notebook of a name, with its outputs."""
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    played = tmp_path / "played.ipynb"
+    path = folder / "played.ipynb"
     # Jupyter's own packages warn of each other: only ours is held to be without warnings, in the other tests.
-    own = environment(tmp_path / "storage", PYTHONWARNINGS="default", JUPYTER_PLATFORM_DIRS="1", HOME=str(tmp_path))
+    own = environment(folder / "storage", PYTHONWARNINGS="default", JUPYTER_PLATFORM_DIRS="1", HOME=str(folder))
     done = subprocess.run(
-        [sys.executable, "-c", EXECUTE, str(NOTEBOOK), str(played)],
-        cwd=tmp_path,
+        [sys.executable, "-c", EXECUTE, str(ROOT / "notebooks" / name), str(path)],
+        cwd=folder,
         env=own,
         capture_output=True,
         text=True,
@@ -53,7 +48,21 @@ def test_the_notebook_runs(tmp_path: Path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    crew, graph, steps, run, arun, items, stream, history, fork, resumed = printed(played)
+    return path
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(notebook: Path):
+    assert {(str(cell["outputs"]), cell["execution_count"]) for cell in cells(notebook)} == {("[]", None)}
+
+
+def test_every_notebook_is_run_by_a_test():
+    assert [path.stem for path in NOTEBOOKS] == ["first_crew", "flows"]
+
+
+def test_the_notebook_of_a_first_crew_runs(tmp_path: Path):
+    path = played("first_crew.ipynb", tmp_path)
+    crew, graph, steps, run, arun, items, stream, history, fork, resumed = printed(path)
     assert crew == ""
     assert "height --> text;" in graph
     assert run == "In Brest the sea rises 7.1 metres.\n3 requests, 1 tool call\n"
@@ -69,3 +78,19 @@ def test_the_notebook_runs(tmp_path: Path):
     ]
     assert fork == "True\n"
     assert resumed == "In Brest the sea rises 7.1 metres.\n"
+
+
+def test_the_notebook_of_flows_runs(tmp_path: Path):
+    path = played("flows.ipynb", tmp_path)
+    crew, flow, drawing, run, answer, arun, history, fork, graph, drawn = printed(path)
+    assert crew + flow + drawing + drawn == ""
+    assert run == "cast_off asks: Cast off? ('yes', 'no')\nday 2: 6 knots, tide 7.1 m\n"
+    assert answer == "under way on day 2: 6 knots, tide 7.1 m\n2 requests so far\n"
+    assert arun == "day 1: 6 knots, tide 7.1 m\nin port: no\n"
+    steps = [line.split()[1] for line in history.splitlines()]
+    assert sorted(steps) == ["None", "cast_off", "judge", "judge", "sail", "tide", "weather", "weather"]
+    assert steps[0] == "None" and steps[-2:] == ["cast_off", "sail"]
+    assert fork == "day 5: 4 knots, tide 7.1 m\nin port: no\n"
+    assert graph == "Cast off?\nunder way on day 1: 6 knots, tide 7.1 m\n"
+    shown = [output["data"] for cell in cells(path) for output in cell["outputs"] if "data" in output]
+    assert ["<svg" in "".join(data["text/html"]) for data in shown] == [True, True]

@@ -120,6 +120,74 @@ def test_a_method_may_be_answered_for(mode: Mode):
     assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
 
 
+def test_copies_of_a_graph_run_as_servers_make_them(mode: Mode):
+    graph = Sums().compile().with_config(tags=["served"]).copy(update={"checkpointer": InMemorySaver(), "name": "sums"})
+    assert mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)["output"] == 10
+    assert mode.state(graph, CONFIG).values["progress"]["last"] == "last#1"
+    assert [node.name for node in graph.get_graph().nodes.values()][1:-1] == ["first", "twice", "beside", "last"]
+
+
+def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
+    class Guest(Flow[dict[str, Any]]):
+        @start()
+        def greet(self) -> list[str]:
+            self.state["seen"].append(self.state.get("name", "nobody"))
+            return self.state["seen"]
+
+    flow = Guest(initial_state={"seen": ["host"]})
+    for saver in (None, InMemorySaver()):
+        graph = flow.compile(checkpointer=saver)
+        given = [{"name": "Ada"}, {}, {"name": "Bob"}, {}]
+        told = [
+            mode.invoke(graph, {"inputs": inputs}, {"configurable": {"thread_id": str(n)}})
+            for n, inputs in enumerate(given)
+        ]
+        assert [one["output"] for one in told] == [["host", who] for who in ("Ada", "nobody", "Bob", "nobody")]
+        assert len({one["state"]["id"] for one in told} | {flow.flow_id}) == 5
+    assert flow.state == {"id": flow.flow_id, "seen": ["host"]}
+
+
+def test_a_second_run_in_a_thread_has_a_state_of_its_own(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4, "secret": "s"}}, CONFIG)
+    state = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)["state"]
+    assert state == {"id": state["id"], "x": 2, "y": 4}
+    assert mode.state(graph, CONFIG).values["state"] == state
+
+
+def test_a_second_run_in_a_thread_does_not_take_over_a_question(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def greet(self) -> str:
+            return self.ask(f"How are you, {self.state['name']}?")
+
+        @start()
+        def beside(self) -> None:
+            pass
+
+    graph = Asks().compile(checkpointer=InMemorySaver())
+    for name in ("Ada", "Bob"):
+        stopped = mode.invoke(graph, {"inputs": {"name": name}}, CONFIG)
+        asked = [question["message"] for question in stopped["__interrupt__"][0].value["questions"]]
+        assert asked == [f"How are you, {name}?"]
+    assert mode.invoke(graph, Command(resume="fine"), CONFIG)["output"] == "fine"
+
+
+def test_a_graph_that_goes_on_with_a_run_tells_no_other_of_it(mode: Mode):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def ask_name(self) -> str:
+            name = self.state.get("name") or self.ask("Who?")
+            self.state["name"] = name
+            return f"hello {name}"
+
+    graph = Asks().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {}}, CONFIG)
+    assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["output"] == "hello Anna"
+    other: RunnableConfig = {"configurable": {"thread_id": "another"}}
+    assert "__interrupt__" in mode.invoke(graph, {"inputs": {}}, other)
+
+
 def test_a_flow_in_one_node_has_no_methods_to_stop_at():
     with pytest.raises(CompileError, match="one node runs all methods"):
         Sums().compile(granularity="flow", interrupt_before=["last"])

@@ -1,18 +1,21 @@
-"""Changes of a flow's state: the top-level values that changed, and under "$gone" the names of those that are there no more."""
+"""Changes of a flow's state: the top-level values that changed, and under "$gone" the names of those that are there no more.
+
+A run begins with "$anew": what an earlier one left in the thread is not part of its state.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["GONE", "applied", "together"]
+__all__ = ["ANEW", "GONE", "applied", "together"]
 
-GONE = "$gone"
+ANEW, GONE = "$anew", "$gone"
 
 
 def applied(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
     """A state with changes."""
     gone: Sequence[str] = changed.get(GONE, ())
-    both = {**(before or {}), **changed}
-    return {name: value for name, value in both.items() if name not in gone and name != GONE}
+    both = changed if ANEW in changed else {**(before or {}), **changed}
+    return {name: value for name, value in both.items() if name not in gone and name not in (ANEW, GONE)}
 
 
 def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
-from crewgraph.compiler.flow.changes import applied
+from crewgraph.compiler.flow.changes import ANEW, applied
 from crewgraph.compiler.flow.drawing import drawn
 from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.notebook import ShownAsFlow
@@ -139,7 +139,17 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         own = {name: kept.pop(name) for name in list(kept) if name.startswith("_")}
         super().__init__(**kept)
         vars(self).update(own)
-        self.flow, self.plan, self.granularity = flow, form.plan, form.granularity
+        self.flow, self.form = flow, form  # what stands in `vars` is what LangGraph's `copy` gives to this again
+
+    @property
+    def plan(self) -> Plan:
+        """What the flow's triggers come to."""
+        return self.form.plan
+
+    @property
+    def granularity(self) -> str:
+        """What its nodes are: "method" or "flow"."""
+        return self.form.granularity
 
     @property
     def is_whole(self) -> bool:
@@ -174,22 +184,29 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         around = place_of(config)
         saver = cast("Any", around.saver if self.checkpointer in (None, True) else self.checkpointer or None)
         run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
+        run.is_shown = False
         run.saver, run.thread_id = saver, "/".join(filter(None, [around.thread, around.task]))
         return run
 
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""
         if run.state is None:
-            run.state = self.flow.new_state(inputs)
+            run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.state_apart(inputs)
         run.inputs = dict(inputs)
-        self.flow.take_state(run.state)
+        if run.is_shown:
+            self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
+        progress = begun(self.plan, starting, uuid4().hex[:12])
+        if not run.stored:
+            return {"inputs": run.inputs, "progress": progress, "state": {}}
         return {
-            "inputs": recorded(run.inputs, "the inputs") if run.stored else run.inputs,
-            "progress": begun(self.plan, starting, uuid4().hex[:12]),
-            "state": run.changes() if run.stored else {},
+            "inputs": recorded(run.inputs, "the inputs"),
+            "progress": progress,
+            "state": {ANEW: True, **run.changes()},
+            "parked": {},  # an earlier run in this thread may have been left with its questions
+            "answers": {},
         }
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:

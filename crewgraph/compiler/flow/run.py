@@ -103,6 +103,9 @@ class FlowRun:
 
         self.outputs: list[Any] = []
         self.completed: dict[str, int] = {}
+        self.is_shown = True
+        """Whether the flow's object shows its state; not so in graphs, which serve many at once."""
+
         self.again = False
         """Whether what is in flight was so in another process, and may have done a part of its work."""
 
@@ -155,7 +158,8 @@ class FlowRun:
                 self.values = {key: self.revived(one) for key, one in results.items()}
                 self._kept = self._packed()
                 self.again = True
-                self.flow.take_state(self.state)
+                if self.is_shown:
+                    self.flow.take_state(self.state)
 
     def finish(self, name: str, method: str, value: Any) -> Any:
         """Note what an execution returned; its form for checkpoints."""

@@ -11,7 +11,7 @@ from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.state import id_of, made_state, state_source, with_inputs
+from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 
 __all__ = ["Flow"]
@@ -137,6 +137,10 @@ class Flow(FlowVerbs, Generic[State]):
             first, self._begun = not self._begun, True
         # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
         return with_inputs(self._state if first else self._copied(), inputs, self.flow_name)
+
+    def state_apart(self, inputs: Mapping[str, Any]) -> Any:
+        """The state that a run begins with which this object does not show: a copy, under an `id` of its own."""
+        return with_inputs(named_anew(self._copied()), inputs, self.flow_name)
 
     def _copied(self) -> Any:
         for attempt in range(_MANY):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowState", "id_of", "made_state", "state_source", "with_inputs"]
+__all__ = ["FlowState", "id_of", "made_state", "named_anew", "state_source", "with_inputs"]
 
 
 class FlowState(BaseModel):
@@ -68,6 +68,15 @@ def made_state(source: Any, flow: str) -> Any:
 def id_of(state: Any) -> str:
     """The `id` in a state."""
     return str(cast("dict[str, Any]", state)["id"] if isinstance(state, dict) else state.id)
+
+
+def named_anew(state: Any) -> Any:
+    """The state under another `id`; one that is no text is the user's own, and stays."""
+    if isinstance(state, dict):
+        state["id"] = str(uuid4())
+    elif isinstance(state.id, str):
+        object.__setattr__(state, "id", str(uuid4()))
+    return cast("Any", state)
 
 
 def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:

@@ -1,0 +1,113 @@
+"""The measures of flows."""
+
+from benchmarks.environment import CREWAI_115, CREWAI_121
+from benchmarks.measure import Contender, Measure
+from crewgraph.flow import Flow
+
+__all__ = ["FLOW_MEASURES"]
+
+_HAS_GRANULARITY = hasattr(Flow, "granularity")
+
+
+def _ours(name: str, *words: str) -> Contender:
+    return Contender(name=_told("crewgraph", name), words=("-m", "benchmarks.peers.flows_of_crewgraph", *words))
+
+
+def _whole(name: str, *words: str) -> tuple[Contender, ...]:
+    """A flow in one node, where there is such a thing."""
+    return (_ours(_told('`granularity = "flow"`', name), *words),) if _HAS_GRANULARITY else ()
+
+
+def _hand(name: str, *words: str) -> Contender:
+    return Contender(name=_told("LangGraph by hand", name), words=("-m", "benchmarks.peers.flows_of_langgraph", *words))
+
+
+def _theirs(name: str, *words: str) -> tuple[Contender, ...]:
+    command = ("-m", "benchmarks.peers.flows_of_crewai", *words)
+    return tuple(
+        Contender(name=_told(environment.name, name), words=command, environment=environment)
+        for environment in (CREWAI_121, CREWAI_115)
+    )
+
+
+def _told(name: str, more: str) -> str:
+    return f"{name}, {more}" if more else name
+
+
+_SILENT = "`suppress_flow_events=True`"
+_CHAINS = {f"chain of {size}": f"chain {size}" for size in (10, 100, 1000)}
+_LOOP, _FAN = {"loop of 200 rounds": "loop 200"}, {"fan-out of 50, `and_`": "fan 50"}
+_PER_METHOD = {"cpu": "ms of processor time per method"}
+
+FLOW_MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="flows",
+        title="A method of a flow, nothing kept",
+        figures=_PER_METHOD,
+        cases={**_CHAINS, **_LOOP, **_FAN},
+        contenders=(
+            _hand("", "flows", "{case}", "kickoff"),
+            _ours("`kickoff`", "flows", "{case}", "kickoff", "method"),
+            *_whole("`kickoff`", "flows", "{case}", "kickoff", "flow"),
+            _hand("async, `ainvoke`", "flows", "{case}", "akickoff"),
+            _ours("async, `akickoff`", "flows", "{case}", "akickoff", "method"),
+            *_whole("async, `akickoff`", "flows", "{case}", "akickoff", "flow"),
+            *_theirs("", "flows", "{case}", "told"),
+            *_theirs(_SILENT, "flows", "{case}", "silent"),
+        ),
+        goal="at most ×1.2.",
+    ),
+    Measure(
+        name="flows_kept",
+        title="A method of a flow, kept in SQLite",
+        figures={**_PER_METHOD, "wall": "ms of wall time per method, the disk's included"},
+        cases={"chain of 100": "chain 100", **_LOOP},
+        contenders=(
+            _hand("", "kept", "{case}", "kickoff"),
+            _ours("`kickoff`", "kept", "{case}", "kickoff", "method"),
+            *_whole("`kickoff`", "kept", "{case}", "kickoff", "flow"),
+            _ours("async, `akickoff`", "kept", "{case}", "akickoff", "method"),
+            *_whole("async, `akickoff`", "kept", "{case}", "akickoff", "flow"),
+            *_theirs(f"`@persist`, {_SILENT}", "kept", "{case}", "silent"),
+        ),
+        goal="at most ×1.2.",
+    ),
+    Measure(
+        name="flows_long",
+        title="A loop that goes on for long",
+        figures={"cpu": "ms of processor time per method, of which a round has two"},
+        cases={"nothing kept": "nothing", "kept in SQLite": "kept"},
+        contenders=(
+            _hand("10,000 rounds", "long", "10000", "{case}"),
+            _ours("10,000 rounds", "long", "10000", "method", "{case}"),
+            *_whole("100,000 rounds", "long", "100000", "flow", "{case}"),
+        ),
+        goal="as in a short one.",
+    ),
+    Measure(
+        name="flows_begin",
+        title="When a listener begins: a method takes 0.05 s and has one, another beside it takes 1 s",
+        figures={"wall": "seconds of wall time after the kickoff"},
+        cases={"`kickoff`": "kickoff", "`akickoff`": "akickoff"},
+        contenders=(
+            _hand("", "starts", "{case}", "flat"),
+            _ours("", "starts", "{case}", "method"),
+            *_whole("", "starts", "{case}", "flow"),
+            _hand("the quick branch as a graph of its own", "starts", "{case}", "nested"),
+            *_theirs("", "starts", "{case}"),
+        ),
+        goal="at most 0.07 s.",
+    ),
+    Measure(
+        name="flows_first",
+        title="From nothing to a first flow of two methods",
+        figures={"cpu": "ms of processor time of a fresh process, Python's own start included"},
+        cases={"import": "import", "first result, nothing kept": "nothing", "kept in SQLite": "kept"},
+        contenders=(
+            _hand("", "first", "{case}"),
+            _ours("", "first", "{case}"),
+            *_theirs("", "first", "{case}"),
+        ),
+        goal="at most ×1.1.",
+    ),
+)

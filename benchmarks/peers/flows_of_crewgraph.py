@@ -1,0 +1,92 @@
+"""Flows of crewgraph, by its public names alone.
+
+What is heavy is imported where it is used: `first` measures the imports.
+"""
+
+import asyncio
+import sys
+import time
+from typing import Any
+
+import crewgraph.flow as words
+from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.flow_shapes import chain, fan, loop, race
+from benchmarks.peers.work import repeats
+
+
+def flow_of(shape: str, size: int, verb: str, granularity: str) -> type[Any]:
+    shapes = {"chain": chain, "loop": loop, "fan": fan}
+    kind = shapes[shape](words, size, verb == "akickoff")
+    if granularity != "method":
+        kind.granularity = granularity
+    return kind
+
+
+def run(flow: Any, verb: str) -> Any:
+    return asyncio.run(flow.akickoff()) if verb == "akickoff" else flow.kickoff()
+
+
+def methods(shape: str, size: int) -> int:
+    return {"chain": size, "loop": 2 * size, "fan": size + 2}[shape]
+
+
+def flows(case: str, verb: str, granularity: str) -> dict[str, float]:
+    """Nothing kept. The case is as "chain 100"."""
+    return _timed(case, verb, granularity, False)
+
+
+def kept(case: str, verb: str, granularity: str) -> dict[str, float]:
+    from crewgraph.checkpoints import SqliteCheckpointer
+
+    with SqliteCheckpointer("kept.db") as saver:
+        return _timed(case, verb, granularity, saver)
+
+
+def _timed(case: str, verb: str, granularity: str, checkpointer: Any) -> dict[str, float]:
+    shape, size = case.split()[0], int(case.split()[1])
+    kind, count = flow_of(shape, size, verb, granularity), methods(shape, size)
+
+    def work() -> None:
+        flow = kind(checkpointer=checkpointer)
+        run(flow, verb)
+        assert len(flow.method_outputs) == count and (shape == "fan" or flow.state["n"] == size)
+
+    return timed(work, units=count, repeats=repeats(count))
+
+
+def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
+    """One loop of so many rounds; a short one before."""
+    from crewgraph.checkpoints import SqliteCheckpointer
+
+    saver = SqliteCheckpointer("long.db") if keep == "kept" else False
+    flow_of("loop", 100, "kickoff", granularity)(checkpointer=saver).kickoff()
+    flow = flow_of("loop", int(rounds), "kickoff", granularity)(checkpointer=saver)
+    cpu = time.process_time()
+    flow.kickoff()
+    cpu = time.process_time() - cpu
+    assert flow.state["n"] == int(rounds)
+    return {"cpu": 1000 * cpu / methods("loop", int(rounds))}
+
+
+def starts(verb: str, granularity: str) -> dict[str, float]:
+    """When the listener of the quick method begins, beside the slow one; the second of two runs."""
+    kind = race(words, verb == "akickoff")
+    if granularity != "method":
+        kind.granularity = granularity
+    run(kind(), verb)
+    flow, kicked_off = kind(), time.perf_counter()
+    run(flow, verb)
+    return {"wall": flow.state["begun"] - kicked_off}
+
+
+def first(what: str) -> dict[str, float]:
+    """The processor time of this whole process, up to the import of the words, or to its first result."""
+    if what != "import":
+        flow = chain(words, 2)(checkpointer=what == "kept")
+        flow.kickoff()
+        assert flow.state["n"] == 2
+    return {"cpu": 1000 * time.process_time()}
+
+
+if __name__ == "__main__":
+    printed(globals()[sys.argv[1]](*sys.argv[2:]))
