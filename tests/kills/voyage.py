@@ -13,61 +13,67 @@ __all__ = ["VOYAGE", "voyage_of"]
 VOYAGE = "home after 2 days with wave and gull"
 
 
-def voyage_of(ledger: Ledger, granularity: str, checkpointer: Any) -> "Flow[Any]":
-    """The flow: each method leaves an effect of its name, and the crew one of each task's name."""
+class Voyage(Flow[dict[str, Any]]):
+    """Each method leaves an effect of its name, and the crew one of each task's name."""
 
-    def word(messages: Sequence[dict[str, Any]]) -> str:
-        said = str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
-        ledger.effect(f"sail/{said}")
-        return said
+    ledger: Ledger
 
-    def crew() -> Crew:
+    @start()
+    def leave(self) -> None:
+        self.ledger.effect("leave")
+        self.state["days"] = 0
+
+    @listen(leave)
+    def sail(self) -> None:
+        self.ledger.effect("sail")
+        self.state["seen"] = [output.raw for output in self.crew().kickoff().tasks_output]
+
+    @listen(leave)
+    async def swim(self) -> None:
+        await asyncio.sleep(0.01)
+        self.ledger.effect("swim")
+
+    @listen(leave)
+    def watch(self) -> None:
+        self.ledger.effect("watch")
+
+    @router(and_(sail, swim, watch))
+    def rest(self) -> str:
+        self.ledger.effect("rest")
+        return "again"
+
+    @listen("again")
+    def go_on(self) -> None:
+        self.ledger.effect(f"go_on-{self.state['days']}")
+        self.state["days"] = self.state["days"] + 1
+
+    @router(go_on)
+    def judge(self) -> str:
+        self.ledger.effect(f"judge-{self.state['days']}")
+        return "again" if self.state["days"] < 2 else "home"
+
+    @listen("home")
+    def arrive(self) -> str:
+        self.ledger.effect("arrive")
+        return f"home after {self.state['days']} days with {' and '.join(self.state['seen'])}"
+
+    def crew(self) -> Crew:
+        """Two tasks for one sailor."""
+
+        def word(messages: Sequence[dict[str, Any]]) -> str:
+            said = str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
+            self.ledger.effect(f"sail/{said}")
+            return said
+
         sailor = Agent(role="sailor", goal="g", backstory="b", llm=ScriptedLLM(word))
-        tasks = [
-            Task(name=one, description=f"say {one}", expected_output="a word", agent=sailor) for one in ("wave", "gull")
-        ]
+        words = ("wave", "gull")
+        tasks = [Task(name=one, description=f"say {one}", expected_output="a word", agent=sailor) for one in words]
         return Crew(agents=[sailor], tasks=tasks)
 
-    class Voyage(Flow[dict[str, Any]]):
-        @start()
-        def leave(self) -> None:
-            ledger.effect("leave")
-            self.state["days"] = 0
 
-        @listen(leave)
-        def sail(self) -> None:
-            ledger.effect("sail")
-            self.state["seen"] = [output.raw for output in crew().kickoff().tasks_output]
-
-        @listen(leave)
-        async def swim(self) -> None:
-            await asyncio.sleep(0.01)
-            ledger.effect("swim")
-
-        @listen(leave)
-        def watch(self) -> None:
-            ledger.effect("watch")
-
-        @router(and_(sail, swim, watch))
-        def rest(self) -> str:
-            ledger.effect("rest")
-            return "again"
-
-        @listen("again")
-        def go_on(self) -> None:
-            ledger.effect(f"go_on-{self.state['days']}")
-            self.state["days"] = self.state["days"] + 1
-
-        @router(go_on)
-        def judge(self) -> str:
-            ledger.effect(f"judge-{self.state['days']}")
-            return "again" if self.state["days"] < 2 else "home"
-
-        @listen("home")
-        def arrive(self) -> str:
-            ledger.effect("arrive")
-            return f"home after {self.state['days']} days with {' and '.join(self.state['seen'])}"
-
+def voyage_of(ledger: Ledger, granularity: str, checkpointer: Any) -> Voyage:
+    """The flow."""
     flow = Voyage(checkpointer=checkpointer)
+    flow.ledger = ledger
     flow.granularity = "flow" if granularity == "flow" else "method"
     return flow

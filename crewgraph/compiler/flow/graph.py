@@ -175,7 +175,11 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
             run = self._run_in(ensure_config(config))
         told: Any = given
         if isinstance(given, Mapping) and "progress" not in given:
-            told = self.begun(run, cast("Mapping[str, Any]", given).get("inputs") or {})
+            inputs: Mapping[str, Any] = cast("Mapping[str, Any]", given).get("inputs") or {}
+            # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
+            goes_on = run.stored and place_of(ensure_config(config)).again
+            told = self.begun(self._run_in(ensure_config(config)) if goes_on else run, inputs)
+            run.inputs = dict(inputs)
         opened: RunnableConfig = {**(config or {}), "configurable": {**own, RUN: run}}
         return told, opened
 
