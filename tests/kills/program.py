@@ -168,12 +168,13 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
 
 def _voyage(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]", began: bool) -> str:
     config: Any = {"configurable": {"thread_id": case.thread}}
+    warnings.filterwarnings("ignore", "no run of flow")
     if case.shape == "root":
         flow = voyage_of(ledger, case.granularity, saver)
         _tell_in_flight(ledger, flow.compile(checkpointer=saver).get_state(config).values)
-        given = {"id": case.thread}
-        warnings.filterwarnings("ignore", "no run of flow")
-        return flow.kickoff(given) if case.mode == "sync" else asyncio.run(flow.akickoff(given))
+        if case.mode == "sync":
+            return flow.resume(case.thread) if began else flow.kickoff(id=case.thread)
+        return asyncio.run(flow.aresume(case.thread) if began else flow.akickoff(id=case.thread))
     around = _around(voyage_of(ledger, case.granularity, None).compile(), saver)
     if began:
         for task in around.get_state(config, subgraphs=True).tasks:
