@@ -117,7 +117,9 @@ class Threads:
         """The threads whose names begin like this, sorted."""
         select = "SELECT DISTINCT thread FROM lineages WHERE thread >= ? AND thread < ? ORDER BY thread"
         bounds = beginning, f"{beginning}\U0010ffff"
-        return [name for (name,) in self.database.read(lambda connection: connection.execute(select, bounds).fetchall())]
+        return [
+            name for (name,) in self.database.read(lambda connection: connection.execute(select, bounds).fetchall())
+        ]
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage."""

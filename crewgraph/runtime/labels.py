@@ -1,0 +1,40 @@
+"""What checkpoints tell of their run in their metadata; each name costs every step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crewgraph.compiler.assignment import Assignment
+from crewgraph.core.digest import digest
+
+__all__ = ["CREW_NAME", "CREW_TASKS", "FLOW_GRANULARITY", "FLOW_NAME", "GRANULARITY", "crew_labels", "without_labels"]
+
+FLOW_NAME = "flow_name"
+"""The flow's name."""
+
+FLOW_GRANULARITY = "granularity"
+"""What was a node of its graph."""
+
+CREW_NAME = "crew_name"
+"""The crew's name."""
+
+CREW_TASKS = "crew_tasks"
+"""A digest of the names of the crew's tasks, where the crew has no name of its own."""
+
+GRANULARITY = "crewgraph_granularity"
+"""How the crew was translated, where not as a node for each task."""
+
+_OF_NODES = ("task", "agent_role")
+_NAMELESS = (None, "", "crew")
+
+
+def crew_labels(name: str | None, tasks: Sequence[Assignment]) -> dict[str, Any]:
+    """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
+    if name not in _NAMELESS:
+        return {CREW_NAME: name}
+    return {CREW_NAME: "crew", CREW_TASKS: digest([one.slug for one in tasks])[:12]}
+
+
+def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata without what they tell of the run they come from: a run inside it is another one."""
+    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, GRANULARITY, *_OF_NODES)
+    return {name: value for name, value in metadata.items() if name not in own}
