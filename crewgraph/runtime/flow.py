@@ -20,7 +20,7 @@ from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
 from crewgraph.runtime.flow_form import form_of
-from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME
+from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.retention import Retention
 from crewgraph.runtime.storage import checkpointer_for
@@ -31,7 +31,6 @@ __all__ = [
     "ask",
     "compiled",
     "found",
-    "is_whole",
     "kickoff",
     "load",
     "metadata_of",
@@ -183,11 +182,6 @@ def metadata_of(graph: FlowGraph) -> dict[str, Any]:
     return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
-def is_whole(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether the graph of a checkpoint with these metadata has one node for all methods."""
-    return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
-
-
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
     """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
@@ -242,7 +236,7 @@ def played(
         thread_id = thread_id or run.flow_id
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
-    retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id)
+    retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
     if again:  # what the process before may have left
         yield retention.trim(shrink=False)
     _tell(flow, FlowStartedEvent, inputs=run.inputs)

@@ -14,7 +14,8 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow import compiled, is_whole, metadata_of, played
+from crewgraph.runtime.flow import compiled, metadata_of, played
+from crewgraph.runtime.labels import is_whole
 from crewgraph.runtime.storage import checkpointer_for
 
 __all__ = ["afork", "ahistory", "fork", "history"]

@@ -27,7 +27,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
-from crewgraph.runtime.labels import GRANULARITY, crew_labels
+from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
@@ -133,7 +133,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     metadata: Mapping[str, Any] = state.metadata or {}
-    granularity: str = metadata.get(GRANULARITY, "task")
+    granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
         run = _Started(crew, run.place, granularity)
     check_stored(run.tasks, state.values, run.place.thread_id)
@@ -174,7 +174,7 @@ class _Started:
             as_model(llm)
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
-            self.config["metadata"] = {**self.config.get("metadata", {}), GRANULARITY: granularity}
+            self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:

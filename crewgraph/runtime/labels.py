@@ -6,13 +6,22 @@ from typing import Any
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.core.digest import digest
 
-__all__ = ["CREW_NAME", "CREW_TASKS", "FLOW_GRANULARITY", "FLOW_NAME", "GRANULARITY", "crew_labels", "without_labels"]
+__all__ = [
+    "CREW_GRANULARITY",
+    "CREW_NAME",
+    "CREW_TASKS",
+    "FLOW_GRANULARITY",
+    "FLOW_NAME",
+    "crew_labels",
+    "is_whole",
+    "without_labels",
+]
 
 FLOW_NAME = "flow_name"
 """The flow's name."""
 
 FLOW_GRANULARITY = "granularity"
-"""What was a node of its graph."""
+"""What was a node of the flow's graph."""
 
 CREW_NAME = "crew_name"
 """The crew's name."""
@@ -20,8 +29,8 @@ CREW_NAME = "crew_name"
 CREW_TASKS = "crew_tasks"
 """A digest of the names of the crew's tasks, where the crew has no name of its own."""
 
-GRANULARITY = "crewgraph_granularity"
-"""How the crew was translated, where not as a node for each task."""
+CREW_GRANULARITY = "crewgraph_granularity"
+"""What was a node of the crew's graph, where that was not a task."""
 
 _OF_NODES = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
@@ -34,7 +43,12 @@ def crew_labels(name: str | None, tasks: Sequence[Assignment]) -> dict[str, Any]
     return {CREW_NAME: "crew", CREW_TASKS: digest([one.slug for one in tasks])[:12]}
 
 
+def is_whole(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether the graph of a flow's checkpoint with these metadata has one node for all methods."""
+    return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
+
+
 def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata without what they tell of the run they come from: a run inside it is another one."""
-    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, GRANULARITY, *_OF_NODES)
+    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, *_OF_NODES)
     return {name: value for name, value in metadata.items() if name not in own}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,15 +13,18 @@ from crewgraph.checkpoints.latest import Latest
 from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.assignment import assignments
 from crewgraph.compiler.flow.inside import around
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.whole import caught_up
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.bridge import in_thread
+from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.pregel import asks, goes_on, leads_on
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_info import RunInfo, RunStatus
-from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels
+from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
 
@@ -37,7 +41,7 @@ class _Asked:
     """Which runs are asked for."""
 
     labels: Mapping[str, Any]
-    told: Callable[[Latest], RunInfo | None]
+    told: Callable[[Latest], RunInfo]
     status: RunStatus | None
     inside: bool
     limit: int | None
@@ -51,7 +55,7 @@ class _Asked:
     def chosen(self, found: Iterable[Latest]) -> list[RunInfo]:
         """The runs among what was found, which comes in its order."""
         told = (self.told(one) for one in found)
-        return list(islice((one for one in told if one and self.status in (None, one.status)), self.limit))
+        return list(islice((one for one in told if self.status in (None, one.status)), self.limit))
 
 
 class _ReadRuns(Operation):
@@ -133,11 +137,11 @@ def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int 
     kind, given = flow if isinstance(flow, type) else type(flow), flow.name
     asked = _Asked(
         labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
-        told=_flow_told,
+        told=partial(_flow_told, Plan(flow.flow_definition())),
         status=status,
         inside=inside,
         limit=limit,
-        is_read=(_PROGRESS, _PARKED).__contains__,
+        is_read=(_PROGRESS, _PARKED, CHANNEL).__contains__,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), asked))
 
@@ -160,12 +164,13 @@ def _read(saver: Any, asked: _Asked) -> Program[list[RunInfo]]:
     return [] if saver is None else (yield _ReadRuns(saver, asked))
 
 
-def _flow_told(found: Latest) -> RunInfo | None:
-    """A run of a flow; None where it was killed before anything was begun."""
-    values: Mapping[str, Any] = found.checkpoint.checkpoint["channel_values"]
-    progress = values.get(_PROGRESS)
-    if progress is None:
-        return None
+def _flow_told(plan: Plan, found: Latest) -> RunInfo:
+    kept = found.checkpoint
+    values: Mapping[str, Any] = kept.checkpoint["channel_values"]
+    if _PROGRESS in values and is_whole(kept.metadata):
+        values = caught_up(plan, values, appended_in(kept.pending_writes or ()))
+    # Without progress its inputs are stored, and nothing was begun.
+    progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
     questions = tuple(Question.from_plain(one) for one in (values.get(_PARKED) or {}).values())
     status: RunStatus = "pending" if questions else "open" if progress["inflight"] else "finished"
     done = progress["last"]

@@ -226,8 +226,8 @@ def test_a_thousand_runs_are_listed_without_their_past(tmp_path: Path):
 
 def elsewhere(folder: Path, program: str) -> str:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    ledger = folder / "ledger"
-    env = {**os.environ, "PYTHONPATH": path, "LEDGER": str(ledger), "CREWGRAPH_STORAGE_DIR": str(folder)}
+    own = {"LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder), "GRANULARITY": Flow.granularity}
+    env = {**os.environ, "PYTHONPATH": path, **own}
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60, env=env
     )
