@@ -7,8 +7,9 @@ __all__ = ["HISTORY_MEASURES"]
 _ROUNDS = (1_000, 2_000, 5_000, 10_000)
 
 
-def _ours(name: str, keep: str) -> Contender:
-    return Contender(name=f"crewgraph, {name}", words=("-m", "benchmarks.peers.loops_of_crewgraph", keep, "{case}"))
+def _ours(keep: str, granularity: str) -> Contender:
+    named = f'crewgraph, `keep_history="{keep}"`' + (', `granularity="flow"`' if granularity == "flow" else "")
+    return Contender(name=named, words=("-m", "benchmarks.peers.loops_of_crewgraph", keep, granularity, "{case}"))
 
 
 HISTORY_MEASURES: tuple[Measure, ...] = (
@@ -18,7 +19,7 @@ HISTORY_MEASURES: tuple[Measure, ...] = (
         figures={
             "file": "KiB of the file after so many rounds of two methods, while the run goes on, the write-ahead log merged",
             "used": "KiB of it that hold something",
-            "wall": "ms of wall time a round",
+            "cpu": "ms of processor time a round",
         },
         cases={f"{rounds} rounds": str(rounds) for rounds in _ROUNDS},
         contenders=(
@@ -26,8 +27,7 @@ HISTORY_MEASURES: tuple[Measure, ...] = (
                 name="LangGraph by hand, a state of one number",
                 words=("-m", "benchmarks.peers.loops_of_langgraph", "{case}"),
             ),
-            _ours('`keep_history="all"`', "all"),
-            _ours('`keep_history="latest"`', "latest"),
+            *(_ours(keep, granularity) for granularity in ("method", "flow") for keep in ("all", "latest")),
         ),
         goal="linear where all is kept, flat where the latest is.",
     ),

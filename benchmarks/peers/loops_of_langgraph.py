@@ -41,10 +41,10 @@ def main(rounds: str) -> dict[str, float]:
     saver.setup()
     connection.execute("PRAGMA synchronous=NORMAL")
     config = {"recursion_limit": 10**6, "configurable": {"thread_id": "t"}}
-    before = time.perf_counter()
+    before = time.process_time()
     made = graph.compile(checkpointer=saver).invoke({"n": 0}, config, durability="sync")
     assert made["n"] == int(rounds)
-    return {**figures, "wall": 1000 * (time.perf_counter() - before) / int(rounds)}
+    return {**figures, "cpu": 1000 * (time.process_time() - before) / int(rounds)}
 
 
 if __name__ == "__main__":

@@ -71,7 +71,9 @@ class LatestCheckpoints:
         return found
 
     def _is_wanted(self, kind: str, head: bytes) -> bool:
-        metadata = self._codec.metadata(kind, head) if self._filter else {}
+        if not self._filter:
+            return True
+        metadata = self._codec.metadata(kind, head)
         return all(metadata.get(key) == value for key, value in self._filter.items())
 
     def _stored(

@@ -241,10 +241,11 @@ def _writer() -> Callable[[Any], None] | None:
         return None
 
 
-def refuse_without_async_face(saver: object) -> None:
+def refuse_without_async_face(saver: Any) -> None:
     """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
-    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+    one: object = saver
+    if getattr(type(one), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
+            f"`{type(one).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
             "`SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -121,8 +121,8 @@ def _can(saver: Any, count: int | None, whose: str) -> bool:
     """Whether a checkpointer can keep so many; a warning where it cannot."""
     if count is None or isinstance(saver, SqliteCheckpointer):
         return True
-    kind: Any = type(saver)
-    prunes = kind.prune is not BaseCheckpointSaver.prune or kind.aprune is not BaseCheckpointSaver.aprune
+    base, kind = cast("Any", BaseCheckpointSaver), cast("type[BaseCheckpointSaver[Any]]", type(saver))
+    prunes = kind.prune is not base.prune or kind.aprune is not base.aprune
     if count == 1 and prunes:
         return True
     what = f"the latest {count} checkpoints" if prunes else "single checkpoints"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
@@ -171,7 +171,8 @@ def _flow_told(plan: Plan, found: Latest) -> RunInfo:
         values = caught_up(plan, values, appended_in(kept.pending_writes or ()))
     # Without progress its inputs are stored, and nothing was begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
-    questions = tuple(Question.from_plain(one) for one in (values.get(_PARKED) or {}).values())
+    parked: Mapping[str, Any] = values.get(_PARKED) or {}
+    questions = tuple(Question.from_plain(one) for one in parked.values())
     status: RunStatus = "pending" if questions else "open" if progress["inflight"] else "finished"
     done = progress["last"]
     return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
@@ -180,7 +181,7 @@ def _flow_told(plan: Plan, found: Latest) -> RunInfo:
 def _crew_told(found: Latest) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
     status: RunStatus = "pending" if asks(writes) else "open" if goes_on(checkpoint["channel_values"]) else "finished"
-    versions: Mapping[str, Any] = checkpoint["channel_versions"]
+    versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
     since = [name for name in tasks if INPUTS in versions and versions[name] > versions[INPUTS]]
     return _told(found, "crew", CREW_NAME, status, max(since, key=lambda name: versions[name], default=None), ())

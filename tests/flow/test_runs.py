@@ -46,7 +46,7 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 
 def crew(*answers: Any, name: str | None = None, tasks: tuple[str, ...] = ("one", "two"), **more: Any) -> Crew:
     worker = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM([*answers]), max_retry_limit=0, **more)
-    named = {} if name is None else {"name": name}
+    named: dict[str, Any] = {} if name is None else {"name": name}
     made = [Task(name=task, description=f"do {task}", expected_output="a word", agent=worker) for task in tasks]
     return Crew(agents=[worker], tasks=made, **named)
 
