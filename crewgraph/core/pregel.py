@@ -44,7 +44,6 @@ _INPUT = "__start__"
 _BRANCH = "branch:to:"
 _JOIN = "join:"
 _QUESTION = "__interrupt__"
-_ANSWER = "__resume__"
 
 KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """For a graph with `checkpointer=False` inside a run: LangGraph fails where it inherits "sync", having nothing to wait for."""
@@ -193,7 +192,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
 
 def leads_on(channel: str) -> bool:
     """Whether a channel says what is to run, or what is asked: `goes_on` and `asks` look at these alone."""
-    return channel in (_INPUT, _QUESTION, _ANSWER) or channel.startswith((_BRANCH, _JOIN))
+    return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
 def goes_on(values: Mapping[str, Any]) -> bool:
@@ -210,7 +209,7 @@ def goes_on(values: Mapping[str, Any]) -> bool:
 def asks(writes: Iterable[tuple[str, str, Any]]) -> bool:
     """Whether among what was written since a checkpoint is a question that nobody has answered."""
     told = list(writes)
-    answered = {task for task, channel, _ in told if channel == _ANSWER}
+    answered = {task for task, channel, _ in told if channel == _RESUME}
     return any(channel == _QUESTION and task not in answered for task, channel, _ in told)
 
 

@@ -214,7 +214,7 @@ class _Started:
         )
         written = run.written
         try:
-            if given is None:  # what the process before may have left
+            if not isinstance(given, dict):  # what the process before may have left
                 yield retention.trim(shrink=False)
             yield run
             yield retention.trim()

@@ -35,6 +35,9 @@ def test_the_names_of_the_private_keys():
             "_MAP",
             "_THREAD",
             "_CHECKPOINT",
+            "_INPUT",
+            "_QUESTION",
+            "_RESUME",
         )
     }
     assert used == {
@@ -48,9 +51,11 @@ def test_the_names_of_the_private_keys():
         "_MAP": _constants.CONFIG_KEY_CHECKPOINT_MAP,
         "_THREAD": _constants.CONFIG_KEY_THREAD_ID,
         "_CHECKPOINT": _constants.CONFIG_KEY_CHECKPOINT_ID,
+        "_INPUT": START,
+        "_QUESTION": _constants.INTERRUPT,
+        "_RESUME": _constants.RESUME,
     }
     assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")
-    assert (pregel._QUESTION, pregel._ANSWER) == (_constants.INTERRUPT, _constants.RESUME)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_the_scratchpad_has_the_counters_and_can_be_replaced():

@@ -29,15 +29,14 @@ from .parts import kickoff, resume
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture(params=["ours", "memory", "sqlite"])
-def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+@pytest.fixture(params=["ours", "theirs"])
+def saver(request: pytest.FixtureRequest, mode: Mode, tmp_path: Path) -> Iterator[Any]:
+    """Our own checkpointer, or one of LangGraph's."""
     if request.param == "ours":
         with SqliteCheckpointer(tmp_path / "runs.db") as ours:
             yield ours
-    elif request.param == "memory":
+    elif mode.asynchronous:
         yield InMemorySaver()
-    elif "async" in request.node.name:
-        pytest.skip("LangGraph's own SqliteSaver is for sync runs")
     else:
         connection = sqlite3.connect(tmp_path / "theirs.db", check_same_thread=False)
         yield SqliteSaver(connection)
