@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks.environment import CREWAI_115, CREWAI_121, OWN, Environment
 from benchmarks.flow_measures import FLOW_MEASURES
+from benchmarks.history_measures import HISTORY_MEASURES
 from benchmarks.measure import Contender, Measure
 
 __all__ = ["MEASURES"]
@@ -164,4 +165,5 @@ MEASURES: tuple[Measure, ...] = (
         goal="at most ×1.2.",
     ),
     *FLOW_MEASURES,
+    *HISTORY_MEASURES,
 )

@@ -21,6 +21,7 @@ from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
 from crewgraph.definitions.process import Process
+from crewgraph.definitions.run_info import RunInfo
 from crewgraph.definitions.task import ConditionalTask, Task
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
@@ -67,6 +68,7 @@ __all__ = [
     "ModelStarted",
     "OutputFormat",
     "Process",
+    "RunInfo",
     "ScriptedLLM",
     "Started",
     "Step",

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from crewgraph.checkpoints.threads import Threads
@@ -24,16 +25,16 @@ class Removal:
         self._threads = threads
         self._metadata = metadata
 
-    def delete(self, threads: Sequence[str]) -> None:
+    def delete(self, threads: Sequence[str], *, shrink: bool = True) -> None:
         """Remove threads, with all namespaces."""
-        self._removing(self._delete, threads)
+        self._removing(self._delete, threads, shrink=shrink)
 
-    def keep_latest(self, threads: Sequence[str]) -> None:
-        """Keep the latest checkpoint of every namespace, and what a `DeltaChannel` is rebuilt from.
+    def keep_latest(self, threads: Sequence[str], count: int, *, shrink: bool = True) -> None:
+        """Keep the latest checkpoints of every namespace, and what a `DeltaChannel` is rebuilt from.
 
         A subgraph's namespace that belongs to one call goes with the checkpoint the call was made from.
         """
-        self._removing(self._keep_latest, threads)
+        self._removing(partial(self._keep_latest, count), threads, shrink=shrink)
 
     def delete_runs(self, runs: Sequence[str]) -> None:
         """Remove the checkpoints that some runs have made.
@@ -48,10 +49,13 @@ class Removal:
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _removing(self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str]) -> None:
+    def _removing(
+        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str], *, shrink: bool = True
+    ) -> None:
         if names:
             self._threads.database.write(work, names)
-            self._threads.database.shrink()
+            if shrink:
+                self._threads.database.shrink()
 
     def _delete(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
         for thread in threads:
@@ -59,23 +63,24 @@ class Removal:
                 self._delete_lineage(connection, no)
         self._threads.forget()
 
-    def _keep_latest(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
+    def _keep_latest(self, count: int, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
         for thread in threads:
             lineages = _lineages(connection, thread)
-            removed = self._keep_head(connection, lineages.pop("")) if "" in lineages else set[str]()
+            removed = self._keep_heads(connection, lineages.pop(""), count) if "" in lineages else set[str]()
             for ns, no in lineages.items():
                 if ":" in ns and self._root(connection, no) in removed:
                     self._delete_lineage(connection, no)
                 else:
-                    self._keep_head(connection, no)
+                    self._keep_heads(connection, no, count)
         self._threads.forget()
 
-    def _keep_head(self, connection: sqlite3.Connection, no: int) -> set[str]:
+    def _keep_heads(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
         ids = _ids(connection, no)
-        if not ids:
+        if len(ids) <= count:
             return set()
-        head = max(ids)
-        return self._keep(connection, no, ids, {head} | self._rebuilt_from(connection, no, head))
+        heads = sorted(ids)[-count:]
+        needed = {one for head in heads for one in self._rebuilt_from(connection, no, head)}
+        return self._keep(connection, no, ids, needed.union(heads))
 
     def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
         removed: dict[int, set[str]] = {}
@@ -124,6 +129,8 @@ class Removal:
             "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
         ).fetchone()
         parent, needed = row[0], set(self._metadata(row[1], row[2]).get(_COUNTERS) or ())
+        if not needed:
+            return set()
         versions = chains.versions(connection, no, id, memo)
         needed = {channel for channel in needed if channel in versions.channels} - versions.places.keys()
         ancestors: set[str] = set()
@@ -148,7 +155,8 @@ class Removal:
     def _copy(self, connection: sqlite3.Connection, source: str, target: str) -> None:
         for ns, old in _lineages(connection, source).items():
             connection.execute(
-                "INSERT INTO lineages (thread, ns, touched) SELECT ?, ns, touched FROM lineages WHERE no = ? "
+                "INSERT INTO lineages (thread, ns, touched, created) "
+                "SELECT ?, ns, touched, created FROM lineages WHERE no = ? "
                 "ON CONFLICT DO NOTHING",
                 (target, old),
             )

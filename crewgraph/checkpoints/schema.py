@@ -1,6 +1,6 @@
 """The tables of the checkpoint database, and how a file comes to have them.
 
-- `lineages`: one thread in one namespace; its number, and when it was last written.
+- `lineages`: one thread in one namespace; its number, when it was last written, and when it began.
 - `checkpoints`: one row a superstep; the versions of all channels and the numbers of their values, as JSON,
 whole
   or as the difference to the parent's.
@@ -14,7 +14,7 @@ from crewgraph.errors import StorageError
 
 __all__ = ["VERSION", "prepare"]
 
-VERSION = 1
+VERSION = 2
 """The version of the tables, kept in `PRAGMA user_version`."""
 
 _APPLICATION = 0x43575247  # "CWRG" in the file's header: a file of another program is never touched
@@ -53,7 +53,12 @@ CREATE TABLE writes (
 CREATE TABLE payloads (no INTEGER PRIMARY KEY, kind TEXT NOT NULL, data BLOB NOT NULL);
 """
 
-_MIGRATIONS: dict[int, str] = {0: _TABLES}
+_BEGINNINGS = """
+ALTER TABLE lineages ADD COLUMN created REAL NOT NULL DEFAULT 0;
+UPDATE lineages SET created = touched
+"""
+
+_MIGRATIONS: dict[int, str] = {0: _TABLES, 1: _BEGINNINGS}
 """What brings the tables from a version to the next; 0 is the empty file."""
 
 

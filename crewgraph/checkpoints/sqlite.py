@@ -21,6 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from crewgraph.checkpoints.codec import Codec, config_of, place
 from crewgraph.checkpoints.database import Database, WouldWait
 from crewgraph.checkpoints.history import pasts
+from crewgraph.checkpoints.latest import Latest, LatestCheckpoints, Wanted
 from crewgraph.checkpoints.listing import Listing
 from crewgraph.checkpoints.removal import Removal
 from crewgraph.checkpoints.retention import forget_old
@@ -34,6 +35,10 @@ __all__ = ["SqliteCheckpointer"]
 _chance = random.Random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_chance.seed)
+
+
+def _any(name: str) -> bool:
+    return True
 
 
 class SqliteCheckpointer(BaseCheckpointSaver[str]):
@@ -146,6 +151,31 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         while page := listing.page():
             yield from page
 
+    def latest(
+        self, *, filter: dict[str, Any] | None = None, threads: Wanted = _any, channels: Wanted = _any
+    ) -> Iterator[Latest]:
+        """The latest checkpoint of each thread, those written last first; none of those before it is read.
+
+        Args:
+            filter: metadata that must be equal.
+            threads: says of a thread's name whether it is wanted.
+            channels: says of a channel's name whether its value, and what was written to it, is wanted.
+
+        Raises:
+            StorageError: the database cannot be read.
+        """
+        pages = LatestCheckpoints(self._threads, self._codec, filter=filter, threads_of=threads, channels=channels)
+        while page := pages.page():
+            yield from page
+
+    def threads(self, beginning: str = "") -> Sequence[str]:
+        """The names of the threads that begin like this, sorted.
+
+        Raises:
+            StorageError: the database cannot be read.
+        """
+        return self._threads.names(beginning)
+
     def put(
         self,
         config: RunnableConfig,
@@ -204,17 +234,29 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         """Copy a thread with all its namespaces, checkpoints and writes."""
         self._removal.copy(str(source_thread_id), str(target_thread_id))
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Remove all checkpoints of some threads (`"delete"`), or all but the latest (`"keep_latest"`).
+    def prune(
+        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", count: int = 1, shrink: bool = True
+    ) -> None:
+        """Remove all checkpoints of some threads (`"delete"`), or all but the latest (`"keep_latest"`), in one transaction.
+
+        A run may go on meanwhile.
+
+        Args:
+            thread_ids: the threads.
+            strategy: which are removed.
+            count: how many are the latest, in every namespace.
+            shrink: whether the disk is given free pages back where these are many; else they are kept for what comes.
 
         Raises:
-            ValueError: there is no such strategy.
+            ValueError: there is no such strategy, or none would be kept.
         """
         threads = [str(thread) for thread in thread_ids]
         if strategy == "keep_latest":
-            self._removal.keep_latest(threads)
+            if count < 1:
+                raise ValueError(f'`count` is {count}; to keep nothing, use the strategy "delete"')
+            self._removal.keep_latest(threads, count, shrink=shrink)
         elif strategy == "delete":
-            self._removal.delete(threads)
+            self._removal.delete(threads, shrink=shrink)
         else:
             raise ValueError(f'`strategy` must be "keep_latest" or "delete", not {strategy!r}')
 
@@ -276,9 +318,11 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         """Async face of `copy_thread`."""
         await self._database.aside(self.copy_thread, source_thread_id, target_thread_id)
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    async def aprune(
+        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", count: int = 1, shrink: bool = True
+    ) -> None:
         """Async face of `prune`."""
-        await self._database.aside(self.prune, thread_ids, strategy=strategy)
+        await self._database.aside(self.prune, thread_ids, strategy=strategy, count=count, shrink=shrink)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

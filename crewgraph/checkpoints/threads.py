@@ -113,6 +113,14 @@ class Threads:
         """Those of some checkpoints that are still there and whose head is wanted."""
         return self.database.read(self._load_all, keys, wanted)
 
+    def names(self, beginning: str) -> list[str]:
+        """The threads whose names begin like this, sorted."""
+        select = "SELECT DISTINCT thread FROM lineages WHERE thread >= ? AND thread < ? ORDER BY thread"
+        bounds = beginning, f"{beginning}\U0010ffff"
+        return [
+            name for (name,) in self.database.read(lambda connection: connection.execute(select, bounds).fetchall())
+        ]
+
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage."""
         row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
@@ -235,8 +243,8 @@ class Threads:
             "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
         ).fetchone()
         if row is None:  # not remembered: this transaction may be undone, and the number given to another
-            new = "INSERT INTO lineages (thread, ns, touched) VALUES (?, ?, ?)"
-            return connection.execute(new, (thread, ns, now)).lastrowid or 0
+            new = "INSERT INTO lineages (thread, ns, touched, created) VALUES (?, ?, ?, ?)"
+            return connection.execute(new, (thread, ns, now, time.time())).lastrowid or 0
         no, touched = row
         if now - touched > _MINUTE:
             touched = now

@@ -6,7 +6,7 @@ is answered from the record runs no user code, so what that code would have coun
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -14,7 +14,19 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["KEPT_NOWHERE", "Place", "Used", "answers_waiting", "counted", "inside_effect", "place_of", "with_answers"]
+__all__ = [
+    "KEPT_NOWHERE",
+    "Place",
+    "Used",
+    "answers_waiting",
+    "asks",
+    "counted",
+    "goes_on",
+    "inside_effect",
+    "leads_on",
+    "place_of",
+    "with_answers",
+]
 
 _SAVER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
@@ -28,6 +40,10 @@ _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
 _THREAD = "thread_id"
 _CHECKPOINT = "checkpoint_id"
+_INPUT = "__start__"
+_BRANCH = "branch:to:"
+_JOIN = "join:"
+_QUESTION = "__interrupt__"
 
 KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """For a graph with `checkpointer=False` inside a run: LangGraph fails where it inherits "sync", having nothing to wait for."""
@@ -172,6 +188,29 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
         pad.interrupt_counter()
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
+
+
+def leads_on(channel: str) -> bool:
+    """Whether a channel says what is to run, or what is asked: `goes_on` and `asks` look at these alone."""
+    return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
+
+
+def goes_on(values: Mapping[str, Any]) -> bool:
+    """Whether a graph has something to run at a checkpoint with these values, all of whose writes were applied."""
+    return any(
+        channel == _INPUT
+        or channel.startswith(_BRANCH)
+        # The name of a join holds the names of all that are waited for; its value those that have come.
+        or (channel.startswith(_JOIN) and len("+".join(value)) == len(channel[len(_JOIN) :].rpartition(":")[0]))
+        for channel, value in values.items()
+    )
+
+
+def asks(writes: Iterable[tuple[str, str, Any]]) -> bool:
+    """Whether among what was written since a checkpoint is a question that nobody has answered."""
+    told = list(writes)
+    answered = {task for task, channel, _ in told if channel == _RESUME}
+    return any(channel == _QUESTION and task not in answered for task, channel, _ in told)
 
 
 def answers_waiting(config: RunnableConfig) -> bool:

@@ -9,12 +9,14 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.crew_runs import CrewRuns
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
+from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
@@ -29,7 +31,7 @@ __all__ = ["Crew"]
 _OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training_data"})
 
 
-class Crew(CrewVerbs, Definition):
+class Crew(CrewVerbs, CrewRuns, Definition):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -172,6 +174,10 @@ class Crew(CrewVerbs, Definition):
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)
     """Where runs are kept: a LangGraph checkpointer, False for nowhere, None for the default database."""
+
+    keep_history: KeepHistory = Field(default="all", exclude=True)
+    """How many checkpoints are kept of runs that have a thread of their own: "all", "latest", or so many of the latest. Resuming
+    needs the latest alone."""
 
     @model_validator(mode="before")
     @classmethod

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task import Task
 
-__all__ = ["AgentVerbs", "CrewVerbs", "GuardrailVerbs", "TaskVerbs", "alone", "flow_history", "flow_plots", "flows"]
+__all__ = [
+    "AgentVerbs",
+    "CrewVerbs",
+    "GuardrailVerbs",
+    "TaskVerbs",
+    "alone",
+    "flow_history",
+    "flow_plots",
+    "flows",
+    "runs",
+]
 
 
 # Running needs LangGraph, which takes most of a second to import; declaring a crew does not.
@@ -73,6 +83,13 @@ def flow_history() -> ModuleType:
     from crewgraph.runtime import flow_history  # noqa: PLC0415
 
     return flow_history
+
+
+def runs() -> ModuleType:
+    """The index of runs, as the runtime reads it."""
+    from crewgraph.runtime import runs  # noqa: PLC0415
+
+    return runs
 
 
 def flow_plots() -> ModuleType:

@@ -14,6 +14,7 @@ from crewgraph.definitions.flow.flow_plot import FlowPlot
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.definitions.flow.state import FlowState
+from crewgraph.definitions.run_info import RunInfo
 
 __all__ = [
     "AndCondition",
@@ -29,6 +30,7 @@ __all__ = [
     "PendingFlow",
     "Question",
     "RouterMethod",
+    "RunInfo",
     "StartMethod",
     "and_",
     "human_feedback",

@@ -20,17 +20,17 @@ from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
 from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
+from crewgraph.runtime.retention import Retention
 from crewgraph.runtime.storage import checkpointer_for
 
 __all__ = [
-    "FLOW_NAME",
     "akickoff",
     "aresume",
     "ask",
     "compiled",
     "found",
-    "is_whole",
     "kickoff",
     "load",
     "metadata_of",
@@ -41,11 +41,6 @@ __all__ = [
 ]
 
 _MOST_STEPS = 10**9
-
-FLOW_NAME = "flow_name"
-"""Where checkpoints tell the flow's name, in their metadata."""
-
-_GRANULARITY = "granularity"  # told likewise
 
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
@@ -184,12 +179,7 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
 def metadata_of(graph: FlowGraph) -> dict[str, Any]:
     """What the checkpoints of a graph tell of it."""
     # Both always: a run inside of another one's method would inherit what it does not tell itself.
-    return {FLOW_NAME: graph.flow.flow_name, _GRANULARITY: graph.granularity}
-
-
-def is_whole(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether the graph of a checkpoint with these metadata has one node for all methods."""
-    return (metadata or {}).get(_GRANULARITY) == "flow"
+    return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
 
 
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
@@ -240,12 +230,15 @@ def played(
         thread_id: what it is kept under; the state's `id` where None.
         checkpoint: the address of the checkpoint to go on from; the last one where None.
     """
-    flow = run.flow
+    flow, again = run.flow, not isinstance(given, dict)
     if isinstance(given, dict):
         given = graph.begun(run, cast("dict[str, Any]", given))
         thread_id = thread_id or run.flow_id
     flow.take_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
+    retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
+    if again:  # what the process before may have left
+        yield retention.trim(shrink=False)
     _tell(flow, FlowStartedEvent, inputs=run.inputs)
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
@@ -256,8 +249,10 @@ def played(
         config,
         durability="sync" if run.stored else None,
         detached=True,
+        retention=retention,
     )
     yield ran
+    yield retention.trim()
     if ran.questions:
         yield Heard()
         return pending(run, run.parked)

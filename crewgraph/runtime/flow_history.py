@@ -1,4 +1,4 @@
-"""The past of flows: what their runs did, which of them wait, and other ways from a step on."""
+"""The past of flows: what their runs did, and other ways from a step on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -10,15 +10,15 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.whole import caught_up
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
-from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow import FLOW_NAME, compiled, is_whole, metadata_of, pending, played
+from crewgraph.runtime.flow import compiled, metadata_of, played
+from crewgraph.runtime.labels import is_whole
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["afork", "ahistory", "fork", "history", "pending_runs"]
+__all__ = ["afork", "ahistory", "fork", "history"]
 
 
 class _ReadHistory(Operation):
@@ -65,28 +65,6 @@ def fork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> 
 async def afork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
     return await adrive(_forked(flow, step, state))
-
-
-def pending_runs(flow: "Flow[Any]") -> list[PendingFlow]:
-    """The runs that wait; see `Flow.pending`."""
-    saver = checkpointer_for(flow.checkpointer)
-    if saver is None:
-        return []
-    plan = compiled(flow).plan
-    seen: set[str] = set()
-    found: list[PendingFlow] = []
-    for kept in saver.list(None, filter={FLOW_NAME: flow.flow_name}):
-        address: Mapping[str, Any] = kept.config.get("configurable") or {}
-        thread_id = str(address["thread_id"])
-        if thread_id in seen or address.get("checkpoint_ns"):
-            continue
-        seen.add(thread_id)
-        questions: Mapping[str, Any] = kept.checkpoint["channel_values"].get("parked") or {}
-        if questions:
-            run = FlowRun(flow, plan, None, {}, stored=True)
-            run.thread_id = thread_id
-            found.append(pending(run, questions))
-    return found
 
 
 def _graph(flow: "Flow[Any]") -> FlowGraph:

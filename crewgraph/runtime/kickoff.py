@@ -27,15 +27,16 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
+from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs
+from crewgraph.runtime.retention import Retention
 
 __all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
 
 _LEAST_STEPS = 10_000
-_GRANULARITY = "crewgraph_granularity"  # in the metadata of checkpoints
 
 
 def kickoff(
@@ -132,7 +133,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     metadata: Mapping[str, Any] = state.metadata or {}
-    granularity: str = metadata.get(_GRANULARITY, "task")
+    granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
         run = _Started(crew, run.place, granularity)
     check_stored(run.tasks, state.values, run.place.thread_id)
@@ -173,7 +174,7 @@ class _Started:
             as_model(llm)
         self.config = _config(crew, self.tasks, place)
         if granularity != "task":
-            self.config["metadata"] = {**self.config.get("metadata", {}), _GRANULARITY: granularity}
+            self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
@@ -199,6 +200,8 @@ class _Started:
 
     def _ran(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes()
+        own = place.checkpointer if place.detached else None
+        retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
         run = Run(
             self.graph,
             given,
@@ -207,10 +210,14 @@ class _Started:
             detached=place.detached,
             again=place.again,
             notes=notes,
+            retention=retention,
         )
         written = run.written
         try:
+            if not isinstance(given, dict):  # what the process before may have left
+                yield retention.trim(shrink=False)
             yield run
+            yield retention.trim()
             place.leave(run.questions)
             if run.questions:
                 raise RunError(_waiting(run.questions, place))
@@ -235,7 +242,7 @@ def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
 def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
-        "metadata": {"crew_name": crew.name},
+        "metadata": crew_labels(crew.name, tasks),
         "configurable": place.configurable,
         "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
     }

@@ -19,8 +19,10 @@ from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.audience import Audience
+from crewgraph.runtime.labels import without_labels
+from crewgraph.runtime.retention import Retention, Trim
 
-__all__ = ["CallBack", "Heard", "ReadState", "Run"]
+__all__ = ["CallBack", "Heard", "ReadState", "Run", "refuse_without_async_face"]
 
 _Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -48,7 +50,7 @@ class ReadState(Operation):
         return self.graph.get_state(self.config)
 
     async def arun(self) -> Any:
-        _refuse_without_async_face(self.graph)
+        refuse_without_async_face(self.graph.checkpointer)
         return await self.graph.aget_state(self.config)
 
 
@@ -84,8 +86,10 @@ class Run(Operation):
         detached: bool,
         again: bool = False,
         notes: RunNotes | None = None,
+        retention: Retention | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
+        self.retention = retention
         self.options: dict[str, Any] = {
             "stream_mode": ["updates", "values"] if again else ["updates"],
             "output_keys": graph.output_channels,  # the run's output in the trace, too
@@ -102,13 +106,15 @@ class Run(Operation):
         return self
 
     async def arun(self) -> "Run":
-        _refuse_without_async_face(self.graph)
+        refuse_without_async_face(self.graph.checkpointer)
         up = _writer()
         before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
         self._apart()
         try:
             async for streamed in self.graph.astream(self.given, self.config, **self._options(custom=up is not None)):
                 self._gather(streamed, up)
+                if (trim := self._due()) is not None:
+                    await trim.arun()
         finally:
             var_child_runnable_config.set(before)
             NOTES.reset(notes)
@@ -120,6 +126,8 @@ class Run(Operation):
         self._apart()
         for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
             self._gather(streamed, up)
+            if (trim := self._due()) is not None:
+                trim.run()
 
     def parts(self, audience: Audience) -> Generator[Any]:
         """Run, and give what is written to the custom stream, as it is written."""
@@ -132,6 +140,8 @@ class Run(Operation):
                     if streamed is None:
                         return
                     self._gather(streamed, written.append)
+                    if (trim := self._due()) is not None:
+                        trim.run()
                 yield from written
         except GeneratorExit:
             audience.leave()  # before the nodes that still work are waited for
@@ -142,7 +152,7 @@ class Run(Operation):
 
     async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
         """The same on this event loop."""
-        _refuse_without_async_face(self.graph)
+        refuse_without_async_face(self.graph.checkpointer)
         steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
@@ -152,6 +162,8 @@ class Run(Operation):
                     if streamed is None:
                         return
                     self._gather(streamed, written.append)
+                    if (trim := self._due()) is not None:
+                        await trim.arun()
                 for one in written:
                     yield one
         except GeneratorExit:
@@ -185,7 +197,11 @@ class Run(Operation):
         config = var_child_runnable_config.get()
         if self.detached and config is not None:
             kept: Any = {key: value for key, value in config.items() if key != "configurable"}
+            kept["metadata"] = without_labels(config.get("metadata") or {})
             var_child_runnable_config.set(kept)
+
+    def _due(self) -> Trim | None:
+        return None if self.retention is None else self.retention.due()
 
     def _own(self, place: tuple[str, ...]) -> bool:
         """Whether what comes from a place is ours; graphs within this one tell first, from places below ours."""
@@ -206,6 +222,8 @@ class Run(Operation):
         if mode == "values":
             self.written.update({name: value for name, value in update.items() if not name.startswith("__")})
             return
+        if self.retention is not None:
+            self.retention.stepped()
         for source, values in update.items():
             if source == "__interrupt__":
                 self.questions.extend(values)
@@ -223,11 +241,11 @@ def _writer() -> Callable[[Any], None] | None:
         return None
 
 
-def _refuse_without_async_face(graph: Any) -> None:
+def refuse_without_async_face(saver: Any) -> None:
     """Some checkpointers are for sync runs alone, and say so with an error that has no text."""
-    saver: object = graph.checkpointer
-    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+    one: object = saver
+    if getattr(type(one), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
+            f"`{type(one).__name__}` is for sync runs only; give its sibling for event loops (as `AsyncPostgresSaver`) or a "
             "`SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

@@ -1,19 +1,20 @@
 """LangGraph's private parts that `crewgraph.core.pregel` uses, held against the installed version."""
 
 import dataclasses
-from typing import Any, TypedDict
+import operator
+from typing import Annotated, Any, TypedDict
 
 from core.parts import at
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal import _constants, _scratchpad
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import RetryPolicy
+from langgraph.types import Command, RetryPolicy, interrupt
 from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, place_of
+from crewgraph.core.pregel import Place, asks, goes_on, place_of
 
 
 class State(TypedDict, total=False):
@@ -34,6 +35,9 @@ def test_the_names_of_the_private_keys():
             "_MAP",
             "_THREAD",
             "_CHECKPOINT",
+            "_INPUT",
+            "_QUESTION",
+            "_RESUME",
         )
     }
     assert used == {
@@ -47,6 +51,9 @@ def test_the_names_of_the_private_keys():
         "_MAP": _constants.CONFIG_KEY_CHECKPOINT_MAP,
         "_THREAD": _constants.CONFIG_KEY_THREAD_ID,
         "_CHECKPOINT": _constants.CONFIG_KEY_CHECKPOINT_ID,
+        "_INPUT": START,
+        "_QUESTION": _constants.INTERRUPT,
+        "_RESUME": _constants.RESUME,
     }
     assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")
 
@@ -118,6 +125,55 @@ def test_in_a_graph_inside_a_graph_the_records_lie_in_the_inner_namespace(mode: 
     assert place.home["configurable"]["checkpoint_ns"].startswith("inner:")  # pyright: ignore[reportTypedDictNotRequiredAccess]
     assert saver.get_tuple(place.home) is not None
     assert len(place.above) == 2
+
+
+class Walk(TypedDict, total=False):
+    seen: Annotated[list[str], operator.add]
+    told: str
+
+
+def _walk(saver: Any) -> Any:
+    """Branches that meet, again and again, a choice and a question."""
+
+    def left(state: Walk) -> Walk:
+        return {"seen": ["left"]}
+
+    def right(state: Walk) -> Walk:
+        return {"seen": ["right"]}
+
+    def meet(state: Walk) -> Walk:
+        return {"seen": ["meet"]}
+
+    def ask(state: Walk) -> Walk:
+        return {"told": interrupt("well?")}
+
+    def choose(state: Walk) -> list[str]:
+        return ["left", "right"] if len(state.get("seen", ())) < 6 else ["ask"]
+
+    graph: Any = StateGraph(Walk)
+    for node in (left, right, meet, ask):
+        graph.add_node(node)
+    graph.add_edge(START, "left")
+    graph.add_edge(START, "right")
+    graph.add_edge(["left", "right"], "meet")
+    graph.add_conditional_edges("meet", choose, ["left", "right", "ask"])
+    graph.add_edge("ask", END)
+    return graph.compile(checkpointer=saver)
+
+
+def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked():
+    saver = InMemorySaver()
+    graph = _walk(saver)
+    graph.invoke({"seen": []}, at("t"), durability="sync")
+    waiting = saver.get_tuple(at("t"))
+    assert waiting is not None and asks(waiting.pending_writes or ())
+    assert not asks([*(waiting.pending_writes or ()), (waiting.pending_writes or [])[0][:1] + ("__resume__", ["yes"])])
+    graph.invoke(Command(resume="yes"), at("t"), durability="sync")
+    states = list(graph.get_state_history(at("t")))
+    found = [saver.get_tuple(state.config) for state in states]
+    assert [goes_on(one.checkpoint["channel_values"]) for one in found if one] == [bool(state.next) for state in states]
+    assert [bool(state.next) for state in states] == [False, *[True] * (len(states) - 1)] and len(states) > 6
+    assert not asks(found[0].pending_writes or ()) if found[0] else False
 
 
 def test_outside_of_any_graph_there_is_no_task():

@@ -11,6 +11,7 @@ import ormsgpack
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.inside import threads_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import classes_of, recorded, revived
 from crewgraph.compiler.flow.works import Work
@@ -46,7 +47,7 @@ class Running:
 
     @property
     def _threads(self) -> str:
-        return f"{self.run.thread_id}/{self.run.key}/{self.name}/"
+        return threads_of(str(self.run.thread_id), self.run.key, self.name)
 
 
 RUNNING: ContextVar[Running | None] = ContextVar("crewgraph_running_method", default=None)

@@ -13,6 +13,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
+from crewgraph.definitions.keep_history import KeepHistory
 
 __all__ = ["Flow"]
 
@@ -47,6 +48,10 @@ class Flow(FlowVerbs, Generic[State]):
     """Where runs are kept: a LangGraph checkpointer, False for nowhere, True for the default database; None: there, if anything
     is persisted."""
 
+    keep_history: KeepHistory = "all"
+    """How many checkpoints of a run are kept, for `history` and `fork`: "all", "latest", or so many of the latest. Resuming needs
+    the latest alone. While a run goes on there are some more."""
+
     _definition: ClassVar[FlowDefinition]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -60,6 +65,7 @@ class Flow(FlowVerbs, Generic[State]):
         tracing: bool | None = None,
         suppress_flow_events: bool | None = None,
         checkpointer: Any = None,
+        keep_history: KeepHistory | None = None,
         **values: Any,
     ) -> None:
         """Make a flow.
@@ -70,6 +76,7 @@ class Flow(FlowVerbs, Generic[State]):
             tracing: without effect: LangSmith's variables switch traces on.
             suppress_flow_events: see `suppress_flow_events`.
             checkpointer: see `checkpointer`.
+            keep_history: see `keep_history`.
             values: values for fields of the state.
 
         Raises:
@@ -81,6 +88,8 @@ class Flow(FlowVerbs, Generic[State]):
             self.suppress_flow_events = suppress_flow_events
         if checkpointer is not None:
             self.checkpointer = checkpointer
+        if keep_history is not None:
+            self.keep_history = keep_history
         self.persistence = persistence
         self.tracing = tracing
         self._lock, self._begun = Lock(), False

@@ -1,19 +1,15 @@
 """Drawings of flows, made by the room `plot`."""
 
 import os
-from collections.abc import Callable
-from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.definitions.door import flow_plots
+from crewgraph.definitions.of_both import OfBoth
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
 
 __all__ = ["FlowDrawings", "FlowPlot"]
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 
 class FlowPlot:
@@ -38,21 +34,10 @@ class FlowPlot:
         return flow_plots().shown(self.flow)
 
 
-class _OfBoth(Generic[Given, Result]):
-    """A method that is called on an object or on its class, and is given that."""
-
-    def __init__(self, function: Callable[Concatenate[Any, Given], Result]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    def __get__(self, thing: object, kind: type) -> Callable[Given, Result]:
-        return MethodType(self.function, kind if thing is None else thing)
-
-
 class FlowDrawings:
     """What can be drawn of a flow."""
 
-    @_OfBoth
+    @OfBoth
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
         """Write the flow as a page for browsers, one HTML file that needs no network; also of a class.
 
@@ -72,7 +57,7 @@ class FlowDrawings:
         """
         return FlowPlot(cast("Flow[Any]", self)).plot(filename, show)
 
-    @_OfBoth
+    @OfBoth
     def to_mermaid(self) -> str:
         """The flow as the text of a mermaid flowchart; also of a class.
 

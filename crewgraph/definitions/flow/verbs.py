@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import flow_history, flows
+from crewgraph.definitions.door import flow_history, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
+from crewgraph.definitions.of_both import OfBoth
+from crewgraph.definitions.run_info import RunInfo, RunStatus
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -95,9 +97,36 @@ class FlowVerbs(FlowDrawings):
         """
         return flows().compiled(self, granularity, checkpointer=checkpointer, store=store, **wishes)
 
+    @OfBoth
+    def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
+        """The runs of this flow that are kept, those written last first; also of a class.
+
+        Args:
+            status: those alone: "finished", "pending" (waiting for an answer) or "open" (to be resumed).
+            inside: also those inside the methods of other flows.
+            limit: at most so many.
+
+        Raises:
+            StorageError: what is kept cannot be read.
+        """
+        return runs().flow_runs(self, status, inside, limit)
+
+    @OfBoth
+    async def aruns(
+        self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
+    ) -> list[RunInfo]:
+        """The runs of this flow that are kept, read on this event loop; see `runs`."""
+        return await runs().aflow_runs(self, status, inside, limit)
+
+    @OfBoth
     def pending(self) -> list[PendingFlow]:
-        """The runs of this flow that are kept, and wait for somebody's answer."""
-        return flow_history().pending_runs(self)
+        """The runs of this flow that are kept, and wait for somebody's answer; also of a class."""
+        return runs().pending(self)
+
+    @OfBoth
+    async def apending(self) -> list[PendingFlow]:
+        """The runs of this flow that wait for somebody's answer, read on this event loop; see `pending`."""
+        return await runs().apending(self)
 
     def history(self, flow_id: str | None = None) -> list[FlowStep]:
         """What a kept run did, step by step, the latest last.

@@ -1,0 +1,35 @@
+"""What the past of a long loop takes on disk."""
+
+from benchmarks.measure import Contender, Measure
+
+__all__ = ["HISTORY_MEASURES"]
+
+_ROUNDS = (1_000, 2_000, 5_000, 10_000)
+
+
+def _ours(keep: str, granularity: str) -> Contender:
+    named = f'crewgraph, `keep_history="{keep}"`' + (', `granularity="flow"`' if granularity == "flow" else "")
+    return Contender(name=named, words=("-m", "benchmarks.peers.loops_of_crewgraph", keep, granularity, "{case}"))
+
+
+HISTORY_MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="rounds",
+        title="The past of a flow that goes round",
+        figures={
+            "file": "KiB of the file after so many rounds of two methods, while the run goes on, the write-ahead log merged",
+            "used": "KiB of it that hold something",
+            "cpu": "ms of processor time a round",
+        },
+        cases={f"{rounds} rounds": str(rounds) for rounds in _ROUNDS},
+        contenders=(
+            Contender(
+                name="LangGraph by hand, a state of one number",
+                words=("-m", "benchmarks.peers.loops_of_langgraph", "{case}"),
+            ),
+            *(_ours(keep, granularity) for granularity in ("method", "flow") for keep in ("all", "latest")),
+        ),
+        goal="linear where all is kept, flat where the latest is.",
+    ),
+)
+"""All of them."""

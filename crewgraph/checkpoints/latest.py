@@ -1,0 +1,86 @@
+"""Where each thread stands: its latest checkpoint, read without those before it."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.base import CheckpointTuple
+
+from crewgraph.checkpoints.codec import Codec
+from crewgraph.checkpoints.threads import Key, StoredCheckpoint, Threads
+
+__all__ = ["Latest", "LatestCheckpoints", "Wanted"]
+
+_PAGE = 64  # threads read in one transaction
+
+Wanted = Callable[[str], bool]
+"""Whether a name is one to be read."""
+
+_SELECT_THREADS = (
+    "SELECT no, thread, created, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "
+    "WHERE ns = '' AND latest NOT NULL ORDER BY latest DESC"
+)
+_SELECT_LATEST = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1"
+
+
+class Latest(NamedTuple):
+    """Where a thread stands."""
+
+    checkpoint: CheckpointTuple
+    """The latest of its own namespace; of values and writes it holds those that were asked for."""
+
+    created: float | None
+    """When the thread began, in seconds since the epoch; None where that is not known."""
+
+
+class LatestCheckpoints:
+    """The latest checkpoints of the threads that meet some conditions, those written last first, a page at a time."""
+
+    def __init__(
+        self, threads: Threads, codec: Codec, *, filter: Mapping[str, Any] | None, threads_of: Wanted, channels: Wanted
+    ) -> None:
+        self._threads = threads
+        self._codec = codec
+        self._filter = dict(filter or {})
+        self._named, self._channels = threads_of, channels
+        self._left: list[tuple[int, str, float]] | None = None
+
+    def page(self) -> list[Latest]:
+        """The next ones; none at the end."""
+        if self._left is None:
+            self._left = self._found()
+        while self._left:
+            lineages, self._left = self._left[:_PAGE], self._left[_PAGE:]
+            if page := self._threads.database.read(self._loaded, lineages):
+                return [Latest(self._codec.checkpoint_tuple(one), created or None) for one, created in page]
+        return []
+
+    def _found(self) -> list[tuple[int, str, float]]:
+        rows = self._threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())
+        return [(no, thread, created) for no, thread, created, _ in rows if self._named(thread)]
+
+    def _loaded(
+        self, connection: sqlite3.Connection, lineages: Sequence[tuple[int, str, float]]
+    ) -> list[tuple[StoredCheckpoint, float]]:
+        # What is the latest is asked for again: a run that goes on may have removed the one that was the latest before.
+        found: list[tuple[StoredCheckpoint, float]] = []
+        for no, thread, created in lineages:
+            row = connection.execute(_SELECT_LATEST, (no,)).fetchone()
+            if row is not None and self._is_wanted(*row[2:]):
+                found.append((self._stored(connection, no, thread, *row), created))
+        return found
+
+    def _is_wanted(self, kind: str, head: bytes) -> bool:
+        if not self._filter:
+            return True
+        metadata = self._codec.metadata(kind, head)
+        return all(metadata.get(key) == value for key, value in self._filter.items())
+
+    def _stored(
+        self, connection: sqlite3.Connection, no: int, thread: str, id: str, parent: str | None, kind: str, head: bytes
+    ) -> StoredCheckpoint:
+        versions = self._threads.chains.versions(connection, no, id, {})
+        places = {channel: place for channel, place in versions.places.items() if self._channels(channel)}
+        values = self._threads.values.at(connection, places)
+        writes = [one for one in self._threads.values.writes(connection, no, id) if self._channels(one[1])]
+        return StoredCheckpoint(Key(thread, "", id), parent, versions, (kind, head), values, writes)

@@ -1,0 +1,54 @@
+"""What checkpoints tell of their run in their metadata; each name costs every step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crewgraph.compiler.assignment import Assignment
+from crewgraph.core.digest import digest
+
+__all__ = [
+    "CREW_GRANULARITY",
+    "CREW_NAME",
+    "CREW_TASKS",
+    "FLOW_GRANULARITY",
+    "FLOW_NAME",
+    "crew_labels",
+    "is_whole",
+    "without_labels",
+]
+
+FLOW_NAME = "flow_name"
+"""The flow's name."""
+
+FLOW_GRANULARITY = "granularity"
+"""What was a node of the flow's graph."""
+
+CREW_NAME = "crew_name"
+"""The crew's name."""
+
+CREW_TASKS = "crew_tasks"
+"""A digest of the names of the crew's tasks, where the crew has no name of its own."""
+
+CREW_GRANULARITY = "crewgraph_granularity"
+"""What was a node of the crew's graph, where that was not a task."""
+
+_OF_NODES = ("task", "agent_role")
+_NAMELESS = (None, "", "crew")
+
+
+def crew_labels(name: str | None, tasks: Sequence[Assignment]) -> dict[str, Any]:
+    """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
+    if name not in _NAMELESS:
+        return {CREW_NAME: name}
+    return {CREW_NAME: "crew", CREW_TASKS: digest([one.slug for one in tasks])[:12]}
+
+
+def is_whole(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether the graph of a flow's checkpoint with these metadata has one node for all methods."""
+    return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
+
+
+def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata without what they tell of the run they come from: a run inside it is another one."""
+    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, *_OF_NODES)
+    return {name: value for name, value in metadata.items() if name not in own}

@@ -1,0 +1,210 @@
+"""The index of runs: which are kept of a crew or a flow, and how far they are."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import Any, cast
+
+from langgraph.checkpoint.base import CheckpointTuple
+
+from crewgraph.checkpoints.latest import Latest
+from crewgraph.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.compiler.assignment import assignments
+from crewgraph.compiler.flow.inside import around
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.whole import caught_up
+from crewgraph.compiler.state import INPUTS
+from crewgraph.core.bridge import in_thread
+from crewgraph.core.journal import CHANNEL, appended_in
+from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.pregel import asks, goes_on, leads_on
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.flow.feedback import PendingFlow, Question
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
+from crewgraph.runtime.operations import refuse_without_async_face
+from crewgraph.runtime.storage import checkpointer_for
+
+__all__ = ["acrew_runs", "aflow_runs", "apending", "crew_runs", "flow_runs", "pending"]
+
+_PROGRESS = "progress"
+_PARKED = "parked"
+
+_AnyFlow = Flow[Any] | type[Flow[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """Which runs are asked for."""
+
+    labels: Mapping[str, Any]
+    told: Callable[[Latest], RunInfo]
+    status: RunStatus | None
+    inside: bool
+    limit: int | None
+    is_read: Callable[[str], bool]
+    """Which channels are looked at."""
+
+    def named(self, thread_id: str) -> bool:
+        """Whether a thread's name is that of such a run."""
+        return self.inside or around(thread_id) is None
+
+    def chosen(self, found: Iterable[Latest]) -> list[RunInfo]:
+        """The runs among what was found, which comes in its order."""
+        told = (self.told(one) for one in found)
+        return list(islice((one for one in told if self.status in (None, one.status)), self.limit))
+
+
+class _ReadRuns(Operation):
+    """The runs that are kept in a checkpointer, those written last first."""
+
+    def __init__(self, saver: Any, asked: _Asked) -> None:
+        self.saver, self.asked = saver, asked
+
+    def run(self) -> list[RunInfo]:
+        if isinstance(self.saver, SqliteCheckpointer):
+            return self._latest(self.saver)
+        return self._listed(self.saver.list(None, filter=dict(self.asked.labels)))
+
+    async def arun(self) -> list[RunInfo]:
+        if isinstance(self.saver, SqliteCheckpointer):
+            return await in_thread(self._latest, self.saver)
+        refuse_without_async_face(self.saver)
+        return self._listed([one async for one in self.saver.alist(None, filter=dict(self.asked.labels))])
+
+    def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:
+        asked = self.asked
+        return asked.chosen(saver.latest(filter=dict(asked.labels), threads=asked.named, channels=asked.is_read))
+
+    def _listed(self, checkpoints: Iterable[CheckpointTuple]) -> list[RunInfo]:
+        """Of all checkpoints the latest of each thread: other checkpointers offer no shorter way."""
+        latest: dict[str, CheckpointTuple] = {}
+        oldest: dict[str, str] = {}
+        for one in checkpoints:
+            address: Mapping[str, Any] = one.config.get("configurable") or {}
+            thread_id = str(address["thread_id"])
+            if address.get("checkpoint_ns") or not self.asked.named(thread_id):
+                continue
+            oldest[thread_id] = min(one.checkpoint["ts"], oldest.get(thread_id, one.checkpoint["ts"]))
+            if thread_id not in latest or one.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
+                latest[thread_id] = one
+        found = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
+        return self.asked.chosen(Latest(one, _moment(oldest[thread_id]).timestamp()) for thread_id, one in found)
+
+
+def flow_runs(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> list[RunInfo]:
+    """The runs of a flow; see `Flow.runs`."""
+    return drive(_of_flow(flow, status, inside, limit))
+
+
+async def aflow_runs(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> list[RunInfo]:
+    """The runs of a flow; see `Flow.runs`."""
+    return await adrive(_of_flow(flow, status, inside, limit))
+
+
+def crew_runs(
+    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
+) -> list[RunInfo]:
+    """The runs of a crew; see `Crew.runs`."""
+    return drive(_of_crew(crew, status, inside, limit, checkpointer))
+
+
+async def acrew_runs(
+    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
+) -> list[RunInfo]:
+    """The runs of a crew; see `Crew.runs`."""
+    return await adrive(_of_crew(crew, status, inside, limit, checkpointer))
+
+
+def pending(flow: _AnyFlow) -> list[PendingFlow]:
+    """The runs that wait; see `Flow.pending`."""
+    return [_waiting(one) for one in drive(_of_flow(flow, "pending", True, None))]
+
+
+async def apending(flow: _AnyFlow) -> list[PendingFlow]:
+    """The runs that wait; see `Flow.pending`."""
+    return [_waiting(one) for one in await adrive(_of_flow(flow, "pending", True, None))]
+
+
+def _waiting(run: RunInfo) -> PendingFlow:
+    return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=run.questions)
+
+
+def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> Program[list[RunInfo]]:
+    kind, given = flow if isinstance(flow, type) else type(flow), flow.name
+    asked = _Asked(
+        labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
+        told=partial(_flow_told, Plan(flow.flow_definition())),
+        status=status,
+        inside=inside,
+        limit=limit,
+        is_read=(_PROGRESS, _PARKED, CHANNEL).__contains__,
+    )
+    return (yield from _read(checkpointer_for(flow.checkpointer), asked))
+
+
+def _of_crew(
+    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
+) -> Program[list[RunInfo]]:
+    asked = _Asked(
+        labels=crew_labels(crew.name, assignments(crew)),
+        told=_crew_told,
+        status=status,
+        inside=inside,
+        limit=limit,
+        is_read=leads_on,
+    )
+    return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
+
+
+def _read(saver: Any, asked: _Asked) -> Program[list[RunInfo]]:
+    return [] if saver is None else (yield _ReadRuns(saver, asked))
+
+
+def _flow_told(plan: Plan, found: Latest) -> RunInfo:
+    kept = found.checkpoint
+    values: Mapping[str, Any] = kept.checkpoint["channel_values"]
+    if _PROGRESS in values and is_whole(kept.metadata):
+        values = caught_up(plan, values, appended_in(kept.pending_writes or ()))
+    # Without progress its inputs are stored, and nothing was begun.
+    progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
+    parked: Mapping[str, Any] = values.get(_PARKED) or {}
+    questions = tuple(Question.from_plain(one) for one in parked.values())
+    status: RunStatus = "pending" if questions else "open" if progress["inflight"] else "finished"
+    done = progress["last"]
+    return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
+
+
+def _crew_told(found: Latest) -> RunInfo:
+    checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
+    status: RunStatus = "pending" if asks(writes) else "open" if goes_on(checkpoint["channel_values"]) else "finished"
+    versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
+    tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
+    since = [name for name in tasks if INPUTS in versions and versions[name] > versions[INPUTS]]
+    return _told(found, "crew", CREW_NAME, status, max(since, key=lambda name: versions[name], default=None), ())
+
+
+def _told(
+    found: Latest, kind: Any, label: str, status: RunStatus, last: str | None, questions: tuple[Question, ...]
+) -> RunInfo:
+    checkpoint = found.checkpoint
+    metadata: Mapping[str, Any] = checkpoint.metadata
+    thread_id = str((checkpoint.config.get("configurable") or {})["thread_id"])
+    return RunInfo(
+        thread_id=thread_id,
+        kind=kind,
+        name=str(metadata.get(label)),
+        status=status,
+        last=last,
+        created_at=None if found.created is None else datetime.fromtimestamp(found.created, UTC),
+        updated_at=_moment(checkpoint.checkpoint["ts"]),
+        questions=questions,
+        inside=around(thread_id),
+    )
+
+
+def _moment(told: str) -> datetime:
+    return datetime.fromisoformat(told)
