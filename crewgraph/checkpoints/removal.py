@@ -14,8 +14,11 @@ __all__ = ["Removal"]
 _COUNTERS = "counters_since_delta_snapshot"
 _SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
 _INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_SELECT_WRITES = "SELECT checkpoint, task, idx, path, channel, value FROM writes WHERE lineage = ?"
-_INSERT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_SELECT_WRITES = "SELECT checkpoint, task, idx, path, channel, kind, data, value FROM writes WHERE lineage = ?"
+_INSERT_WRITE = (
+    "INSERT INTO writes (lineage, checkpoint, task, idx, path, channel, kind, data, value) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
 
 
 class Removal:
@@ -180,7 +183,7 @@ class Removal:
                 )
                 connection.execute(_INSERT_CHECKPOINT, row)
             writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
-            connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies[row[-1]]) for row in writes])
+            connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies.get(row[-1], row[-1])) for row in writes])
             self._threads.values.drop(connection, set(copies.values()) - self._threads.payloads(connection, new))
 
 

@@ -4,7 +4,8 @@
 - `checkpoints`: one row a superstep; the versions of all channels and the numbers of their values, as JSON,
 whole
   or as the difference to the parent's.
-- `writes`: what a task wrote before its superstep ended, as the number of a value.
+- `writes`: what a task wrote before its superstep ended, as the number of a value; where no channel can come to hold it, the
+  bytes themselves, and the number -1.
 - `payloads`: the bytes of values; a write and the channel it went to share them.
 """
 
@@ -14,7 +15,7 @@ from crewgraph.errors import StorageError
 
 __all__ = ["VERSION", "prepare"]
 
-VERSION = 2
+VERSION = 3
 """The version of the tables, kept in `PRAGMA user_version`."""
 
 _APPLICATION = 0x43575247  # "CWRG" in the file's header: a file of another program is never touched
@@ -58,7 +59,12 @@ ALTER TABLE lineages ADD COLUMN created REAL NOT NULL DEFAULT 0;
 UPDATE lineages SET created = touched
 """
 
-_MIGRATIONS: dict[int, str] = {0: _TABLES, 1: _BEGINNINGS}
+_OWN_BYTES = """
+ALTER TABLE writes ADD COLUMN kind TEXT;
+ALTER TABLE writes ADD COLUMN data BLOB
+"""
+
+_MIGRATIONS: dict[int, str] = {0: _TABLES, 1: _BEGINNINGS, 2: _OWN_BYTES}
 """What brings the tables from a version to the next; 0 is the empty file."""
 
 

@@ -128,7 +128,7 @@ class Threads:
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
         """The numbers of all values that a lineage's checkpoints and writes refer to."""
-        written = connection.execute("SELECT value FROM writes WHERE lineage = ?", (no,)).fetchall()
+        written = connection.execute("SELECT value FROM writes WHERE lineage = ? AND value >= 0", (no,)).fetchall()
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
         held = (number for row in rows for number in self.chains.read(*row).places.values())
         return {number for (number,) in written}.union(held)
