@@ -1,6 +1,7 @@
 """Real graphs on the checkpointer behave as on LangGraph's own in-memory saver."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     def shaky(state: State) -> State:
         ran.append("shaky")
         if ran.count("shaky") == 1:
+            time.sleep(0.2)  # what the other one wrote is stored by then
             raise RuntimeError("first time")
         return {"log": ["shaky"]}
 
