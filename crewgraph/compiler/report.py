@@ -56,6 +56,7 @@ class TaskReport(AgentReport):
             task=task,
             description=briefing.description,
             agent_role=briefing.role,
+            node=self._assignment.slug,
         )
 
     def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:

@@ -5,14 +5,17 @@ LangGraph keeps for `interrupt()`, `@task` and nested graphs inside a node, whic
 is answered from the record runs no user code, so what that code would have counted has to be counted for it.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
 
 __all__ = [
     "KEPT_NOWHERE",
@@ -25,6 +28,7 @@ __all__ = [
     "inside_effect",
     "leads_on",
     "place_of",
+    "untraced",
     "with_answers",
 ]
 
@@ -217,3 +221,36 @@ def answers_waiting(config: RunnableConfig) -> bool:
     """Whether a human's answers are there for this node: parallel branches would race for them."""
     pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)
+
+
+class _Untraced(Runnable[Any, Any]):
+    """The steps of a node, what it does and what it writes, without the run that LangGraph makes of them in the trace."""
+
+    def __init__(self, steps: Sequence[Runnable[Any, Any]]) -> None:
+        self._first, *self._writers = steps
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config() if config is None else config
+        with set_config_context(config) as context:
+            value = context.run(self._first.invoke, input, config, **kwargs)
+        for writer in self._writers:
+            value = writer.invoke(value, config)
+        return value
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config() if config is None else config
+        with set_config_context(config) as context:
+            value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
+        for writer in self._writers:
+            value = await writer.ainvoke(value, config)
+        return value
+
+    async def _awaited(self, input: Any, config: RunnableConfig, given: dict[str, Any]) -> Any:
+        return await self._first.ainvoke(input, config, **given)
+
+
+def untraced(graph: "Pregel[Any, Any, Any, Any]", *names: str) -> None:
+    """Let traces show no runs of some nodes of a compiled graph, which make those that are to be seen themselves."""
+    for name in names:
+        node = graph.nodes[name]
+        vars(node)["node"] = _Untraced(getattr(node.node, "steps"))  # noqa: B009 - in the place of the cached one

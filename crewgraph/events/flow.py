@@ -7,11 +7,18 @@ from crewgraph.events.base import BaseEvent
 __all__ = [
     "FlowCreatedEvent",
     "FlowEvent",
+    "FlowFailedEvent",
     "FlowFinishedEvent",
+    "FlowInputReceivedEvent",
+    "FlowInputRequestedEvent",
+    "FlowPausedEvent",
     "FlowPlotEvent",
     "FlowStartedEvent",
+    "HumanFeedbackReceivedEvent",
+    "HumanFeedbackRequestedEvent",
     "MethodExecutionFailedEvent",
     "MethodExecutionFinishedEvent",
+    "MethodExecutionPausedEvent",
     "MethodExecutionStartedEvent",
 ]
 
@@ -35,7 +42,10 @@ class FlowStartedEvent(FlowEvent):
     type: str = "flow_started"
 
     inputs: dict[str, Any] | None = None
-    """What its state begins with."""
+    """What its state begins with; None where nothing was given, and where a run goes on."""
+
+    flow_id: str | None = None
+    """The run: the `id` of its state."""
 
 
 class FlowFinishedEvent(FlowEvent):
@@ -46,6 +56,39 @@ class FlowFinishedEvent(FlowEvent):
     result: Any = None
     """What its last method returned."""
 
+    state: Any = None
+    """A copy of the flow's state, a dict or a pydantic model."""
+
+
+class FlowFailedEvent(FlowEvent):
+    """A run of a flow has ended with an exception."""
+
+    type: str = "flow_failed"
+
+    error: Any
+    """The exception."""
+
+
+class FlowPausedEvent(FlowEvent):
+    """A run of a flow waits for somebody's answer, and nothing else in it can go on."""
+
+    type: str = "flow_paused"
+
+    flow_id: str
+    """The run."""
+
+    method_name: str
+    """The method that asks; the first, where several do."""
+
+    state: Any
+    """A copy of the flow's state, a dict or a pydantic model."""
+
+    message: str
+    """What it asks."""
+
+    emit: list[str] | None = None
+    """What the answer may come to; None where it is free."""
+
 
 class FlowPlotEvent(FlowEvent):
     """A flow was drawn."""
@@ -53,43 +96,128 @@ class FlowPlotEvent(FlowEvent):
     type: str = "flow_plot"
 
 
-class MethodExecutionStartedEvent(FlowEvent):
+class _MethodEvent(FlowEvent):
+    method_name: str
+    """The method."""
+
+
+class _ExecutionEvent(_MethodEvent):
+    execution: str | None = None
+    """Which of its executions in the run it is: `judge#2` is the second."""
+
+
+class MethodExecutionStartedEvent(_ExecutionEvent):
     """A method of a flow begins."""
 
     type: str = "method_execution_started"
 
-    method_name: str
-    """The method."""
-
     state: Any
-    """The flow's state, a dict or a pydantic model."""
+    """A copy of the flow's state, a dict or a pydantic model."""
 
     params: dict[str, Any] | None = None
-    """What the method is called with."""
+    """What the method is called with: what came of its trigger as `_0`, the rest by name."""
 
 
-class MethodExecutionFinishedEvent(FlowEvent):
+class MethodExecutionFinishedEvent(_ExecutionEvent):
     """A method of a flow has returned."""
 
     type: str = "method_execution_finished"
 
-    method_name: str
-    """The method."""
-
     result: Any = None
-    """What it returned."""
+    """What it returned; of a method whose output people look at, what they said."""
 
     state: Any
-    """The flow's state, a dict or a pydantic model."""
+    """A copy of the flow's state, a dict or a pydantic model."""
 
 
-class MethodExecutionFailedEvent(FlowEvent):
+class MethodExecutionFailedEvent(_ExecutionEvent):
     """A method of a flow has raised."""
 
     type: str = "method_execution_failed"
 
-    method_name: str
-    """The method."""
-
     error: Any
     """The exception."""
+
+
+class MethodExecutionPausedEvent(_ExecutionEvent):
+    """A method of a flow waits for somebody's answer; others go on."""
+
+    type: str = "method_execution_paused"
+
+    state: Any
+    """A copy of the flow's state, a dict or a pydantic model."""
+
+    flow_id: str
+    """The run."""
+
+    message: str
+    """What it asks."""
+
+    emit: list[str] | None = None
+    """What the answer may come to; None where it is free."""
+
+    question: Any = None
+    """The question whole, as `pending()` has it."""
+
+
+class HumanFeedbackRequestedEvent(_MethodEvent):
+    """Somebody is to look at what a method returned."""
+
+    type: str = "human_feedback_requested"
+
+    output: Any
+    """What it returned."""
+
+    message: str
+    """What is asked."""
+
+    emit: list[str] | None = None
+    """What the answer may come to; None where it is free."""
+
+    request_id: str | None = None
+    """The question's name within the run."""
+
+
+class HumanFeedbackReceivedEvent(_MethodEvent):
+    """Somebody has said something of what a method returned."""
+
+    type: str = "human_feedback_received"
+
+    feedback: str
+    """What was said."""
+
+    outcome: str | None = None
+    """Which of the outcomes that comes to, where there are some."""
+
+    request_id: str | None = None
+    """The question's name within the run."""
+
+
+class FlowInputRequestedEvent(_MethodEvent):
+    """A method asks for something."""
+
+    type: str = "flow_input_requested"
+
+    message: str
+    """What it asks."""
+
+    metadata: dict[str, Any] | None = None
+    """What else it wants to be known."""
+
+
+class FlowInputReceivedEvent(_MethodEvent):
+    """A method was answered."""
+
+    type: str = "flow_input_received"
+
+    message: str
+    """What it asked."""
+
+    response: str | None = None
+    """The answer."""
+
+    metadata: dict[str, Any] | None = None
+    """What else it wanted to be known."""
+
+    response_metadata: dict[str, Any] | None = None
+    """What else came with the answer; always None."""

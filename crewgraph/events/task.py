@@ -31,6 +31,9 @@ class TaskStartedEvent(_TaskEvent):
     description: str | None = None
     """What is to be done, with its placeholders filled."""
 
+    node: str | None = None
+    """The name of its node in the graph of its crew."""
+
 
 class TaskCompletedEvent(_TaskEvent):
     """A task is done."""

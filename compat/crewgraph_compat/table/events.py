@@ -46,11 +46,18 @@ _FLOW = rows(
     "crewgraph.events.flow",
     "FlowCreatedEvent",
     "FlowEvent",
+    "FlowFailedEvent",
     "FlowFinishedEvent",
+    "FlowInputReceivedEvent",
+    "FlowInputRequestedEvent",
+    "FlowPausedEvent",
     "FlowPlotEvent",
     "FlowStartedEvent",
+    "HumanFeedbackReceivedEvent",
+    "HumanFeedbackRequestedEvent",
     "MethodExecutionFailedEvent",
     "MethodExecutionFinishedEvent",
+    "MethodExecutionPausedEvent",
     "MethodExecutionStartedEvent",
 )
 _GUARDRAIL = rows(

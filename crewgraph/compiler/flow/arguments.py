@@ -10,6 +10,9 @@ from crewgraph.errors import RunError
 
 __all__ = ["arguments_of"]
 
+_PAYLOAD = "crewai_trigger_payload"
+"""The input that is what started the run from outside: a start method's parameter of this name is nothing else."""
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -30,7 +33,8 @@ def arguments_of(
     parameters = _parameters(method.func)
     args: tuple[Any, ...] = ()
     rest = parameters
-    if triggered and parameters and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL):
+    takes = bool(parameters) and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL)
+    if triggered and takes and not (method.is_start and parameters[0].name == _PAYLOAD):
         args, rest = (given,), parameters[1:]
     keywords: dict[str, Any] = {}
     for parameter in rest:

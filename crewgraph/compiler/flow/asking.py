@@ -10,6 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
 from crewgraph.compiler.flow.record import recorded
+from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
@@ -38,7 +39,13 @@ def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
     if running is None:
         raise RunError("`ask` is for the methods of a flow, while they run")
     name, method = f"{running.name}:ask{running.asks()}", running.method
-    return _answer(running, Question(id=name, method=method, message=message, metadata=metadata or {}), None)
+    question, report = Question(id=name, method=method, message=message, metadata=metadata or {}), _report(running)
+    if name not in running.run.answers:
+        report.asks(question)
+    answer = _answer(running, question, None)
+    if running.run.hears(name):
+        report.is_told(question, answer)
+    return answer
 
 
 @contextmanager
@@ -100,15 +107,19 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
         RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
     """
     kept = recorded(output, f"what method `{running.method}` returned") if running.run.stored else output
-    question = _question(running, wish, kept)
+    question, report = _question(running, wish, kept), _report(running)
+    report.shows(question)
     while True:
         text = _answer(running, question, wish.provider)
         try:
-            return _answered(running, wish, output, text)
+            said = _answered(running, wish, output, text)
         except RunError as error:
             if wish.provider is not None or not _has_terminal():
                 raise
             question = replace(question, refused=str(error))
+        else:
+            report.hears(said, question.id)
+            return said
 
 
 def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
@@ -117,10 +128,16 @@ def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
     if given is None:
         return None
     try:
-        return _answered(running, wish, running.run.revived(given["output"]), str(given["text"]))
+        said = _answered(running, wish, running.run.revived(given["output"]), str(given["text"]))
     except RunError as error:  # the question stays
         question = replace(_question(running, wish, given["output"]), refused=str(error))
         raise Parked({**asdict(question), "execution": running.name}, returned=True) from error
+    _report(running).hears(said, running.name + _FEEDBACK)
+    return said
+
+
+def _report(running: Running) -> FlowReport:
+    return FlowReport(running.run, running.name, running.method)
 
 
 def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:

@@ -24,7 +24,7 @@ def completed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]]
         done.append((name, labels, result))
         progress = advanced(run.plan, progress, name, labels, result)
         run.saved(method)
-        FlowReport(run, method).ends(value)
+        FlowReport(run, name, method).ends(value)
     run.forget(progress["results"])
     return progress, done
 
@@ -56,6 +56,7 @@ def finished(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> di
 def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
     """The update that leaves a question with the run; other methods go on."""
     question = asking.question
+    FlowReport(run, question["execution"], question["method"]).pauses(question)
     update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
     if asking.returned:
         update["state"] = run.changes()

@@ -1,49 +1,62 @@
 """What one execution of a method does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.arguments import arguments_of
 from crewgraph.compiler.flow.asking import interrupts, result_of, said_of
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
+from crewgraph.compiler.flow.trace import atraced, traced
 from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.method import FlowMethod
 
-__all__ = ["work_of"]
+__all__ = ["called_with", "work_of"]
 
 
-def work_of(run: FlowRun, name: str, execution: Execution) -> Callable[[], Any]:
-    """What an execution does, without arguments; sync or async.
+def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the method of an execution is called with, behind the flow.
 
     Raises:
         RunError: a parameter of the method has no value.
     """
     method = run.plan.methods[execution["method"]]
+    return arguments_of(method, _given(run, execution), execution["source"] is not None, run.inputs)
+
+
+def work_of(
+    run: FlowRun, name: str, execution: Execution, args: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """What an execution does, without arguments; sync or async."""
+    method = run.plan.methods[execution["method"]]
     running = Running(run, name, method.name)
-    args, keywords = arguments_of(method, _given(run, execution), execution["source"] is not None, run.inputs)
 
     def work() -> Any:
-        token = RUNNING.set(running)
-        try:
-            with interrupts(running):
-                value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
-            value = _told(running, method, value)
-        finally:
-            RUNNING.reset(token)
+        def inside() -> Any:
+            token = RUNNING.set(running)
+            try:
+                with interrupts(running):
+                    value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
+                return _told(running, method, value)
+            finally:
+                RUNNING.reset(token)
+
+        value = traced(running, args, keywords, inside)
         run.ended.append(name)
         return value
 
     async def awork() -> Any:
-        token = RUNNING.set(running)
-        try:
-            with interrupts(running):
-                value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
-            if method.feedback is not None:
-                value = await in_thread(_told, running, method, value)
-        finally:
-            RUNNING.reset(token)
+        async def inside() -> Any:
+            token = RUNNING.set(running)
+            try:
+                with interrupts(running):
+                    value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
+                return value if method.feedback is None else await in_thread(_told, running, method, value)
+            finally:
+                RUNNING.reset(token)
+
+        value = await atraced(running, args, keywords, inside)
         run.ended.append(name)
         return value
 

@@ -26,7 +26,7 @@ from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
 from crewgraph.core.journal import appended_in
-from crewgraph.core.pregel import place_of
+from crewgraph.core.pregel import place_of, untraced
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CompileError
@@ -86,12 +86,12 @@ class FlowForm:
         if granularity == _WHOLE:
             graph.add_node(WHOLE, WholeNode())
             graph.add_conditional_edges(START, _whole, [WHOLE, END])
-            return cls(plan, graph.compile(), granularity)
+            return cls(plan, _compiled(graph), granularity)
         for name in plan.methods:
             graph.add_node(name, MethodNode(name))
         graph.add_node(WAIT, WaitNode())
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
-        return cls(plan, graph.compile(), granularity)
+        return cls(plan, _compiled(graph), granularity)
 
     def graph(self, flow: "Flow[Any]", *, checkpointer: Any = None, store: Any = None, **wishes: Any) -> "FlowGraph":
         """The graph of a flow.
@@ -111,10 +111,17 @@ class FlowForm:
                 f'`{stops[0]}` stops at nodes, and with `granularity="flow"` one node runs all methods of flow '
                 f'`{flow.flow_name}`. Compile it with `granularity="method"`.'
             )
-        base = self.base.builder.compile(**wishes) if wishes else self.base
+        base = _compiled(self.base.builder, **wishes) if wishes else self.base
         name = f"Flow: {flow.flow_name}"
         kept = {**vars(base), "checkpointer": checkpointer, "store": store, "name": name}
         return FlowGraph(flow=flow, form=self, **kept)
+
+
+def _compiled(graph: "StateGraph[Any, Any, Any, Any]", **wishes: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """A graph whose nodes leave the trace to the methods, which begin in one node and may end in another."""
+    compiled = graph.compile(**wishes)
+    untraced(compiled, *graph.nodes)
+    return compiled
 
 
 def _whole(state: Mapping[str, Any]) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
-from crewgraph.compiler.flow.execution import work_of
+from crewgraph.compiler.flow.execution import called_with, work_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
+from crewgraph.core.leaving import heed
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError
 
@@ -26,6 +27,7 @@ Landed = Sequence[tuple[str, Any]] | Parked
 
 def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
     """Run a method that nothing runs beside."""
+    heed()
     try:
         value = yield Called(_opened(run, progress, name, execution))
     except GraphBubbleUp:
@@ -33,7 +35,7 @@ def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
     except Parked as parked:
         return parked
     except BaseException as error:
-        FlowReport(run, execution["method"]).failed(error)
+        FlowReport(run, name, execution["method"]).failed(error)
         raise
     return [(name, value)]
 
@@ -50,6 +52,7 @@ def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
 def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
     if name in run.works or run.failed:
         return
+    heed()
     try:
         work = _opened(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to
@@ -102,9 +105,9 @@ def _waited(works: Collection[Work]) -> Program[None]:
 def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], Any]:
     """What an execution does, told to begin."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
-    work = work_of(run, name, execution)
-    FlowReport(run, execution["method"]).begins()
-    return work
+    args, keywords = called_with(run, execution)
+    FlowReport(run, name, execution["method"]).begins(args, keywords)
+    return work_of(run, name, execution, args, keywords)
 
 
 def _error_of(work: Any) -> BaseException | None:
@@ -117,7 +120,7 @@ def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str
     # What was cancelled because another one failed is no failure; what cancelled itself is.
     failed = {name: error for name, error in errors.items() if not isinstance(error, CancelledError)} or errors
     for name, error in failed.items():
-        FlowReport(run, inflight[name]["method"]).failed(error)
+        FlowReport(run, name, inflight[name]["method"]).failed(error)
     failure = next(iter(failed.values()))
     if isinstance(failure, CancelledError):
         method = inflight[next(iter(failed))]["method"]

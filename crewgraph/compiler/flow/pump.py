@@ -36,7 +36,7 @@ class MethodNode(FlowNode):
 
     def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
         progress: Progress = state["progress"]
-        run.read(state.get("state") or {}, progress)
+        run.read(state.get("state") or {}, progress, state.get("inputs"))
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
@@ -53,7 +53,7 @@ class WaitNode(FlowNode):
 
     def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
         progress: Progress = state["progress"]
-        run.read(state.get("state") or {}, progress)
+        run.read(state.get("state") or {}, progress, state.get("inputs"))
         landed = yield from first_landed(run, progress)
         if landed is None:
             return Command(update=answered(run, interrupt({"questions": list(run.parked.values())})), goto=WAIT)

@@ -1,46 +1,115 @@
 """What the audience of a flow is told."""
 
+from collections.abc import Callable, Mapping, Sequence
+from copy import Error, copy, deepcopy
 from typing import Any
 
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question
+from crewgraph.definitions.flow.flow import Flow
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import (
+    FlowInputReceivedEvent,
+    FlowInputRequestedEvent,
+    HumanFeedbackReceivedEvent,
+    HumanFeedbackRequestedEvent,
     MethodExecutionFailedEvent,
     MethodExecutionFinishedEvent,
+    MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
+from crewgraph.events.stream_context import SINKS, publish_stream_event
 
-__all__ = ["FlowReport"]
+__all__ = ["FlowReport", "copied", "tell"]
+
+_MANY = 50
+
+Fields = Callable[[], Mapping[str, Any]]
+"""The fields of an event, made only where somebody listens."""
+
+
+def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: Fields) -> None:
+    """Tell of a flow; where its events are suppressed, only those who read its stream."""
+    suppressed = flow.suppress_flow_events
+    if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
+        told = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
+        (publish_stream_event if suppressed else crewai_event_bus.emit)(flow, told)
+
+
+def copied(state: Any) -> Any:
+    """A state as it is now, for those who keep events; parts that cannot be copied are in it themselves."""
+    for _ in range(_MANY):
+        try:
+            return deepcopy(state)
+        except RuntimeError:  # a method that runs beside changed its size meanwhile
+            continue
+        except (AttributeError, Error, NotImplementedError, TypeError, ValueError):  # it holds a lock, a connection
+            break
+    return copy(state)
 
 
 class FlowReport:
-    """Tells of one method.
+    """Tells of one execution of a method.
 
     Args:
         run: the run.
+        name: the execution's id.
         method: the method's name.
     """
 
-    def __init__(self, run: FlowRun, method: str) -> None:
-        self._run, self._method = run, method
+    def __init__(self, run: FlowRun, name: str, method: str) -> None:
+        self._run, self._name, self._method = run, name, method
 
-    def begins(self) -> None:
-        """It is about to run."""
-        self._tell(MethodExecutionStartedEvent, state=self._run.state, params=dict(self._run.inputs))
+    def begins(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """It is about to run, with these arguments."""
+        params = {**{f"_{n}": one for n, one in enumerate(args)}, **keywords}
+        self._tell(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
 
     def ends(self, value: Any) -> None:
         """It has returned."""
-        self._tell(MethodExecutionFinishedEvent, state=self._run.state, result=value)
+        said = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
+        self._tell(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": said})
 
     def failed(self, error: BaseException) -> None:
         """It has raised; the exception says where."""
         note = f"in method `{self._method}` of flow `{self._run.name}`"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
-            self._tell(MethodExecutionFailedEvent, error=error)
+            self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
-    def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
-        if not self._run.flow.suppress_flow_events and crewai_event_bus.wants(event):
-            told = event(flow_name=self._run.name, method_name=self._method, **fields)  # pyright: ignore[reportCallIssue]
-            crewai_event_bus.emit(self._run.flow, told)
+    def pauses(self, plain: Mapping[str, Any]) -> None:
+        """It waits for the answer to a question, which is given as checkpoints hold it."""
+        question = Question.from_plain(plain)
+        about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}
+        self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
+
+    def shows(self, question: Question) -> None:
+        """Somebody is to look at its output."""
+        about = {**_asked(question), "output": question.output, "request_id": question.id}
+        self._tell(HumanFeedbackRequestedEvent, lambda: about)
+
+    def hears(self, said: HumanFeedbackResult, question: str) -> None:
+        """Somebody has looked at its output."""
+        about = {"feedback": said.feedback, "outcome": said.outcome, "request_id": question}
+        self._tell(HumanFeedbackReceivedEvent, lambda: about)
+
+    def asks(self, question: Question) -> None:
+        """It asks somebody."""
+        about = {"message": question.message, "metadata": dict(question.metadata) or None}
+        self._tell(FlowInputRequestedEvent, lambda: about)
+
+    def is_told(self, question: Question, answer: str) -> None:
+        """It is answered."""
+        about = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
+        self._tell(FlowInputReceivedEvent, lambda: about)
+
+    def _now(self) -> dict[str, Any]:
+        return {"execution": self._name, "state": copied(self._run.state)}
+
+    def _tell(self, event: type[BaseEvent], fields: Fields) -> None:
+        tell(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    return {"message": question.message, "emit": list(question.outcomes) or None}

@@ -31,6 +31,9 @@ class Running:
 
     def __init__(self, run: "FlowRun", name: str, method: str) -> None:
         self.run, self.name, self.method = run, name, method
+        self.around = RUNNING.get()
+        """What the run is a part of, where a method of another flow began it."""
+
         self._runs_inside, self._asked = count(), count()
 
     def asks(self) -> int:
@@ -119,6 +122,7 @@ class FlowRun:
         self.beginning = threading.Lock()
         """Held while methods are begun in the background."""
 
+        self._heard: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -148,7 +152,7 @@ class FlowRun:
         """Values for fields of the state, as checkpoints hold them."""
         return {key: recorded(one, f"`{key}` in the state of flow `{self.name}`") for key, one in values.items()}
 
-    def read(self, state: Mapping[str, Any], progress: Progress) -> None:
+    def read(self, state: Mapping[str, Any], progress: Progress, inputs: Mapping[str, Any] | None = None) -> None:
         """Take over what a checkpoint holds, once."""
         results, self.key = progress["results"], progress["run"]
         if self.state is not None:
@@ -157,6 +161,7 @@ class FlowRun:
             if self.state is None:
                 self.state = self.flow.restored_state({key: self.revived(one) for key, one in state.items()})
                 self.values = {key: self.revived(one) for key, one in results.items()}
+                self.inputs = {key: self.revived(one) for key, one in (inputs or {}).items()} | self.inputs
                 self._kept = self._packed()
                 self.again = True
                 if self.is_shown:
@@ -181,6 +186,13 @@ class FlowRun:
                 backend.save_state(self.flow_id, method, self.state)
         if (done.verbose and done.persistence) or (definition.verbose and definition.persistence):
             print(f"Flow state is saved: {self.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
+
+    def hears(self, question: str) -> bool:
+        """Whether the answer to a question is new in this process: a method that asks several runs again with each."""
+        with self._lock:
+            new = question not in self._heard
+            self._heard.add(question)
+        return new
 
     def forget(self, wanted: Mapping[str, Any]) -> None:
         """Let go of values that nobody is still to be given."""

@@ -41,7 +41,7 @@ class WholeNode(FlowNode):
             yield from journal.load()
             records = journal.appended()
         batch = _Batch(run, state, records)
-        run.read(applied(state.get("state"), batch.changed), batch.progress)
+        run.read(applied(state.get("state"), batch.changed), batch.progress, state.get("inputs"))
         try:
             landed = yield from batch.run_on(journal)
         except GeneratorExit:

@@ -111,4 +111,6 @@ class Settle(Operation):
         for work in self.works:
             work.cancel()
         if self.works:
-            await asyncio.wait(self.works, timeout=self.seconds)
+            done, _ = await asyncio.wait(self.works, timeout=self.seconds)
+            for work in done:  # asyncio tells of exceptions that nobody has looked at
+                work.cancelled() or work.exception()

@@ -14,6 +14,8 @@ from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.keep_history import KeepHistory
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.flow import FlowCreatedEvent
 
 __all__ = ["Flow"]
 
@@ -44,6 +46,12 @@ class Flow(FlowVerbs, Generic[State]):
     suppress_flow_events: bool = False
     """Whether events are not told."""
 
+    verbose: bool = False
+    """Whether runs are shown on the console."""
+
+    streaming: bool = False
+    """Given as `stream`: whether `kickoff` returns the pieces of the answers, to be iterated, instead of the result."""
+
     checkpointer: Any = None
     """Where runs are kept: a LangGraph checkpointer, False for nowhere, True for the default database; None: there, if anything
     is persisted."""
@@ -56,6 +64,9 @@ class Flow(FlowVerbs, Generic[State]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if isinstance(given := vars(cls).get("stream"), bool):
+            cls.streaming = given
+            delattr(cls, "stream")
         cls._definition = defined(cls, getattr(cls, "_definition", None))
 
     def __init__(
@@ -66,6 +77,8 @@ class Flow(FlowVerbs, Generic[State]):
         suppress_flow_events: bool | None = None,
         checkpointer: Any = None,
         keep_history: KeepHistory | None = None,
+        stream: bool | None = None,
+        verbose: bool | None = None,
         **values: Any,
     ) -> None:
         """Make a flow.
@@ -77,6 +90,8 @@ class Flow(FlowVerbs, Generic[State]):
             suppress_flow_events: see `suppress_flow_events`.
             checkpointer: see `checkpointer`.
             keep_history: see `keep_history`.
+            stream: see `streaming`.
+            verbose: see `verbose`.
             values: values for fields of the state.
 
         Raises:
@@ -90,6 +105,10 @@ class Flow(FlowVerbs, Generic[State]):
             self.checkpointer = checkpointer
         if keep_history is not None:
             self.keep_history = keep_history
+        if stream is not None:
+            self.streaming = stream
+        if verbose is not None:
+            self.verbose = verbose
         self.persistence = persistence
         self.tracing = tracing
         self._lock, self._begun = Lock(), False
@@ -98,6 +117,12 @@ class Flow(FlowVerbs, Generic[State]):
         """The run that this object began last, if it has begun one."""
 
         self._state: Any = with_inputs(self._fresh(), values, self.flow_name)
+        if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
+            crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Programs switch `flow.stream` on as the field it is elsewhere; read, it is the verb.
+        super().__setattr__("streaming" if name == "stream" and isinstance(value, bool) else name, value)
 
     @classmethod
     def flow_definition(cls) -> FlowDefinition:
