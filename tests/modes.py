@@ -43,9 +43,10 @@ class Mode:
         """What the crew's stream tells, as it tells it; closed with the iterator."""
         if not self.asynchronous:
             return crew.stream(inputs, **self._of_crew(options))
-        return self._turns(crew.astream(inputs, **self._of_crew(options)))
+        return self.turns(crew.astream(inputs, **self._of_crew(options)))
 
-    def _turns(self, items: AsyncGenerator[StreamItem]) -> Iterator[StreamItem]:
+    def turns(self, items: AsyncGenerator[StreamItem]) -> Iterator[StreamItem]:
+        """What an asynchronous stream tells, as it tells it; closed with the iterator."""
         with asyncio.Runner() as runner:
             try:
                 while (item := runner.run(_next(items))) is not None:

@@ -1,16 +1,27 @@
-"""A run as CrewAI shows it while it lasts, where a crew is made with `stream=True`."""
+"""A run as CrewAI shows it while it lasts, where a crew or a flow is made with `stream=True`."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
-from typing import Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import RunError
 
-__all__ = ["CrewStreamingOutput", "StreamChunk", "StreamChunkType", "ToolCallChunk"]
+__all__ = [
+    "CrewStreamingOutput",
+    "FlowStreamingOutput",
+    "StreamChunk",
+    "StreamChunkType",
+    "StreamResult",
+    "StreamingOutputBase",
+    "ToolCallChunk",
+]
+
+Result = TypeVar("Result")
 
 
 class StreamChunkType(Enum):
@@ -67,25 +78,36 @@ class StreamChunk(BaseModel):
         return self.content
 
 
-class CrewStreamingOutput:
+@dataclass(frozen=True)
+class StreamResult:
+    """The end of the pieces: what the run gave."""
+
+    value: Any
+
+
+class StreamingOutputBase(Generic[Result]):
     """The pieces of a run's answers, to be iterated once, and its result behind them.
 
     The run begins with the first piece that is asked for. One that is not iterated to its end stands still; `close` and
     `aclose`, or leaving a `with`, end it: what was done is kept and can be resumed.
 
     Args:
-        sync_iterator: the pieces, and the output last.
+        sync_iterator: the pieces, and a `StreamResult` last.
         async_iterator: the same, for `async for`.
     """
 
+    _resume: ClassVar[str] = "`resume`"
+    """How a run that was ended goes on."""
+
     def __init__(
         self,
-        sync_iterator: "Iterator[StreamChunk | CrewOutput] | None" = None,
-        async_iterator: "AsyncIterator[StreamChunk | CrewOutput] | None" = None,
+        sync_iterator: "Iterator[StreamChunk | StreamResult] | None" = None,
+        async_iterator: "AsyncIterator[StreamChunk | StreamResult] | None" = None,
     ) -> None:
         self._iterator, self._async_iterator = sync_iterator, async_iterator
         self._chunks: list[StreamChunk] = []
-        self._ended: CrewOutput | BaseException | None = None
+        self._result: StreamResult | None = None
+        self._failure: BaseException | None = None
         self._closed = self._over = False
 
     @property
@@ -104,27 +126,22 @@ class CrewStreamingOutput:
         return self._closed
 
     @property
-    def result(self) -> CrewOutput:
-        """The crew's output.
+    def result(self) -> Result:
+        """What the run gave.
 
         Raises:
             RunError: the run has not ended yet, or was closed.
             Exception: what the run failed with.
         """
-        if isinstance(self._ended, BaseException):
-            raise self._ended
-        if self._ended is None:
+        if self._failure is not None:
+            raise self._failure
+        if self._result is None:
             raise RunError(
-                "the stream ended before the run, so it has no result; `crew.resume(thread_id)` goes on"
+                f"the stream ended before the run, so it has no result; {self._resume} goes on"
                 if self.is_completed
                 else "the run has not ended: iterate over all pieces before you take `.result`"
             )
-        return self._ended
-
-    @property
-    def results(self) -> list[CrewOutput]:
-        """The output, as a list."""
-        return [self.result]
+        return self._result.value
 
     def get_full_text(self) -> str:
         """The pieces of text so far, put together."""
@@ -137,29 +154,31 @@ class CrewStreamingOutput:
             try:
                 piece = next(self._iterator, None)
             except BaseException as error:
-                self._ended, self._over = error, True
+                self._failure, self._over = error, True
                 raise
             if self._noted(piece):
                 yield self._chunks[-1]
 
     async def __aiter__(self) -> AsyncIterator[StreamChunk]:
         if self._async_iterator is None:
-            raise RunError("this run is on no event loop: `for chunk in output`, or `await crew.kickoff_async()`")
+            raise RunError(
+                "this run is on no event loop: `for chunk in output`, or `await` the asynchronous `kickoff_async()`"
+            )
         while not self.is_completed:
             try:
                 piece = await anext(self._async_iterator, None)
             except BaseException as error:
-                self._ended, self._over = error, True
+                self._failure, self._over = error, True
                 raise
             if self._noted(piece):
                 yield self._chunks[-1]
 
-    def _noted(self, piece: StreamChunk | CrewOutput | None) -> bool:
+    def _noted(self, piece: StreamChunk | StreamResult | None) -> bool:
         if isinstance(piece, StreamChunk):
             self._chunks.append(piece)
             return True
         self._over = True
-        self._ended = piece
+        self._result = piece
         return False
 
     def close(self) -> None:
@@ -191,3 +210,20 @@ class CrewStreamingOutput:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
+    """What a crew with `stream=True` returns from `kickoff`."""
+
+    _resume = "`crew.resume(thread_id)`"
+
+    @property
+    def results(self) -> list[CrewOutput]:
+        """The output, as a list."""
+        return [self.result]
+
+
+class FlowStreamingOutput(StreamingOutputBase[Any]):
+    """What a flow with `stream=True` returns from `kickoff`."""
+
+    _resume = "`flow.resume(flow_id)`"

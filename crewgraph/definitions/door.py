@@ -28,6 +28,7 @@ __all__ = [
     "alone",
     "flow_history",
     "flow_plots",
+    "flow_streams",
     "flows",
     "runs",
 ]
@@ -90,6 +91,13 @@ def runs() -> ModuleType:
     from crewgraph.runtime import runs  # noqa: PLC0415
 
     return runs
+
+
+def flow_streams() -> ModuleType:
+    """The streams of flows, also in CrewAI's form, as the runtime makes them."""
+    from crewgraph.runtime import flow_stream  # noqa: PLC0415
+
+    return flow_stream
 
 
 def flow_plots() -> ModuleType:

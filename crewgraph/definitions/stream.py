@@ -44,13 +44,26 @@ class StreamItem:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskItem(StreamItem):
-    """Something that happened while a task was worked on; tasks that run at once tell in turns."""
+    """Something that happened while a task was worked on; tasks that run at once tell in turns.
+
+    In the stream of a flow also while an agent or a model was asked without a task; `task` is empty then, and `agent` is where a
+    model was.
+    """
 
     task: str
     """The task, by the name of its node: its own name as a short unique word, the key of `crew.compile()`'s state."""
 
     agent: str
     """The role of the agent, its placeholders filled."""
+
+    crew: str | None = None
+    """In the stream of a flow: the crew's name."""
+
+    method: str | None = None
+    """In the stream of a flow: the method."""
+
+    execution: str | None = None
+    """In the stream of a flow: which of the method's executions it is, as `judge#2`."""
 
 
 @dataclass(frozen=True, kw_only=True)

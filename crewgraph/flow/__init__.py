@@ -14,18 +14,42 @@ from crewgraph.definitions.flow.flow_plot import FlowPlot
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.definitions.flow.state import FlowState
+from crewgraph.definitions.flow.stream import (
+    Asked,
+    CrewFailed,
+    CrewFinished,
+    CrewStarted,
+    FlowFinished,
+    FlowPaused,
+    FlowStarted,
+    MethodFailed,
+    MethodFinished,
+    MethodItem,
+    MethodStarted,
+)
 from crewgraph.definitions.run_info import RunInfo
 
 __all__ = [
     "AndCondition",
+    "Asked",
+    "CrewFailed",
+    "CrewFinished",
+    "CrewStarted",
     "Flow",
     "FlowCondition",
+    "FlowFinished",
+    "FlowPaused",
     "FlowPersistence",
     "FlowPlot",
+    "FlowStarted",
     "FlowState",
     "HumanFeedbackProvider",
     "HumanFeedbackResult",
     "ListenMethod",
+    "MethodFailed",
+    "MethodFinished",
+    "MethodItem",
+    "MethodStarted",
     "OrCondition",
     "PendingFlow",
     "Question",

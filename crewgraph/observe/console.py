@@ -27,12 +27,19 @@ class ConsoleListener:
     variables that hold secrets, and arguments named like secrets, are covered.
 
     Args:
-        shows: which events are printed; all where it is not given.
+        shows: which events, of which sources, are printed; all where it is not given.
+        within: what the event that is being told of is a part of, to stand before its name; nothing where it is not given.
         stream: where to print; standard output, as it is when a line is printed, where it is not given.
     """
 
-    def __init__(self, *, shows: Callable[[BaseEvent], bool] | None = None, stream: TextIO | None = None) -> None:
-        self._shows = shows
+    def __init__(
+        self,
+        *,
+        shows: Callable[[Any, BaseEvent], bool] | None = None,
+        within: Callable[[], str] | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        self._shows, self._within = shows, within
         self._stream = stream
         self._lock = threading.RLock()
         self._bus: EventBus | None = None
@@ -56,12 +63,12 @@ class ConsoleListener:
 
     def show(self, source: Any, event: BaseEvent) -> None:
         """Print an event, if it is one to be shown."""
-        if self._shows is not None and not self._shows(event):
+        if self._shows is not None and not self._shows(source, event):
             return
         seen = tell(event)
         if seen is None:
             return
-        where = elided(self._writable(seen.where), _WHERE)
+        where = self._named(seen.where)
         what = elided(self._writable(seen.what), _WHAT)
         text = excerpt(self._writable(seen.text), seen.limit)
         body = passage(self._writable(seen.body), seen.body_limit)
@@ -72,6 +79,15 @@ class ConsoleListener:
                 self._columns.show(where, head, text, body, seen.mood)
             else:
                 self._write(where, head, text, body)
+
+    def _named(self, where: str) -> str:
+        around = self._within() if self._within is not None else ""
+        if not around:
+            return elided(self._writable(where), _WHERE)
+        inside = around.rpartition(" > ")[2] != where  # else it is the method itself that tells
+        whole = self._writable(f"{around} > {where}" if inside else around)
+        most = _NARROW if self._columns.fit else _WHERE
+        return whole if len(whole) <= most else f"…{whole[1 - most :]}"
 
     def _took(self, seen: Line, event: BaseEvent) -> timedelta | None:
         if seen.begins is not None:
@@ -94,5 +110,6 @@ class ConsoleListener:
 
 
 _WHERE = 60
+_NARROW = 20
 _WHAT = 80
 _SHOWN = tuple(event_type for event_type in tell.registry if event_type is not object)

@@ -314,6 +314,19 @@ def _(event: events.FlowFinishedEvent) -> Line:
     return Line(where=event.flow_name, what="flow finished", body=body, mood=Mood.GOOD, ends=key)
 
 
+@tell.register
+def _(event: events.FlowFailedEvent) -> Line:
+    text = f"{type(event.error).__name__}: {event.error}"
+    return Line(where=event.flow_name, what="flow failed", text=text, mood=Mood.BAD, ends=("flow", event.flow_name))
+
+
+@tell.register
+def _(event: events.FlowPausedEvent) -> Line:
+    text = f"resume({event.flow_id!r}, ...)"
+    key = ("flow", event.flow_name)
+    return Line(where=event.flow_name, what="flow waits for an answer", text=text, mood=Mood.WARNING, ends=key)
+
+
 def _method(event: Any, what: str, **more: Any) -> Line:
     return Line(where=f"{event.flow_name}.{event.method_name}", what=what, **more)
 
@@ -333,3 +346,21 @@ def _(event: events.MethodExecutionFinishedEvent) -> Line:
 def _(event: events.MethodExecutionFailedEvent) -> Line:
     key = ("method", event.flow_name, event.method_name)
     return _method(event, "method failed", text=str(brief(event.error)), mood=Mood.BAD, ends=key)
+
+
+@tell.register
+def _(event: events.MethodExecutionPausedEvent) -> Line:
+    key = ("method", event.flow_name, event.method_name)
+    text = f"{event.message} ({', '.join(event.emit)})" if event.emit else event.message
+    return _method(event, "method waits for an answer", text=text, mood=Mood.WARNING, ends=key)
+
+
+@tell.register
+def _(event: events.FlowInputReceivedEvent) -> Line:
+    return _method(event, "answer received", text=event.response or "")
+
+
+@tell.register
+def _(event: events.HumanFeedbackReceivedEvent) -> Line:
+    text = f"{event.feedback} ({event.outcome})" if event.outcome else event.feedback
+    return _method(event, "answer received", text=text)

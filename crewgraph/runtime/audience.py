@@ -1,22 +1,20 @@
-"""Who watches one run through `crew.stream`: takes its events, and hands them over as items, in order."""
+"""Who watches one run: takes its events, and hands them over as items, in order."""
 
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph.config import get_stream_writer
 
-from crewgraph.compiler.assignment import Assignment
 from crewgraph.core.leaving import LEFT, heed
-from crewgraph.definitions.stream import Custom, Started, StreamItem
+from crewgraph.definitions.stream import Custom, StreamItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import SINKS
-from crewgraph.runtime.items import Shown, item_of, task_of
-from crewgraph.text import fill
 
 __all__ = ["Audience"]
 
@@ -25,11 +23,14 @@ __all__ = ["Audience"]
 class _Call:
     """Calls the reader to take items."""
 
+    audience: "Audience"
+    """Whose."""
+
     items: int
     """How many were told in all."""
 
 
-class Audience:
+class Audience(ABC):
     """Takes what a run tells, on any of its threads, and gives it to the one who watches.
 
     Items lie in a queue of our own. LangGraph's custom stream, which is what a watcher waits at, only says how many there
@@ -40,22 +41,15 @@ class Audience:
         self._items: deque[StreamItem] = deque()
         self._taken = 0
         self._lock = threading.Lock()
-        self._shown: dict[int, Shown] = {}
         self._left = False
 
-    def begins(
-        self, crew: str | None, thread_id: str | None, inputs: Mapping[str, Any], tasks: Sequence[Assignment]
-    ) -> None:
-        """The run begins: what it is kept under, and the tasks that are spoken of."""
+    @abstractmethod
+    def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
+        """What is told for an event; None where nothing is."""
 
-        def filled(template: str | None) -> str:
-            return fill(template or "", inputs, where="a text") if inputs else template or ""
-
-        self._shown = {
-            id(one.task): Shown(n, one.slug, filled(one.agent.role), filled(one.task.template("description")))
-            for n, one in enumerate(tasks)
-        }
-        self._add(Started(crew=crew, thread_id=thread_id, inputs=dict(inputs)))
+    @abstractmethod
+    def last(self, ended: Any) -> StreamItem:
+        """What is told at the end of a run that gave this."""
 
     def leave(self) -> None:
         """Nobody watches any more: the run stops before its next effect, and in the middle of an answer that comes in pieces."""
@@ -78,6 +72,10 @@ class Audience:
         while self._items:
             yield self._next()
 
+    def concerns(self, data: Any) -> bool:
+        """Whether something in LangGraph's custom stream is for this reader; a stream within a stream carries calls of both."""
+        return not isinstance(data, _Call) or data.audience is self
+
     def written(self, data: Any) -> Iterator[StreamItem]:
         """What was told before something was written to LangGraph's custom stream, and that, if it was not our call."""
         if not isinstance(data, _Call):
@@ -91,7 +89,8 @@ class Audience:
             self._taken += 1
             return self._items.popleft()
 
-    def _add(self, item: StreamItem) -> int:
+    def add(self, item: StreamItem) -> int:
+        """Tell; how much was told so far."""
         with self._lock:
             self._items.append(item)
             return self._taken + len(self._items)
@@ -99,13 +98,10 @@ class Audience:
     def _hear(self, source: Any, event: BaseEvent) -> None:
         if isinstance(event, LLMStreamChunkEvent):
             heed()
-        shown = self._shown.get(id(task_of(event)))
-        if shown is None:  # of a crew that a tool of ours has started
-            return
-        item = item_of(event, shown)
+        item = self.item(source, event)
         if item is None:
             return
-        call = _Call(self._add(item))
+        call = _Call(self, self.add(item))
         try:
             get_stream_writer()(call)
         except (RuntimeError, KeyError):  # outside of the nodes, nobody waits there

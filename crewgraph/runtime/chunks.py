@@ -4,19 +4,24 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from typing import Any
 
-from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk, StreamChunkType, ToolCallChunk
+from crewgraph.definitions.chunks import (
+    CrewStreamingOutput,
+    StreamChunk,
+    StreamChunkType,
+    StreamResult,
+    ToolCallChunk,
+)
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.stream import Finished, StreamItem, TaskStarted, Token, ToolCallToken
 from crewgraph.runtime.stream import astream, stream
 
-__all__ = ["achunked", "chunked"]
+__all__ = ["achunked", "chunk_of", "chunked"]
 
 
 def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
     """What `kickoff` returns for a crew that streams."""
 
-    def pieces() -> Generator[StreamChunk | CrewOutput]:
+    def pieces() -> Generator[StreamChunk | StreamResult]:
         view = _View(crew)
         with closing(stream(crew, inputs, **options)) as items:
             for item in items:
@@ -28,7 +33,7 @@ def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> Cre
 def achunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
     """What `akickoff` returns for a crew that streams."""
 
-    async def pieces() -> AsyncGenerator[StreamChunk | CrewOutput]:
+    async def pieces() -> AsyncGenerator[StreamChunk | StreamResult]:
         view = _View(crew)
         async with aclosing(astream(crew, inputs, **options)) as items:
             async for item in items:
@@ -45,7 +50,7 @@ class _View:
         self._crew = crew
         self._known: dict[str, dict[str, Any]] = {}
 
-    def of(self, item: StreamItem) -> Generator[StreamChunk | CrewOutput]:
+    def of(self, item: StreamItem) -> Generator[StreamChunk | StreamResult]:
         """The chunk for an item, or the output."""
         if isinstance(item, TaskStarted):
             task = self._crew.tasks[item.index]
@@ -56,11 +61,20 @@ class _View:
                 "agent_role": item.agent,
                 "agent_id": str(task.agent.id) if task.agent is not None else "",
             }
-        elif isinstance(item, Token):
-            yield StreamChunk(content=item.text, **self._known.get(item.task, {}))
-        elif isinstance(item, ToolCallToken):
-            called = ToolCallChunk(tool_id=item.id, tool_name=item.tool, arguments=item.arguments, index=item.index)
-            about = self._known.get(item.task, {})
-            yield StreamChunk(content=item.text, chunk_type=StreamChunkType.TOOL_CALL, tool_call=called, **about)
+        elif isinstance(item, (Token, ToolCallToken)):
+            yield chunk_of(item, self._known.get(item.task, {}))
         elif isinstance(item, Finished):
-            yield item.output
+            yield StreamResult(item.output)
+
+
+def chunk_of(item: Token | ToolCallToken, about: Mapping[str, Any]) -> StreamChunk:
+    """The chunk for a piece of an answer.
+
+    Args:
+        item: the piece.
+        about: whose it is, by the names of a chunk's fields.
+    """
+    if isinstance(item, Token):
+        return StreamChunk(content=item.text, **about)
+    called = ToolCallChunk(tool_id=item.id, tool_name=item.tool, arguments=item.arguments, index=item.index)
+    return StreamChunk(content=item.text, chunk_type=StreamChunkType.TOOL_CALL, tool_call=called, **about)

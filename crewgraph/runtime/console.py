@@ -2,16 +2,20 @@
 
 import threading
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
 from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.crew import CrewBaseEvent
+from crewgraph.events.flow import FlowEvent
 from crewgraph.extras import load
 
-__all__ = ["shown", "shown_agent"]
+__all__ = ["shown", "shown_agent", "shown_flow"]
 
 
 class _Screen:
@@ -27,7 +31,9 @@ class _Screen:
             self._shown.update(ids)
             if self._listener is None:
                 # rich is loaded only for those who look.
-                self._listener = load("crewgraph.observe.console").ConsoleListener(shows=self._shows)
+                self._listener = load("crewgraph.observe.console").ConsoleListener(
+                    shows=self._shows, within=self._within
+                )
                 self._listener.attach(crewai_event_bus)
 
     def hide(self, ids: set[int | str]) -> None:
@@ -37,10 +43,25 @@ class _Screen:
                 self._listener.detach()
                 self._listener = None
 
-    def _shows(self, event: Any) -> bool:
+    def _shows(self, source: Any, event: Any) -> bool:
+        if isinstance(event, FlowEvent):
+            return id(source) in self._shown or any(self._around())
+        if isinstance(event, CrewBaseEvent) and any(self._around()):
+            return True
         task = getattr(event, "task", None) or getattr(event, "from_task", None)
         about = task if task is not None else getattr(event, "crew", None)
         return (event.agent_id if about is None else id(about)) in self._shown
+
+    def _around(self) -> Iterator[Running]:
+        """The methods of flows that are shown, around the running code, the innermost first."""
+        running = RUNNING.get()
+        while running is not None:
+            if id(running.run.flow) in self._shown:
+                yield running
+            running = running.around
+
+    def _within(self) -> str:
+        return " > ".join(f"{one.run.name}.{one.method}" for one in reversed(list(self._around())))
 
 
 _screen = _Screen()
@@ -62,6 +83,13 @@ def shown(crew: Crew) -> Generator[None]:
 def shown_agent(agent: BaseAgent) -> Generator[None]:
     """Show the work of an agent on its own if it is verbose."""
     with _showing({str(agent.id)} if agent.verbose else set()):
+        yield
+
+
+@contextmanager
+def shown_flow(flow: "Flow[Any]") -> Generator[None]:
+    """Show a flow's run if it is verbose: its methods, and which crews and flows they run."""
+    with _showing({id(flow)} if flow.verbose is True else set()):
         yield
 
 

@@ -5,20 +5,24 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from crewgraph.compiler.flow.asking import asked
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.node import RUN
-from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
+from crewgraph.compiler.flow.report import copied, tell
+from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
+from crewgraph.compiler.flow.works import Settle
+from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import RunError
-from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.flow import FlowFinishedEvent, FlowStartedEvent
+from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
+from crewgraph.runtime.console import shown_flow
 from crewgraph.runtime.flow_form import form_of
 from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
@@ -37,20 +41,23 @@ __all__ = [
     "pending",
     "played",
     "resume",
+    "run_of",
     "state_around",
 ]
 
 _MOST_STEPS = 10**9
 
+_GRACE = 5.0
+"""Seconds that methods in the background are waited for once nobody reads the stream of the run any longer."""
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
-    return drive(_kicked_off(flow, inputs))
+    return drive(run_of(flow, inputs, None))
 
 
 async def akickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
-    return await adrive(_kicked_off(flow, inputs))
+    return await adrive(run_of(flow, inputs, None))
 
 
 def resume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
@@ -61,6 +68,22 @@ def resume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
 async def aresume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run on this event loop."""
     return await adrive(_resumed(flow, flow_id, feedback))
+
+
+def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
+    """A kickoff as a program, or a run that goes on with an answer.
+
+    Raises:
+        RunError: there is an answer, and no `id` of the run that waits for it.
+    """
+    if feedback is None:
+        return _kicked_off(flow, inputs)
+    if "id" not in inputs:
+        raise RunError(
+            f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
+            "inputs; `flow.pending()` lists them"
+        )
+    return _resumed(flow, str(inputs["id"]), feedback)
 
 
 def ask(message: str, metadata: Mapping[str, Any] | None) -> str:
@@ -239,29 +262,49 @@ def played(
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
     if again:  # what the process before may have left
         yield retention.trim(shrink=False)
-    _tell(flow, FlowStartedEvent, inputs=run.inputs)
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(
-        graph,
-        given,
-        config,
-        durability="sync" if run.stored else None,
-        detached=True,
-        retention=retention,
+        graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention
     )
-    yield ran
-    yield retention.trim()
-    if ran.questions:
+    with shown_flow(flow):
+        tell(flow, FlowStartedEvent, lambda: {"inputs": dict(run.inputs) or None, "flow_id": thread_id or run.flow_id})
+        try:
+            result = yield from _told(run, ran, retention)
+        except (GeneratorExit, GraphBubbleUp, Parked):
+            raise
+        except BaseException as error:
+            failure = error
+            tell(flow, FlowFailedEvent, lambda: {"error": failure})
+            raise
         yield Heard()
-        return pending(run, run.parked)
-    result = run.outputs[-1] if run.outputs else ran.written.get("output")
-    _tell(flow, FlowFinishedEvent, result=result)
-    yield Heard()
     return result
 
 
-def _tell(flow: "Flow[Any]", event: type[Any], **fields: Any) -> None:
-    if not flow.suppress_flow_events and crewai_event_bus.wants(event):
-        crewai_event_bus.emit(flow, event(flow_name=flow.flow_name, **fields))
+def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
+    """What came of a run, told."""
+    try:
+        yield ran
+    except RunLeft:
+        yield Settle(list(run.works.values()), _GRACE)
+        raise
+    yield retention.trim()
+    if ran.questions:
+        waits = pending(run, run.parked)
+        tell(run.flow, FlowPausedEvent, lambda: _paused(run, waits))
+        return waits
+    result = run.outputs[-1] if run.outputs else ran.written.get("output")
+    tell(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
+    return result
+
+
+def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, Any]:
+    asked = waits.questions[0]
+    return {
+        "flow_id": waits.flow_id,
+        "method_name": asked.method,
+        "state": copied(run.state),
+        "message": asked.message,
+        "emit": list(asked.outcomes) or None,
+    }

@@ -26,10 +26,10 @@ from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStart
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["Shown", "item_of", "task_of"]
+__all__ = ["Shown", "Whose", "item_of", "task_of"]
 
-_Whose = dict[str, str]
-"""`task` and `agent`, as every item of a task has them."""
+Whose = Mapping[str, Any]
+"""`task` and `agent`, as every item of a task has them; in a flow also `crew`, `method` and `execution`."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,8 @@ class Shown:
     """A task as items speak of it."""
 
     index: int
-    task: str
-    agent: str
     description: str
+    whose: Whose
 
 
 def task_of(event: BaseEvent) -> Any:
@@ -50,26 +49,26 @@ def task_of(event: BaseEvent) -> Any:
 
 def item_of(event: BaseEvent, shown: Shown) -> StreamItem | None:
     """The item for an event of a task; None where the stream does not speak of such events."""
-    whose = {"task": shown.task, "agent": shown.agent}
+    whose = shown.whose
     if isinstance(event, TaskStartedEvent):
         return TaskStarted(**whose, index=shown.index, name=event.task.name, description=shown.description)
     made = _MADE.get(type(event))
     return None if made is None else made(event, whose)
 
 
-def _task_finished(event: TaskCompletedEvent, whose: _Whose) -> StreamItem:
+def _task_finished(event: TaskCompletedEvent, whose: Whose) -> StreamItem:
     return TaskFinished(**whose, output=event.output)
 
 
-def _task_failed(event: TaskFailedEvent, whose: _Whose) -> StreamItem:
+def _task_failed(event: TaskFailedEvent, whose: Whose) -> StreamItem:
     return TaskFailed(**whose, error=event.error)
 
 
-def _model_started(event: LLMCallStartedEvent, whose: _Whose) -> StreamItem:
+def _model_started(event: LLMCallStartedEvent, whose: Whose) -> StreamItem:
     return ModelStarted(**whose, model=event.model or "")
 
 
-def _piece(event: LLMStreamChunkEvent, whose: _Whose) -> StreamItem:
+def _piece(event: LLMStreamChunkEvent, whose: Whose) -> StreamItem:
     called = event.tool_call
     if called is None:
         return Token(**whose, text=event.chunk)
@@ -83,37 +82,37 @@ def _piece(event: LLMStreamChunkEvent, whose: _Whose) -> StreamItem:
     )
 
 
-def _model_finished(event: LLMCallCompletedEvent, whose: _Whose) -> StreamItem:
+def _model_finished(event: LLMCallCompletedEvent, whose: Whose) -> StreamItem:
     text = event.response if isinstance(event.response, str) else ""
     usage = None if event.usage is None else UsageMetrics(**event.usage, successful_requests=1)
     return ModelFinished(**whose, model=event.model or "", text=text, usage=usage, error=None)
 
 
-def _model_failed(event: LLMCallFailedEvent, whose: _Whose) -> StreamItem:
+def _model_failed(event: LLMCallFailedEvent, whose: Whose) -> StreamItem:
     return ModelFinished(**whose, model=event.model or "", text="", usage=None, error=event.error)
 
 
-def _tool_started(event: ToolUsageStartedEvent, whose: _Whose) -> StreamItem:
+def _tool_started(event: ToolUsageStartedEvent, whose: Whose) -> StreamItem:
     return ToolStarted(**whose, tool=event.tool_name, args=event.tool_args)
 
 
-def _tool_finished(event: ToolUsageFinishedEvent, whose: _Whose) -> StreamItem:
+def _tool_finished(event: ToolUsageFinishedEvent, whose: Whose) -> StreamItem:
     return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.output), failed=False)
 
 
-def _tool_failed(event: ToolUsageErrorEvent, whose: _Whose) -> StreamItem:
+def _tool_failed(event: ToolUsageErrorEvent, whose: Whose) -> StreamItem:
     return ToolFinished(**whose, tool=event.tool_name, args=event.tool_args, output=str(event.error), failed=True)
 
 
-def _step(event: AgentStepEvent, whose: _Whose) -> StreamItem:
+def _step(event: AgentStepEvent, whose: Whose) -> StreamItem:
     return Step(**whose, number=event.iteration, step=event.step)
 
 
-def _judged(event: LLMGuardrailCompletedEvent, whose: _Whose) -> StreamItem:
+def _judged(event: LLMGuardrailCompletedEvent, whose: Whose) -> StreamItem:
     return Judged(**whose, accepted=event.success, reason=event.error, retries=event.retry_count)
 
 
-_MADE: Mapping[type[BaseEvent], Callable[[Any, _Whose], StreamItem]] = {
+_MADE: Mapping[type[BaseEvent], Callable[[Any, Whose], StreamItem]] = {
     TaskCompletedEvent: _task_finished,
     TaskFailedEvent: _task_failed,
     LLMCallStartedEvent: _model_started,

@@ -24,8 +24,8 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.llm.resolve import as_model
-from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.console import shown
+from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
@@ -79,7 +79,7 @@ def kicked_off(
     thread_id: str | None,
     checkpointer: Any,
     granularity: str,
-    audience: Audience | None = None,
+    audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
     try:

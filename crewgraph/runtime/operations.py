@@ -131,6 +131,7 @@ class Run(Operation):
 
     def parts(self, audience: Audience) -> Generator[Any]:
         """Run, and give what is written to the custom stream, as it is written."""
+        up = _writer()
         steps: Any = self.graph.stream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
@@ -142,7 +143,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         trim.run()
-                yield from written
+                yield from _sorted(written, audience, up)
         except GeneratorExit:
             audience.leave()  # before the nodes that still work are waited for
             raise
@@ -153,6 +154,7 @@ class Run(Operation):
     async def aparts(self, audience: Audience) -> AsyncGenerator[Any]:
         """The same on this event loop."""
         refuse_without_async_face(self.graph.checkpointer)
+        up = _writer()
         steps: Any = self.graph.astream(self.given, self.config, **self._options(custom=True))
         try:
             while True:
@@ -164,7 +166,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         await trim.arun()
-                for one in written:
+                for one in _sorted(written, audience, up):
                     yield one
         except GeneratorExit:
             audience.leave()
@@ -236,9 +238,29 @@ def _writer() -> Callable[[Any], None] | None:
     if not SINKS.get():
         return None
     try:
-        return get_stream_writer()
+        write = get_stream_writer()
     except (RuntimeError, KeyError):  # there is none
         return None
+    around = var_child_runnable_config.get()
+
+    def up(data: Any) -> None:  # LangGraph looks at the config of the code that writes, which may have been set apart
+        before = var_child_runnable_config.get()
+        var_child_runnable_config.set(around)
+        try:
+            write(data)
+        finally:
+            var_child_runnable_config.set(before)
+
+    return up
+
+
+def _sorted(written: list[Any], audience: Audience, up: Callable[[Any], None] | None) -> Generator[Any]:
+    """What is for a reader; the rest goes to those around."""
+    for one in written:
+        if audience.concerns(one):
+            yield one
+        elif up is not None:
+            up(one)
 
 
 def refuse_without_async_face(saver: Any) -> None:

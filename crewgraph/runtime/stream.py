@@ -1,19 +1,19 @@
-"""A kickoff told item by item, while it runs."""
+"""A run told item by item, while it goes on."""
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from contextlib import aclosing, closing, contextmanager, suppress
+from contextlib import aclosing, closing, contextmanager
 from typing import Any
 
 from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
-from crewgraph.definitions.stream import Finished, StreamItem
+from crewgraph.definitions.stream import StreamItem
 from crewgraph.runtime.audience import Audience
+from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.kickoff import kicked_off
 from crewgraph.runtime.operations import Run
 
-__all__ = ["astream", "stream"]
+__all__ = ["astream", "astreamed", "stream", "streamed"]
 
 
 def stream(
@@ -25,8 +25,26 @@ def stream(
     granularity: str = "task",
 ) -> Generator[StreamItem]:
     """Run a crew and tell of it; see `Crew.stream`."""
-    audience = Audience()
-    course = _Course(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+    audience = CrewAudience()
+    return streamed(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+
+
+def astream(
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    *,
+    thread_id: str | None = None,
+    checkpointer: Any = None,
+    granularity: str = "task",
+) -> AsyncGenerator[StreamItem]:
+    """Run a crew on this event loop and tell of it; see `Crew.astream`."""
+    audience = CrewAudience()
+    return astreamed(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+
+
+def streamed(program: Program[Any], audience: Audience) -> Generator[StreamItem]:
+    """Carry out a program, and give what its audience is told."""
+    course = _Course(program, audience)
     try:
         while (operation := course.next()) is not None:
             yield from audience.told()
@@ -39,21 +57,15 @@ def stream(
                     yield from audience.written(part)
         yield from course.end()
     except GeneratorExit:
-        course.leave()
+        for operation in course.leaving():
+            with course.settling(), audience.listening():
+                course.reply = operation.run()
         raise
 
 
-async def astream(
-    crew: Crew,
-    inputs: Mapping[str, Any] | None,
-    *,
-    thread_id: str | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
-) -> AsyncGenerator[StreamItem]:
-    """Run a crew on this event loop and tell of it; see `Crew.astream`."""
-    audience = Audience()
-    course = _Course(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+async def astreamed(program: Program[Any], audience: Audience) -> AsyncGenerator[StreamItem]:
+    """Carry out a program on this event loop, and give what its audience is told."""
+    course = _Course(program, audience)
     try:
         while (operation := course.next()) is not None:
             for item in audience.told():
@@ -70,17 +82,20 @@ async def astream(
         for item in course.end():
             yield item
     except GeneratorExit:
-        course.leave()
+        for operation in course.leaving():
+            with course.settling(), audience.listening():
+                course.reply = await operation.arun()
         raise
 
 
 class _Course:
     """A program under way, between the operations that others carry out for it."""
 
-    def __init__(self, program: Program[CrewOutput], audience: Audience) -> None:
+    def __init__(self, program: Program[Any], audience: Audience) -> None:
         self._program, self._audience = program, audience
         self._step: Any = program.send
-        self._ended: CrewOutput | BaseException | None = None
+        self._returned: Any = None
+        self._failure: BaseException | None = None
         self.reply: Any = None
         """What came of the latest operation."""
 
@@ -90,10 +105,10 @@ class _Course:
             with self._audience.listening():
                 operation = self._step(self.reply)
         except StopIteration as stop:
-            self._ended = stop.value
+            self._returned = stop.value
             return None
         except BaseException as error:  # noqa: BLE001 - raised at the end, behind all items
-            self._ended = error
+            self._failure = error
             return None
         self._step, self.reply = self._program.send, None
         return operation
@@ -112,14 +127,16 @@ class _Course:
     def end(self) -> Iterator[StreamItem]:
         """The last items; raises what the program raised."""
         yield from self._audience.told()
-        ended, self._ended = self._ended, None
-        if isinstance(ended, BaseException):
-            raise ended
-        assert ended is not None
-        yield Finished(output=ended)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        yield self._audience.last(self._returned)
 
-    def leave(self) -> None:
-        """Nobody watches any more: the program ends where it is."""
+    def leaving(self) -> Iterator[Operation]:
+        """Nobody watches any more: the program ends where it is; what it still has to do for that."""
         self._audience.leave()
-        with suppress(RunLeft):
-            self._program.throw(RunLeft())
+        self._step, self.reply = self._program.throw, RunLeft()
+        while (operation := self.next()) is not None:
+            yield operation
+        if self._failure is not None and not isinstance(self._failure, RunLeft):
+            raise self._failure

@@ -1,9 +1,9 @@
 """The verbs that users call on flows, carried out by the runtime."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import flow_history, flows, runs
+from crewgraph.definitions.door import flow_chunks, flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
@@ -13,11 +13,15 @@ from crewgraph.definitions.run_info import RunInfo, RunStatus
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
+    from crewgraph.definitions.stream import StreamItem
+
 __all__ = ["FlowVerbs"]
 
 
 class FlowVerbs(FlowDrawings):
     """What a flow can do."""
+
+    streaming: bool
 
     def kickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow.
@@ -28,22 +32,54 @@ class FlowVerbs(FlowDrawings):
             more: more of them.
 
         Returns:
-            What the method returned that completed last; a `PendingFlow` where the run waits for somebody's answer.
+            What the method returned that completed last; a `PendingFlow` where the run waits for somebody's answer. Of a flow
+            made with `stream=True` a `FlowStreamingOutput`, whose iteration is the run.
 
         Raises:
             DefinitionError: the flow has faults, or the inputs do not fit its state.
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        return flows().kickoff(self, {**(inputs or {}), **more})
+        run = flow_chunks().chunked if self.streaming else flows().kickoff
+        return run(self, {**(inputs or {}), **more})
 
     async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await flows().akickoff(self, {**(inputs or {}), **more})
+        given = {**(inputs or {}), **more}
+        return flow_chunks().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
 
     async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await flows().akickoff(self, {**(inputs or {}), **more})
+        return await self.kickoff_async(inputs, **more)
+
+    def stream(
+        self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
+    ) -> "Generator[StreamItem]":
+        """Run the flow, and tell of everything as it happens; the last item holds the result.
+
+        The run goes on while items are taken. Models stream because of it. Leaving the loop ends the run; with the same `id` it
+        goes on with what was done, if it is kept.
+
+        Args:
+            inputs: as for `kickoff`; with `id`, the run of that id goes on.
+            feedback: with `id`, the answer to what that run waits for, as for `resume`.
+            more: more inputs.
+
+        Raises:
+            RunError: there is an answer and no `id`.
+            Exception: what `kickoff` raises, behind the items of what was done before.
+        """
+        return flow_streams().stream(self, {**(inputs or {}), **more}, feedback)
+
+    def astream(
+        self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
+    ) -> "AsyncGenerator[StreamItem]":
+        """Run the flow on this event loop, and tell of everything as it happens; see `stream`.
+
+        Use it as `async with contextlib.aclosing(flow.astream()) as items` where the loop may be left early: else the run
+        ends only when Python finds that nobody holds it.
+        """
+        return flow_streams().astream(self, {**(inputs or {}), **more}, feedback)
 
     def resume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.

@@ -1,0 +1,697 @@
+"""`flow.stream` and `flow.astream`: what is told of a run, in which order, when, and what happens when a reader leaves."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import aclosing, closing
+from typing import Any, TypeVar
+
+import pytest
+from heard import heard
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
+from modes import Mode
+from servers.openai_api import OpenAIServer, call
+
+import crewgraph.flow
+from crewgraph import (
+    LLM,
+    Agent,
+    Crew,
+    Custom,
+    ModelFinished,
+    ScriptedLLM,
+    StreamItem,
+    Task,
+    TaskItem,
+    TaskStarted,
+    Token,
+    ToolFinished,
+    ToolUse,
+)
+from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
+from crewgraph.definitions.flow import stream as items_of_flows
+from crewgraph.events import FlowFailedEvent, MethodExecutionStartedEvent
+from crewgraph.events.stream_context import SINKS
+from crewgraph.flow import (
+    Asked,
+    CrewFailed,
+    CrewFinished,
+    CrewStarted,
+    Flow,
+    FlowFinished,
+    FlowPaused,
+    FlowStarted,
+    MethodFailed,
+    MethodFinished,
+    MethodItem,
+    MethodStarted,
+    and_,
+    human_feedback,
+    listen,
+    persist,
+    router,
+    start,
+)
+from crewgraph.tools import tool
+
+from .parts import kickoff, resume, told
+
+Serve = Callable[[Any], OpenAIServer]
+T = TypeVar("T", bound=StreamItem)
+
+
+def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
+    return [item for item in items if isinstance(item, kind)]
+
+
+def team(name: str, llm: Any, role: str = "{what} clerk", **more: Any) -> Crew:
+    clerk = Agent(role=role, goal="g", backstory="b", llm=llm, max_retry_limit=0, **more)
+    return Crew(
+        name=name, agents=[clerk], tasks=[Task(name="look", description="{what}?", expected_output="e", agent=clerk)]
+    )
+
+
+def writes(text: str) -> ScriptedLLM:
+    return ScriptedLLM([text], stream=True, repeat_last=True)
+
+
+class Plain(Flow[dict[str, Any]]):
+    @start()
+    def first(self, n: int) -> int:
+        return n + 1
+
+    @router(first)
+    def way(self, n: int) -> str:
+        return "on" if n < 9 else "off"
+
+    @listen("on")
+    def last(self, label: str) -> str:
+        return f"went {label}"
+
+
+# ------------------------------------------------------------------------------------------------------ order
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_run_is_told_in_order_from_its_start_to_its_result(mode: Mode, kept: bool):
+    flow = Plain(checkpointer=InMemorySaver() if kept else None)
+    items = list(told(mode, flow, {"n": 1, "id": "mine"} if not kept else {"n": 1}))
+    assert items == [
+        FlowStarted(flow="Plain", flow_id=flow.flow_id, inputs={"n": 1} if kept else {"n": 1, "id": "mine"}),
+        MethodStarted(method="first", execution="first#1", params={"n": 1}),
+        MethodFinished(method="first", execution="first#1", result=2),
+        MethodStarted(method="way", execution="way#1", params={"_0": 2}),
+        MethodFinished(method="way", execution="way#1", result="on"),
+        MethodStarted(method="last", execution="last#1", params={"_0": "on"}),
+        MethodFinished(method="last", execution="last#1", result="went on"),
+        FlowFinished(result="went on"),
+    ]
+
+
+def test_inputs_may_be_keywords():
+    assert of(FlowFinished, Plain().stream(n=1))[0].result == "went on"
+
+
+def test_each_execution_of_a_loop_has_its_number(mode: Mode):
+    class Loop(Flow[dict[str, Any]]):
+        @start("again")
+        def step(self) -> None:
+            self.state["n"] = self.state.get("n", 0) + 1
+
+        @router(step)
+        def enough(self) -> str:
+            return "again" if self.state["n"] < 3 else "done"
+
+    executions = [item.execution for item in of(MethodStarted, told(mode, Loop()))]
+    assert executions == ["step#1", "enough#1", "step#2", "enough#2", "step#3", "enough#3"]
+
+
+class Both(Flow[dict[str, Any]]):
+    @start()
+    def sea(self) -> str:
+        return team("tides", writes("high tide")).kickoff({"what": "sea"}).raw
+
+    @start()
+    async def moon(self) -> str:
+        return (await team("phases", writes("full moon")).akickoff({"what": "moon"})).raw
+
+    @listen(and_(sea, moon))
+    def end(self) -> str:
+        return "both"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_crews_in_parallel_methods_tell_whose_words_they_are(mode: Mode, kept: bool):
+    items = list(told(mode, Both(checkpointer=InMemorySaver() if kept else None)))
+    for method, crew, words in (("sea", "tides", ["high", " tide"]), ("moon", "phases", ["full", " moon"])):
+        mine = [item for item in items if isinstance(item, (MethodItem, TaskItem)) and item.method == method]
+        assert {item.execution for item in mine} == {f"{method}#1"}
+        assert [item.kind for item in mine] == [
+            *("method_started", "crew_started", "task_started", "model_started", "token", "token", "model_finished"),
+            *("step", "task_finished", "crew_finished", "method_finished"),
+        ]
+        tasks = of(TaskItem, mine)
+        assert {(item.task, item.agent, item.crew) for item in tasks} == {("look", f"{method} clerk", crew)}
+        assert [item.text for item in of(Token, mine)] == words
+        begun = of(TaskStarted, mine)[0]
+        assert (begun.index, begun.name, begun.description) == (0, "look", f"{method}?")
+        assert of(CrewStarted, mine)[0].inputs == {"what": method}
+        assert of(CrewStarted, mine)[0].thread_id == of(CrewFinished, mine)[0].output.thread_id
+        assert of(CrewFinished, mine)[0].output.raw == of(MethodFinished, mine)[0].result
+    assert isinstance(items[-1], FlowFinished) and items[-1].result == "both"
+
+
+def test_tools_agents_and_models_in_methods_are_told_of(mode: Mode, serve: Serve):
+    @tool
+    def look(what: str) -> str:
+        """Look something up."""
+        return f"the {what} is high"
+
+    server = serve([call("look", {"what": "sea"}), "it is", "a word"])
+    llm = LLM("openai/test", base_url=server.url, api_key="key", max_retries=0)
+    solo = Agent(role="Solo", goal="g", backstory="b", llm=llm, tools=[look])
+
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def agent(self) -> str:
+            return solo.kickoff("How is the sea?").raw
+
+        @listen(agent)
+        def model(self) -> str:
+            return llm.call("Say it in a word")
+
+    items = list(told(mode, Asks()))
+    by_method = {name: [item for item in of(TaskItem, items) if item.method == name] for name in ("agent", "model")}
+    assert {(item.task, item.agent) for item in by_method["agent"]} == {("", "Solo")}
+    assert [item.output for item in of(ToolFinished, by_method["agent"])] == ["the sea is high"]
+    assert "".join(item.text for item in of(Token, by_method["agent"])) == "it is"
+    assert [item.kind for item in by_method["model"]] == ["model_started", "token", "token", "model_finished"]
+    assert {(item.task, item.agent) for item in by_method["model"]} == {("", "")}
+    assert of(ModelFinished, by_method["model"])[0].text == "a word"
+
+
+def test_a_flow_in_a_method_is_told_of_below_that_method(mode: Mode):
+    class Inner(Flow[dict[str, Any]]):
+        @start()
+        def draft(self) -> str:
+            return team("deep", writes("x")).kickoff({"what": "sea"}).raw
+
+    class Outer(Flow[dict[str, Any]]):
+        @start()
+        def write(self) -> str:
+            return Inner().kickoff()
+
+        @listen(write)
+        async def again(self) -> str:
+            return await Inner().kickoff_async()
+
+    items = list(told(mode, Outer()))
+    assert [(item.method, item.execution) for item in of(MethodStarted, items)] == [
+        *(("write", "write#1"), ("draft", "write#1/draft#1")),
+        *(("again", "again#1"), ("draft", "again#1/draft#1")),
+    ]
+    assert {item.execution for item in of(Token, items)} == {"write#1/draft#1", "again#1/draft#1"}
+    assert (len(of(FlowStarted, items)), len(of(FlowFinished, items))) == (1, 1)
+
+
+def test_a_crew_that_a_tool_kicks_off_is_told_of_by_its_name(mode: Mode):
+    inner = team("helpers", writes("low"))
+
+    @tool
+    def ask() -> str:
+        """Ask the others."""
+        return inner.kickoff({"what": "x"}).raw
+
+    class Ask(Flow[dict[str, Any]]):
+        @start()
+        def first(self) -> str:
+            outer = team("asker", ScriptedLLM([ToolUse("ask"), "Final Answer: y"]), tools=[ask])
+            return outer.kickoff({"what": "x"}).raw
+
+    items = list(told(mode, Ask()))
+    assert [item.crew for item in of(CrewStarted, items)] == ["asker", "helpers"]
+    assert {item.crew for item in of(Token, items)} == {"helpers"}
+
+
+def test_items_are_there_while_the_method_still_runs(mode: Mode):
+    goes_on = threading.Event()
+
+    class Slow(Flow[dict[str, Any]]):
+        @start()
+        def a(self) -> bool:
+            return goes_on.wait(20)
+
+        @start()
+        def b(self) -> bool:
+            get_stream_writer()({"half": "done"})
+            return goes_on.wait(20)
+
+    kinds: list[str] = []
+    for item in told(mode, Slow()):
+        kinds.append(item.kind)
+        if isinstance(item, Custom):
+            assert item.data == {"half": "done"}
+            goes_on.set()
+    assert kinds == [
+        *("flow_started", "method_started", "method_started", "custom", "method_finished", "method_finished"),
+        "flow_finished",
+    ]
+
+
+def test_nothing_runs_before_the_first_item_is_asked_for(mode: Mode):
+    done: list[str] = []
+
+    class One(Flow[dict[str, Any]]):
+        @start()
+        def a(self) -> None:
+            done.append("a")
+
+    items = told(mode, One())
+    assert done == []
+    assert isinstance(next(items), FlowStarted)
+    assert [item.kind for item in items] == ["method_started", "method_finished", "flow_finished"]
+
+
+def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
+    with heard() as events:
+        items = list(told(mode, Plain(suppress_flow_events=True), {"n": 1}))
+    assert len(items) == 8
+    assert events == []
+
+
+def test_two_streams_of_one_flow_do_not_mix(mode: Mode):
+    flow = Plain()
+    streams = [told(mode, flow, {"n": n}) for n in (1, 20)]
+    taken: list[list[StreamItem]] = [[], []]
+    for _ in range(10):
+        for items, stream in zip(taken, streams, strict=True):
+            if (item := next(stream, None)) is not None:
+                items.append(item)
+    assert [len(of(MethodStarted, items)) for items in taken] == [3, 2]
+    assert [of(FlowFinished, items)[0].result for items in taken] == ["went on", "off"]
+
+
+def test_a_stream_in_a_method_tells_its_reader_and_the_one_around(mode: Mode):
+    inner: list[StreamItem] = []
+
+    class Outer(Flow[dict[str, Any]]):
+        @start()
+        def relay(self) -> Any:
+            inner.extend(Plain().stream(n=1))
+            return of(FlowFinished, inner)[0].result
+
+    class AsyncOuter(Flow[dict[str, Any]]):
+        @start()
+        async def relay(self) -> Any:
+            inner.extend([item async for item in Plain().astream(n=1)])
+            return of(FlowFinished, inner)[0].result
+
+    items = list(told(mode, (AsyncOuter if mode.asynchronous else Outer)()))
+    assert [item.execution for item in of(MethodItem, inner)][0] == "first#1"
+    assert [item.execution for item in of(MethodItem, items)][:2] == ["relay#1", "relay#1/first#1"]
+    assert isinstance(items[-1], FlowFinished) and items[-1].result == "went on"
+
+
+def test_a_crews_own_stream_in_a_method_tells_both_readers(mode: Mode):
+    inner: list[StreamItem] = []
+
+    class Outer(Flow[dict[str, Any]]):
+        @start()
+        def relay(self) -> None:
+            inner.extend(team("tides", writes("high tide")).stream({"what": "sea"}))
+
+    items = list(told(mode, Outer()))
+    for read in (inner, items):
+        assert [item.text for item in of(Token, read)] == ["high", " tide"]
+    assert {item.method for item in of(Token, inner)} == {None}
+
+
+def test_a_stream_works_inside_a_running_event_loop():
+    async def cell() -> list[StreamItem]:
+        return list(Both().stream())
+
+    assert of(FlowFinished, asyncio.run(cell()))[0].result == "both"
+
+
+def test_a_web_server_may_take_each_item_on_another_thread():
+    items: list[StreamItem] = []
+    stream = Both(checkpointer=InMemorySaver()).stream()
+
+    async def serve() -> None:
+        while (item := await asyncio.to_thread(next, stream, None)) is not None:
+            items.append(item)
+
+    asyncio.run(serve())
+    assert sorted(item.text for item in of(Token, items)) == [" moon", " tide", "full", "high"]
+    assert isinstance(items[-1], FlowFinished)
+
+
+# --------------------------------------------------------------------------------------------------- failures
+def test_what_a_method_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
+    class Fails(Flow[dict[str, Any]]):
+        @start()
+        def a(self) -> str:
+            return "fine"
+
+        @listen(a)
+        def b(self) -> str:
+            return team("broken", ScriptedLLM([ConnectionError("down")])).kickoff({"what": "x"}).raw
+
+    items: list[StreamItem] = []
+    with pytest.raises(ConnectionError, match="down"):
+        for item in told(mode, Fails()):
+            items.append(item)
+    failed = of(MethodFailed, items)
+    assert [(item.execution, item.error) for item in failed] == [("b#1", "ConnectionError: down")]
+    assert items[-1] is failed[0]
+    assert len(of(CrewFailed, items)) == 1
+
+
+def test_faults_are_raised_before_anything_is_told(mode: Mode):
+    class Nothing(Flow[dict[str, Any]]):
+        pass
+
+    with pytest.raises(ValueError, match="no `@start"):
+        list(told(mode, Nothing()))
+
+
+# ----------------------------------------------------------------------------------------------------- resume
+def test_a_run_that_is_open_goes_on_in_a_stream(mode: Mode):
+    saver, down = InMemorySaver(), [True]
+
+    class Trip(Flow[dict[str, Any]]):
+        checkpointer = saver
+
+        @start()
+        def pack(self) -> str:
+            return "packed"
+
+        @listen(pack)
+        def sail(self, bag: str) -> str:
+            if down[0]:
+                raise OSError("waves")
+            return f"sailed, {bag}"
+
+    trip = Trip()
+    with pytest.raises(OSError, match="waves"):
+        list(told(mode, trip))
+    down.clear()
+    down.append(False)
+    items = list(told(mode, Trip(), {"id": trip.flow_id}))
+    assert items == [
+        FlowStarted(flow="Trip", flow_id=trip.flow_id, inputs={}),
+        MethodStarted(method="sail", execution="sail#1", params={"_0": "packed"}),
+        MethodFinished(method="sail", execution="sail#1", result="sailed, packed"),
+        FlowFinished(result="sailed, packed"),
+    ]
+
+
+def test_a_question_is_an_item_and_its_answer_goes_on_in_another_stream(mode: Mode):
+    saver = InMemorySaver()
+
+    class Draft(Flow[dict[str, Any]]):
+        checkpointer = saver
+
+        @start()
+        @human_feedback("Good enough?", emit=["yes", "no"])
+        def write(self) -> str:
+            return "a draft"
+
+        @listen("yes")
+        def send(self) -> str:
+            return "sent"
+
+    draft = Draft()
+    items = list(told(mode, draft))
+    assert [item.kind for item in items] == ["flow_started", "method_started", "asked", "flow_paused"]
+    asked = of(Asked, items)[0]
+    assert (asked.execution, asked.question.message, asked.question.output) == ("write#1", "Good enough?", "a draft")
+    assert asked.question.outcomes == ("yes", "no")
+    assert of(FlowPaused, items)[0].pending.flow_id == draft.flow_id
+    assert of(FlowPaused, items)[0].pending.questions[0].id == asked.question.id
+    waits = list(told(mode, Draft(), {"id": draft.flow_id}))
+    assert [item.kind for item in waits] == ["flow_paused"]
+    gone_on = list(told(mode, Draft(), {"id": draft.flow_id}, feedback="yes"))
+    assert [item.method for item in of(MethodFinished, gone_on)] == ["write", "send"]
+    assert gone_on[-1] == FlowFinished(result="sent")
+
+
+def test_an_answer_needs_the_run_that_waits_for_it(mode: Mode):
+    with pytest.raises(RuntimeError, match="needs the run that waits"):
+        list(told(mode, Plain(), {"n": 1}, feedback="yes"))
+
+
+# ----------------------------------------------------------------------------------------------------- leaving
+class Chain(Flow[dict[str, Any]]):
+    done: list[str]
+
+    @start()
+    def a(self) -> str:
+        self.done.append("a")
+        return "A"
+
+    @listen(a)
+    def b(self, got: str) -> str:
+        time.sleep(0.2)
+        self.done.append("b")
+        return got + "B"
+
+    @listen(b)
+    def c(self, got: str) -> str:
+        self.done.append("c")
+        return got + "C"
+
+
+def chain() -> Chain:
+    flow = Chain(checkpointer=InMemorySaver())
+    flow.done = []
+    return flow
+
+
+def left_at(items: Any, kind: type[StreamItem], times: int = 1) -> None:
+    with closing(items):
+        for item in items:
+            times -= isinstance(item, kind)
+            if not times:
+                break
+
+
+def test_what_was_done_is_kept_and_what_was_not_begun_does_not_begin(mode: Mode):
+    flow = chain()
+    left_at(told(mode, flow), MethodStarted, times=2)
+    time.sleep(0.3)  # in an async run, a blocking method goes on in its thread, unheard
+    assert flow.done in (["a"], ["a", "b"])
+    flow_id = flow.flow_id
+    assert resume(mode, flow, flow_id) == "ABC"
+    assert (flow.done.count("a"), flow.done.count("c")) == (1, 1)
+
+
+def test_leaving_before_anything_has_begun_is_fine(mode: Mode):
+    flow = chain()
+    left_at(told(mode, flow), FlowStarted)
+    assert flow.done == []
+
+
+def test_a_crew_in_the_middle_of_an_answer_ends(mode: Mode, serve: Serve):
+    server = serve([" ".join(f"word{number}" for number in range(20_000)), "short"])
+    llm = LLM("openai/test", base_url=server.url, api_key="key", max_retries=0)
+
+    class Writes(Flow[dict[str, Any]]):
+        @start()
+        def write(self) -> str:
+            return team("writers", llm).kickoff({"what": "x"}).raw
+
+    flow = Writes(checkpointer=InMemorySaver())
+    before = time.monotonic()
+    left_at(told(mode, flow), Token)
+    assert time.monotonic() - before < 20
+    assert resume(mode, flow, flow.flow_id) == "short"
+
+
+def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
+    long = " ".join(f"word{number}" for number in range(20_000))
+    server = serve([long, long, "short", "short"])
+    llm = LLM("openai/test", base_url=server.url, api_key="key", max_retries=0)
+
+    class Writes(Flow[dict[str, Any]]):
+        @start()
+        def one(self) -> str:
+            return team("one", llm).kickoff({"what": "x"}).raw
+
+        @start()
+        async def other(self) -> str:
+            return (await team("other", llm).akickoff({"what": "x"})).raw
+
+        @listen(and_(one, other))
+        def end(self) -> str:
+            return "end"
+
+    flow = Writes(checkpointer=InMemorySaver())
+    seen: set[str | None] = set()
+    with heard() as events, closing(told(mode, flow)) as items:  # pyright: ignore[reportArgumentType]
+        for item in items:
+            if isinstance(item, Token):
+                seen.add(item.method)
+            if len(seen) == 2:
+                break
+    assert [event.error.__class__.__name__ for event in events if isinstance(event, FlowFailedEvent)] == ["RunLeft"]
+    assert len(server.bodies) == 2
+    time.sleep(0.2)
+    assert len(server.bodies) == 2, "something goes on"
+    assert resume(mode, flow, flow.flow_id) == "end"
+
+
+def test_an_async_run_does_not_wait_for_methods_under_way():
+    class Waits(Flow[dict[str, Any]]):
+        @start()
+        async def a(self) -> None:
+            await asyncio.sleep(60)
+
+        @start()
+        async def b(self) -> None:
+            await asyncio.sleep(60)
+
+    async def read() -> float:
+        async with aclosing(Waits().astream()) as items:
+            async for item in items:
+                if isinstance(item, MethodStarted) and item.method == "b":
+                    break
+            await asyncio.sleep(0.1)
+            before = time.monotonic()
+        return time.monotonic() - before
+
+    assert asyncio.run(read()) < 4
+
+
+def test_a_cancelled_reader_cancels_the_run():
+    class Waits(Flow[dict[str, Any]]):
+        @start()
+        async def a(self) -> None:
+            await asyncio.sleep(60)
+
+        @start()
+        async def b(self) -> None:
+            await asyncio.sleep(60)
+
+    async def read() -> None:
+        async for _ in Waits().astream():
+            pass
+
+    async def cancelled() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(read(), 0.5)
+        await asyncio.sleep(0)
+        assert [one for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+
+    asyncio.run(cancelled())
+
+
+def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
+    items: Any = told(mode, chain())
+    for item in items:
+        assert SINKS.get() == ()
+        if isinstance(item, MethodFinished):
+            break
+    items.close()
+    assert SINKS.get() == ()
+
+
+# ------------------------------------------------------------------------------------------------------ items
+def test_every_item_is_json_and_is_in_the_package():
+    sent = [json.loads(json.dumps(item.to_dict())) for item in Both().stream()]
+    assert sent[-1] == {"kind": "flow_finished", "result": "both"}
+    finished = next(one for one in sent if one["kind"] == "crew_finished")
+    assert finished["output"]["raw"] in ("high tide", "full moon")
+    classes = [getattr(crewgraph.flow, name) for name in items_of_flows.__all__]
+    leaves = [one for one in classes if "kind" in vars(one)]
+    assert len({one.kind for one in leaves}) == len(leaves) == len(classes) - 1
+
+
+# ---------------------------------------------------------------------------------------------- CrewAI's form
+def started(
+    mode: Mode, flow: "Flow[Any]", **inputs: Any
+) -> tuple[FlowStreamingOutput, Callable[[], list[StreamChunk]]]:
+    if not mode.asynchronous:
+        output: Any = flow.kickoff(**inputs)
+        return output, lambda: list(output)
+
+    async def all_of(output: Any) -> list[StreamChunk]:
+        return [chunk async for chunk in output]
+
+    later: Any = asyncio.run(flow.kickoff_async(**inputs))
+    return later, lambda: asyncio.run(all_of(later))
+
+
+def test_a_flow_that_streams_gives_its_pieces_and_its_result_behind_them(mode: Mode):
+    output, chunks_of = started(mode, Both(stream=True))
+    assert isinstance(output, FlowStreamingOutput)
+    with pytest.raises(RuntimeError, match="iterate over all pieces"):
+        _ = output.result
+    chunks = chunks_of()
+    assert sorted((chunk.content, chunk.task_name, chunk.agent_role) for chunk in chunks) == [
+        (" moon", "look", "moon clerk"),
+        (" tide", "look", "sea clerk"),
+        ("full", "look", "moon clerk"),
+        ("high", "look", "sea clerk"),
+    ]
+    assert all(chunk.task_id and chunk.agent_id for chunk in chunks)
+    assert (output.result, output.is_completed, output.is_cancelled) == ("both", True, False)
+
+
+def test_streaming_is_switched_on_the_class_the_object_or_in_the_call(mode: Mode):
+    class Always(Plain):
+        stream = True  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+
+    flow = Plain()
+    flow.stream = True  # pyright: ignore[reportAttributeAccessIssue]
+    for one in (Always(), flow, Plain(stream=True)):
+        output, chunks_of = started(mode, one, n=1)
+        assert (chunks_of(), output.result) == ([], "went on")
+        assert of(FlowFinished, told(mode, one, {"n": 1}))[0].result == "went on"
+    flow.stream = False  # pyright: ignore[reportAttributeAccessIssue]
+    assert kickoff(mode, flow, {"n": 1}) == "went on"
+
+
+def test_a_closed_output_ends_the_run_which_can_be_resumed():
+    class Writes(Flow[dict[str, Any]]):
+        @start()
+        def write(self) -> str:
+            return team("writers", ScriptedLLM(["one two", "three"], stream=True)).kickoff({"what": "x"}).raw
+
+    flow = Writes(stream=True, checkpointer=InMemorySaver())
+    with flow.kickoff() as output:
+        assert next(iter(output)).content == "one"
+    assert (output.is_cancelled, list(output)) == (True, [])
+    with pytest.raises(RuntimeError, match="ended before the run"):
+        _ = output.result
+    assert flow.resume(flow.flow_id) == "one two"
+
+    async def read() -> FlowStreamingOutput:
+        later = await Writes(stream=True).kickoff_async()
+        async with later:
+            async for _ in later:
+                break
+        return later
+
+    assert asyncio.run(read()).is_cancelled
+
+
+def test_a_run_that_waits_is_the_result_of_its_stream(mode: Mode):
+    @persist
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def ask_them(self) -> str:
+            return self.ask("Who?")
+
+    output, chunks_of = started(mode, Asks(stream=True))
+    chunks_of()
+    assert output.result.questions[0].message == "Who?"
+    assert resume(mode, Asks(), output.result.flow_id, "Anna") == "Anna"
+
+
+def test_a_method_of_a_flow_begins_once_although_somebody_reads(mode: Mode):
+    with heard() as events:
+        list(told(mode, Both()))
+    begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
+    assert sorted(begun) == ["end", "moon", "sea"]
