@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def at(seconds: float) -> datetime:
     return BEGIN + timedelta(seconds=seconds)
 
 
-def told(*happened: BaseEvent, shows: Callable[[BaseEvent], bool] | None = None) -> list[str]:
+def told(*happened: BaseEvent, shows: Callable[[Any, BaseEvent], bool] | None = None) -> list[str]:
     """The lines that are printed where nobody watches."""
     stream = io.StringIO()
     bus = EventBus()
@@ -192,6 +193,25 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
         '[F.m] method finished: {"a": 1}',
     ),
     (
+        events.MethodExecutionPausedEvent(
+            flow_name="F", method_name="m", state={}, flow_id="7", message="Good?", emit=["yes", "no"]
+        ),
+        "[F.m] method waits for an answer: Good? (yes, no)",
+    ),
+    (
+        events.FlowInputReceivedEvent(flow_name="F", method_name="m", message="Who?", response="Anna"),
+        "[F.m] answer received: Anna",
+    ),
+    (
+        events.HumanFeedbackReceivedEvent(flow_name="F", method_name="m", feedback="fine by me", outcome="yes"),
+        "[F.m] answer received: fine by me (yes)",
+    ),
+    (
+        events.FlowPausedEvent(flow_name="F", method_name="m", state={}, flow_id="7", message="Good?"),
+        "[F] flow waits for an answer: resume('7', ...)",
+    ),
+    (events.FlowFailedEvent(flow_name="F", error=OSError("waves")), "[F] flow failed: OSError: waves"),
+    (
         events.MethodExecutionFailedEvent(flow_name="F", method_name="m", error=KeyError("x")),
         "[F.m] method failed: KeyError: 'x'",
     ),
@@ -239,7 +259,7 @@ def test_only_what_is_to_be_shown_is_shown():
     assert told(
         events.TaskFailedEvent(task=PRICES, error="No."),
         events.TaskFailedEvent(task=RESEARCH, error="No."),
-        shows=lambda event: event.task_name == "prices",
+        shows=lambda _, event: event.task_name == "prices",
     ) == ["[prices] task failed: No."]
 
 

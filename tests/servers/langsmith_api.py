@@ -98,11 +98,16 @@ class LangSmithServer:
         return sorted(found, key=lambda run: str(run["dotted_order"]))
 
     def tree(self, top: Trace | None = None) -> str:
-        """All runs, or those of one, as lines `name [type]`: two blanks for each run above, `!` if failed, `?` if open."""
+        """All runs, or those of one, as lines `name [type]`: two blanks for each run above, `!` if failed, `?` if open.
+
+        Those that LangSmith does not show are left out.
+        """
         self.flush()
         lines: list[str] = []
 
         def write(run: Trace, depth: int) -> None:
+            if "langsmith:hidden" in (run.get("tags") or ()):
+                return
             marks = (" !" if run.get("error") else "") + ("" if run.get("end_time") else " ?")
             lines.append(f"{'  ' * depth}{run['name']} [{run['run_type']}]{marks}")
             for child in self.below(run["id"]):

@@ -1,0 +1,207 @@
+"""Compiled flows where others run them: agent servers, parents, LangGraph's own streams."""
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+from modes import Mode
+from typing_extensions import TypedDict
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.flow import Flow, and_, human_feedback, listen, start
+
+MODULE = """
+from crewgraph.flow import Flow, listen, router, start
+
+
+class Count(Flow):
+    @start()
+    def first(self, n=1):
+        self.state["seen"] = self.state.get("seen", 0) + 1
+        return n
+
+    @router(first)
+    def way(self, n):
+        return "on" if n else "off"
+
+    @listen("on")
+    def end(self):
+        return self.state["seen"]
+
+
+graph = Count().compile()
+"""
+
+
+@pytest.fixture
+def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The graph that a module of a program names, as a server imports it."""
+    (tmp_path / "served_graphs.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("served_graphs").graph
+    del sys.modules["served_graphs"]
+
+
+def at(thread_id: str) -> Any:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def with_saver(graph: Any, how: str) -> Any:
+    """A server's two ways to give a graph its checkpointer."""
+    if how == "copied":
+        return graph.copy(update={"checkpointer": InMemorySaver(), "store": InMemoryStore()})
+    graph.checkpointer = InMemorySaver()
+    return graph
+
+
+@pytest.mark.parametrize("how", ["copied", "set"])
+def test_a_server_gives_a_graph_its_checkpointer(mode: Mode, graph: Any, how: str):
+    served = with_saver(graph, how)
+    assert mode.invoke(served, {"inputs": {"n": 2}}, at("a"))["output"] == 1
+    assert mode.state(served, at("a")).values["progress"]["last"] == "end#1"
+
+
+@pytest.mark.parametrize("how", ["copied", "set"])
+def test_no_run_sees_what_another_one_was_given(mode: Mode, graph: Any, how: str):
+    served = with_saver(graph, how)
+    first = mode.invoke(served, {"inputs": {"secret": "of a"}}, at("a"))
+    for thread in ("a", "b"):
+        other = mode.invoke(served, {"inputs": {}}, at(thread))
+        assert "secret" not in other["state"]
+        assert (other["output"], other["state"]["id"] != first["state"]["id"]) == (1, True)
+
+
+def test_what_a_server_shows_of_a_graph(graph: Any):
+    drawn = graph.get_graph().to_json()
+    assert [node["id"] for node in drawn["nodes"]] == ["__start__", "first", "way", "end", "__end__"]
+    assert {(edge["source"], edge["target"], edge.get("data")) for edge in drawn["edges"]} == {
+        *(("__start__", "first", None), ("first", "way", None), ("way", "end", "on"), ("end", "__end__", None))
+    }
+    assert asyncio.run(graph.aget_graph(xray=True)).to_json() == drawn
+    assert list(graph.get_input_jsonschema()["properties"]) == ["inputs"]
+    assert list(graph.get_output_jsonschema()["properties"]) == ["state", "output"]
+
+
+def test_events_of_a_graph_name_the_methods_and_no_machinery(graph: Any):
+    async def told() -> list[str]:
+        events = graph.astream_events({"inputs": {}}, version="v2")
+        return [
+            f"{event['event']} {event['name']}" async for event in events if "langsmith:hidden" not in event["tags"]
+        ]
+
+    ended = [one for one in asyncio.run(told()) if one.startswith("on_chain_end")]
+    assert ended == [f"on_chain_end {name}" for name in ("first", "way", "end", "Flow: Count")]
+
+
+# --------------------------------------------------------------------------------------- LangGraph's own streams
+def team(name: str) -> Crew:
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["high tide"], stream=True))
+    return Crew(name=name, agents=[clerk], tasks=[Task(name="look", description="d", expected_output="e", agent=clerk)])
+
+
+class Two(Flow[dict[str, Any]]):
+    @start()
+    def sea(self) -> str:
+        return team("tides").kickoff().raw
+
+    @start()
+    async def moon(self) -> str:
+        return (await team("phases").akickoff()).raw
+
+    @listen(and_(sea, moon))
+    def draft(self) -> str:
+        return "a draft"
+
+
+class Asks(Two):
+    @listen(Two.draft)
+    @human_feedback("Good?")
+    def show(self, text: str) -> str:
+        return text
+
+    @listen(show)
+    def end(self, said: Any) -> str:
+        return f"end: {said.feedback}"
+
+
+def words(parts: list[Any]) -> set[tuple[str, str, str]]:
+    """The pieces of answers among the parts of a stream, with their methods and crews."""
+    found = [part[-1] for part in parts if part[-2] == "messages"]
+    return {(piece.content, about["method"], about["crew_name"]) for piece, about in found}
+
+
+WORDS = {(text, *whose) for text in ("high", " tide") for whose in (("sea", "tides"), ("moon", "phases"))}
+
+
+@pytest.mark.parametrize("subgraphs", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+def test_words_of_crews_in_methods_arrive_as_messages_with_their_method(mode: Mode, kept: bool, subgraphs: bool):
+    graph = Two().compile(checkpointer=InMemorySaver() if kept else None)
+    modes = ["updates", "messages", "custom"]
+    parts = mode.stream(graph, {"inputs": {}}, at("t") if kept else None, stream_mode=modes, subgraphs=subgraphs)
+    assert words(parts) == (WORDS if subgraphs else set())
+    updated = [name for part in parts if part[-2] == "updates" for name in part[-1]]
+    assert {"sea", "moon", "draft"} <= set(updated) or updated == ["flow"]
+
+
+# ----------------------------------------------------------------------------------------------------- parents
+class Page(TypedDict, total=False):
+    inputs: dict[str, Any]
+    state: dict[str, Any]
+    output: Any
+    after: Any
+
+
+def after(state: Page) -> Page:
+    return {"after": f"<{state.get('output')}>"}
+
+
+def parent(**wishes: Any) -> Any:
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Page)
+    builder.add_node("flow", Asks().compile())
+    builder.add_node("after", after)
+    builder.add_edge(START, "flow")
+    builder.add_edge("flow", "after")
+    builder.add_edge("after", END)
+    return builder.compile(**wishes)
+
+
+def test_a_question_inside_a_flow_is_answered_through_the_parent(mode: Mode):
+    graph = parent(checkpointer=InMemorySaver())
+    parts = mode.stream(graph, {"inputs": {}}, at("t"), stream_mode=["updates", "messages"], subgraphs=True)
+    assert words(parts) == WORDS
+    found = mode.state(graph, at("t"))
+    assert found.next == ("flow",)
+    (asked,) = found.interrupts
+    assert asked.value["questions"][0]["message"] == "Good?"
+    assert mode.invoke(graph, Command(resume={asked.id: "fine"}), at("t"))["after"] == "<end: fine>"
+
+
+def test_the_drawing_of_a_parent_shows_the_flow_and_not_its_machinery():
+    nodes = list(parent().get_graph(xray=True).nodes)
+    assert sorted(name for name in nodes if name.startswith("flow:")) == [
+        *("flow:__start__", "flow:draft", "flow:end", "flow:moon", "flow:sea", "flow:show")
+    ]
+    assert not any("wait" in name for name in nodes)
+
+
+def test_a_parent_runs_its_flow_again_from_the_beginning_in_each_run(mode: Mode):
+    class Count(Flow[dict[str, Any]]):
+        @start()
+        def first(self) -> int:
+            self.state["n"] = self.state.get("n", 0) + 1
+            return self.state["n"]
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Page)
+    builder.add_node("flow", Count().compile())
+    builder.add_edge(START, "flow")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert [mode.invoke(graph, {"inputs": {}}, at(name))["output"] for name in ("a", "a", "b")] == [1, 1, 1]
