@@ -5,16 +5,18 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 from core.parts import at
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal import _constants, _scratchpad
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, asks, goes_on, place_of
+from crewgraph.core.pregel import Place, asks, goes_on, place_of, untraced
 
 
 class State(TypedDict, total=False):
@@ -178,3 +180,29 @@ def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked(
 
 def test_outside_of_any_graph_there_is_no_task():
     assert place_of({}).task == ""
+
+
+def test_a_node_can_be_kept_out_of_the_trace(mode: Mode):
+    """LangGraph keeps what a node does, with its writers, as `steps` of `PregelNode.node`, which it makes once."""
+
+    class Names(BaseCallbackHandler):
+        def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+            names.append(kwargs["name"])
+
+    def look(state: State) -> State:
+        seen.append(get_config()["metadata"]["langgraph_node"])
+        return {"seen": "x"}
+
+    names: list[str] = []
+    seen: list[str] = []
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    for name in ("shown", "left_out"):
+        graph.add_node(name, look)
+    graph.add_edge(START, "shown")
+    graph.add_edge("shown", "left_out")
+    graph.add_edge("left_out", END)
+    compiled = graph.compile(name="graph")
+    untraced(compiled, "left_out")
+    assert mode.invoke(compiled, {}, {"callbacks": [Names()]}) == {"seen": "x"}
+    assert (names, seen) == (["graph", "shown"], ["shown", "left_out"])
+    assert all("node" in vars(compiled.nodes[name]) for name in ("shown", "left_out"))

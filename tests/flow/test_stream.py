@@ -529,7 +529,8 @@ def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
 
     flow = Writes(checkpointer=InMemorySaver())
     seen: set[str | None] = set()
-    with heard() as events, closing(told(mode, flow)) as items:  # pyright: ignore[reportArgumentType]
+    items: Any = told(mode, flow)
+    with heard() as events, closing(items):
         for item in items:
             if isinstance(item, Token):
                 seen.add(item.method)
@@ -641,7 +642,7 @@ def test_a_flow_that_streams_gives_its_pieces_and_its_result_behind_them(mode: M
 
 def test_streaming_is_switched_on_the_class_the_object_or_in_the_call(mode: Mode):
     class Always(Plain):
-        stream = True  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+        stream = True  # type: ignore[assignment]
 
     flow = Plain()
     flow.stream = True  # pyright: ignore[reportAttributeAccessIssue]

@@ -242,7 +242,10 @@ def test_a_compiled_flow_stands_below_the_node_it_is(mode: Mode, langsmith: Lang
 
 
 def test_what_a_method_returns_is_left_as_it_is(mode: Mode, langsmith: LangSmithServer):
-    made = RunnableLambda(lambda given: f"invoked with {given}")  # pyright: ignore[reportUnknownLambdaType]
+    def invoked(given: object) -> str:
+        return f"invoked with {given}"
+
+    made: Any = RunnableLambda(invoked)
 
     class Makes(Flow[dict[str, Any]]):
         @start()
@@ -253,9 +256,10 @@ def test_what_a_method_returns_is_left_as_it_is(mode: Mode, langsmith: LangSmith
 
 
 def test_a_run_whose_reader_leaves_ends_in_the_trace(mode: Mode, langsmith: LangSmithServer):
-    for item in (items := told(mode, Both())):
+    items: Any = told(mode, Both())
+    for item in items:
         if item.kind == "task_started":
             break
-    items.close()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    items.close()
     time.sleep(0.3)  # in an async run, the threads of sync methods hear of it a moment later
     assert "?" not in langsmith.tree()

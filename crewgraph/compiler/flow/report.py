@@ -25,11 +25,11 @@ __all__ = ["FlowReport", "copied", "tell"]
 
 _MANY = 50
 
-Fields = Callable[[], Mapping[str, Any]]
+_Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, made only where somebody listens."""
 
 
-def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: Fields) -> None:
+def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
     """Tell of a flow; where its events are suppressed, only those who read its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
@@ -107,7 +107,7 @@ class FlowReport:
     def _now(self) -> dict[str, Any]:
         return {"execution": self._name, "state": copied(self._run.state)}
 
-    def _tell(self, event: type[BaseEvent], fields: Fields) -> None:
+    def _tell(self, event: type[BaseEvent], fields: _Fields) -> None:
         tell(self._run.flow, event, lambda: {"method_name": self._method, **fields()})
 
 

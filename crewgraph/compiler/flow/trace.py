@@ -1,7 +1,7 @@
 """An execution of a method as a run in the trace: what it was given and what it gave, from its beginning to its end."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -56,7 +56,9 @@ class _Outcome:
 
     def shown(self, value: Any) -> Any:
         self.value = value
-        return repr(value) if isinstance(value, Runnable) else value  # which LangChain would invoke
+        if isinstance(value, Runnable):  # which LangChain would invoke
+            return repr(cast("Any", value))
+        return value
 
     def waits(self, parked: Parked) -> Any:
         self.parked = parked

@@ -113,4 +113,5 @@ class Settle(Operation):
         if self.works:
             done, _ = await asyncio.wait(self.works, timeout=self.seconds)
             for work in done:  # asyncio tells of exceptions that nobody has looked at
-                work.cancelled() or work.exception()
+                if not work.cancelled():
+                    work.exception()

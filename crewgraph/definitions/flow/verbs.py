@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import flow_chunks, flow_history, flow_streams, flows, runs
+from crewgraph.definitions.door import flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
@@ -40,13 +40,13 @@ class FlowVerbs(FlowDrawings):
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        run = flow_chunks().chunked if self.streaming else flows().kickoff
+        run = flow_streams().chunked if self.streaming else flows().kickoff
         return run(self, {**(inputs or {}), **more})
 
     async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
         given = {**(inputs or {}), **more}
-        return flow_chunks().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
+        return flow_streams().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
 
     async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
