@@ -190,7 +190,7 @@ def test_a_node_can_be_kept_out_of_the_trace(mode: Mode):
             names.append(kwargs["name"])
 
     def look(state: State) -> State:
-        seen.append(get_config()["metadata"]["langgraph_node"])
+        seen.append(get_config().get("metadata", {})["langgraph_node"])
         return {"seen": "x"}
 
     names: list[str] = []
