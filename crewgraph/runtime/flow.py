@@ -34,6 +34,7 @@ __all__ = [
     "kickoff",
     "load",
     "metadata_of",
+    "no_run",
     "pending",
     "played",
     "resume",
@@ -166,10 +167,7 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     graph, values = yield from found(graph, run, flow_id)
     if not values:
-        raise RunError(
-            f"there is no run of flow `{flow.flow_name}` under `{flow_id}`. Look at its `flow_id`, and at where it was kept "
-            "(`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
-        )
+        raise no_run(flow, flow_id)
     if not _is_open(values):
         return _done(run, values)
     questions: Mapping[str, Any] = values.get("parked") or {}
@@ -178,7 +176,21 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     if feedback is None:
         run.read(values["state"], values["progress"])
         return pending(run, questions)
+    if isinstance(feedback, Mapping) and not set(cast("Mapping[str, Any]", feedback)) <= set(questions):
+        told = ", ".join(f"`{name}`" for name in questions)
+        raise RunError(
+            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {told}; what it is given answers to "
+            f"{', '.join(f'`{name}`' for name in cast('Mapping[str, Any]', feedback))}"
+        )
     return (yield from played(graph, run, Command(resume=feedback), flow_id))
+
+
+def no_run(flow: "Flow[Any]", flow_id: str) -> RunError:
+    """What is raised where nothing is kept under an id."""
+    told = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
+    if _saver(flow) is None:
+        return RunError(f"{told} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`.")
+    return RunError(f"{told} Look at its `flow_id`, and at where it was kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR).")
 
 
 def metadata_of(graph: FlowGraph) -> dict[str, Any]:
@@ -195,6 +207,9 @@ def is_whole(metadata: Mapping[str, Any] | None) -> bool:
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
     """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
+    name = (state.metadata or {}).get(FLOW_NAME, graph.flow.flow_name)
+    if name != graph.flow.flow_name:
+        raise RunError(f"under `{thread_id}` a run of flow `{name}` is kept, and none of flow `{graph.flow.flow_name}`")
     granularity = "flow" if is_whole(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
         graph = compiled(run.flow, granularity, checkpointer=graph.checkpointer)

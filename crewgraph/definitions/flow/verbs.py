@@ -30,18 +30,19 @@ class FlowVerbs(FlowDrawings):
 
         Raises:
             DefinitionError: the flow has faults, or the inputs do not fit its state.
+            TypeError: the inputs are no mapping.
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        return flows().kickoff(self, {**(inputs or {}), **more})
+        return flows().kickoff(self, _given(inputs, more))
 
     async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await flows().akickoff(self, {**(inputs or {}), **more})
+        return await flows().akickoff(self, _given(inputs, more))
 
     async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await flows().akickoff(self, {**(inputs or {}), **more})
+        return await flows().akickoff(self, _given(inputs, more))
 
     def resume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.
@@ -136,3 +137,14 @@ class FlowVerbs(FlowDrawings):
     def running_state(self, otherwise: Any) -> Any:
         """The state of the run around the running code, if it is one of this flow."""
         return flows().state_around(self, otherwise)
+
+
+def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
+    """All inputs of a run.
+
+    Raises:
+        TypeError: they are no mapping.
+    """
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    return {**(inputs or {}), **more}
