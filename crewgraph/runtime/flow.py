@@ -176,13 +176,18 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     if feedback is None:
         run.read(values["state"], values["progress"])
         return pending(run, questions)
-    if isinstance(feedback, Mapping) and not set(cast("Mapping[str, Any]", feedback)) <= set(questions):
-        told = ", ".join(f"`{name}`" for name in questions)
-        raise RunError(
-            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {told}; what it is given answers to "
-            f"{', '.join(f'`{name}`' for name in cast('Mapping[str, Any]', feedback))}"
-        )
+    _check_answers(flow, flow_id, questions, feedback)
     return (yield from played(graph, run, Command(resume=feedback), flow_id))
+
+
+def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+    if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
+        asked, given = (
+            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
+        )
+        raise RunError(
+            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {asked}; what it is given answers to {given}"
+        )
 
 
 def no_run(flow: "Flow[Any]", flow_id: str) -> RunError:
@@ -207,7 +212,8 @@ def is_whole(metadata: Mapping[str, Any] | None) -> bool:
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
     """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
-    name = (state.metadata or {}).get(FLOW_NAME, graph.flow.flow_name)
+    metadata: Mapping[str, Any] = state.metadata or {}
+    name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name:
         raise RunError(f"under `{thread_id}` a run of flow `{name}` is kept, and none of flow `{graph.flow.flow_name}`")
     granularity = "flow" if is_whole(state.metadata) else "method"

@@ -21,13 +21,13 @@ def says(text: str) -> str:
 
 def test_decorators_without_brackets_are_told(mode: Mode):
     class Open(Flow[Any]):
-        @start  # pyright: ignore[reportArgumentType]
+        @start
         def first(self) -> None: ...
 
         @listen
         def second(self) -> None: ...
 
-        @router  # pyright: ignore[reportArgumentType]
+        @router
         def third(self) -> None: ...
 
         @human_feedback  # pyright: ignore[reportArgumentType]
@@ -47,7 +47,7 @@ def test_decorators_without_brackets_are_told(mode: Mode):
 
     class Closed(Open):
         @start()
-        def first(self) -> str:
+        def first(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
             return "done"
 
         second = third = fourth = None  # pyright: ignore[reportAssignmentType]
@@ -57,8 +57,10 @@ def test_decorators_without_brackets_are_told(mode: Mode):
 
 @pytest.mark.parametrize("name", ["kickoff", "state", "flow_id"])
 def test_a_method_may_not_have_the_name_of_what_flows_are_run_by(name: str):
+    def first(self: Any) -> None: ...
+
     with pytest.raises(DefinitionError, match=f"method `{name}` of flow `Hides` has a name that every flow needs"):
-        type("Hides", (Flow,), {name: start()(lambda self: None)})
+        type("Hides", (Flow,), {name: start()(first)})
 
 
 def test_verbs_that_runs_do_without_may_be_methods(mode: Mode):
