@@ -214,8 +214,11 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
     state = yield ReadState(graph, _config(graph, run, thread_id))
     metadata: Mapping[str, Any] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
-    if name != graph.flow.flow_name:
-        raise RunError(f"under `{thread_id}` a run of flow `{name}` is kept, and none of flow `{graph.flow.flow_name}`")
+    if name != graph.flow.flow_name and _is_open(state.values):
+        raise RunError(
+            f"under `{thread_id}` a run of flow `{name}` is kept that is not done; flow `{graph.flow.flow_name}` cannot go on "
+            "with it"
+        )
     granularity = "flow" if is_whole(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
         graph = compiled(run.flow, granularity, checkpointer=graph.checkpointer)

@@ -165,7 +165,7 @@ def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
         lambda: resume(mode, Others(checkpointer=saver), waiting.flow_id, "yes"),
         lambda: kickoff(mode, Others(checkpointer=saver), {"id": waiting.flow_id}),
     ):
-        with pytest.raises(RunError, match="a run of flow `Asks` is kept, and none of flow `Others`"):
+        with pytest.raises(RunError, match="a run of flow `Asks` is kept that is not done; flow `Others` cannot go on"):
             flow_verb()
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "yes") == "posted"
 
