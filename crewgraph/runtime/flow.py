@@ -38,6 +38,7 @@ __all__ = [
     "kickoff",
     "load",
     "metadata_of",
+    "no_run",
     "pending",
     "played",
     "resume",
@@ -49,6 +50,7 @@ _MOST_STEPS = 10**9
 
 _GRACE = 5.0
 """Seconds that methods in the background are waited for once nobody reads the stream of the run any longer."""
+
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
     """Run a flow; see `Flow.kickoff`."""
@@ -184,10 +186,7 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     graph, values = yield from found(graph, run, flow_id)
     if not values:
-        raise RunError(
-            f"there is no run of flow `{flow.flow_name}` under `{flow_id}`. Look at its `flow_id`, and at where it was kept "
-            "(`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
-        )
+        raise no_run(flow, flow_id)
     if not _is_open(values):
         return _done(run, values)
     questions: Mapping[str, Any] = values.get("parked") or {}
@@ -196,7 +195,26 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     if feedback is None:
         run.read(values["state"], values["progress"])
         return pending(run, questions)
+    _check_answers(flow, flow_id, questions, feedback)
     return (yield from played(graph, run, Command(resume=feedback), flow_id))
+
+
+def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+    if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
+        asked, given = (
+            ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
+        )
+        raise RunError(
+            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {asked}; what it is given answers to {given}"
+        )
+
+
+def no_run(flow: "Flow[Any]", flow_id: str) -> RunError:
+    """What is raised where nothing is kept under an id."""
+    told = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
+    if _saver(flow) is None:
+        return RunError(f"{told} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`.")
+    return RunError(f"{told} Look at its `flow_id`, and at where it was kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR).")
 
 
 def metadata_of(graph: FlowGraph) -> dict[str, Any]:
@@ -208,6 +226,13 @@ def metadata_of(graph: FlowGraph) -> dict[str, Any]:
 def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, Mapping[str, Any]]]:
     """What is kept under a thread, and the flow's graph in the granularity that it was kept in."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
+    metadata: Mapping[str, Any] = state.metadata or {}
+    name = metadata.get(FLOW_NAME, graph.flow.flow_name)
+    if name != graph.flow.flow_name and _is_open(state.values):
+        raise RunError(
+            f"under `{thread_id}` a run of flow `{name}` is kept that is not done; flow `{graph.flow.flow_name}` cannot go on "
+            "with it"
+        )
     granularity = "flow" if is_whole(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
         graph = compiled(run.flow, granularity, checkpointer=graph.checkpointer)
@@ -265,9 +290,7 @@ def played(
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
-    ran = Run(
-        graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention
-    )
+    ran = Run(graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention)
     with shown_flow(flow):
         tell(flow, FlowStartedEvent, lambda: {"inputs": dict(run.inputs) or None, "flow_id": thread_id or run.flow_id})
         try:

@@ -14,7 +14,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.flow import compiled, metadata_of, played
+from crewgraph.runtime.flow import compiled, metadata_of, no_run, played
 from crewgraph.runtime.labels import is_whole
 from crewgraph.runtime.storage import checkpointer_for
 
@@ -75,7 +75,7 @@ def _steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
     if not states:
-        raise RunError(f"there is no run of flow `{flow.flow_name}` under `{thread_id}`")
+        raise no_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
     moments: list[_Moment] = []
     branch = _branch(states)

@@ -1,5 +1,6 @@
 """People in flows: outputs that somebody looks at, questions in the middle of a method, answers from elsewhere."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -205,3 +206,37 @@ def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
     )
     assert "Your name?" in ran.stdout and "hello Anna" in ran.stdout, ran.stdout + ran.stderr
+
+
+TERMINAL = """
+from crewgraph.flow import Flow, human_feedback, listen, start
+
+
+class Draft(Flow):
+    @start()
+    @human_feedback("Good enough?", emit=["yes", "no"])
+    def write(self):
+        return "a draft"
+
+    @listen("yes")
+    def post(self, result):
+        return "posted"
+
+
+print(Draft(checkpointer=False).kickoff())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_somebody_at_a_terminal_is_asked_there_and_told_the_outcomes():
+    import pty
+
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", TERMINAL], stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
+        os.write(ours, b"perhaps\nYes\n")
+        printed = process.communicate(timeout=60)[0]
+    os.close(ours)
+    os.close(theirs)
+    assert printed.startswith("a draft\nGood enough? (yes / no) a draft\n")
+    assert printed.endswith("Good enough? (yes / no) posted\n")
+    assert "perhaps" in printed

@@ -1,14 +1,18 @@
 """What a method of a flow is called with."""
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from pydantic import BaseModel
+
+from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import RunError
 
-__all__ = ["arguments_of"]
+__all__ = ["arguments_of", "unknown_inputs"]
 
 _PAYLOAD = "crewai_trigger_payload"
 """The input that is what started the run from outside: a start method's parameter of this name is nothing else."""
@@ -51,6 +55,24 @@ def arguments_of(
                 f"`kickoff`, or give the parameter a default."
             )
     return args, keywords
+
+
+def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, Any]) -> list[str]:
+    """What to tell of inputs that lead nowhere: no field of the state's model has the name, and no parameter of a method."""
+    if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
+        return []
+    parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+        return []
+    known = {*type(state).model_fields, *(one.name for one in parameters), "id", "crewai_trigger_payload"}
+    told: list[str] = []
+    for name in inputs.keys() - known:
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        told.append(
+            f"the input `{name}` is no field of the state `{type(state).__name__}` of flow `{definition.name}`, and no "
+            f"parameter of a method.{f' Did you mean `{near[0]}`?' if near else ''}"
+        )
+    return told
 
 
 @lru_cache(10_000)

@@ -173,7 +173,8 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
         return str(provider.request_feedback(question, running.run.flow))
     if _has_terminal():
         told = [str(one) for one in (question.output, question.refused, question.message) if one is not None]
-        return input("\n".join(told) + " ")
+        words = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
+        return input("\n".join(told) + f"{words} ")
     if running.run.stored:
         returned = question.id.endswith(_FEEDBACK)
         raise Parked({**asdict(question), "execution": running.name}, returned=returned)

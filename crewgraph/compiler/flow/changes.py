@@ -8,7 +8,8 @@ from typing import Any
 
 __all__ = ["ANEW", "GONE", "applied", "together"]
 
-ANEW, GONE = "$anew", "$gone"
+ANEW = "$anew"
+GONE = "$gone"
 
 
 def applied(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A flow as a compiled LangGraph graph."""
 
+import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
@@ -16,6 +17,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
+from crewgraph.compiler.flow.arguments import unknown_inputs
 from crewgraph.compiler.flow.changes import ANEW, applied
 from crewgraph.compiler.flow.drawing import drawn
 from crewgraph.compiler.flow.node import RUN
@@ -27,6 +29,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
+from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CompileError
@@ -204,6 +207,8 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.state_apart(inputs)
         run.inputs = dict(inputs)
+        for told in unknown_inputs(self.plan.definition, run.state, run.inputs):
+            warnings.warn(told, stacklevel=callers_level())
         if run.is_shown:
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}

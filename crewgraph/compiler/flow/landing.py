@@ -125,6 +125,8 @@ def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str
     if isinstance(failure, CancelledError):
         method = inflight[next(iter(failed))]["method"]
         failure = RunError(f"method `{method}` of flow `{run.name}` was cancelled by its own code")
+    for name, error in list(failed.items())[1:]:
+        failure.add_note(f"method `{inflight[name]['method']}` failed, too: {type(error).__name__}: {error}")
     still = sorted({inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()})
     if still:
         told = ", ".join(f"`{name}`" for name in still)

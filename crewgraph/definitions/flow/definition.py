@@ -1,6 +1,7 @@
 """A flow as data: its methods, collected once when its class is made."""
 
 import difflib
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,10 +9,45 @@ from typing import Any
 
 from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
 from crewgraph.definitions.flow.labels import mentioned, returned
-from crewgraph.definitions.flow.method import FlowMethod, ListenMethod, Notes, RouterMethod, StartMethod, notes_of
+from crewgraph.definitions.flow.method import (
+    FlowMethod,
+    ListenMethod,
+    Notes,
+    RouterMethod,
+    StartMethod,
+    notes_of,
+    unfinished_of,
+)
 from crewgraph.definitions.kept import Kept
+from crewgraph.errors import DefinitionError
 
 __all__ = ["FlowDefinition", "defined"]
+
+_RUN_BY = frozenset(
+    (
+        "kickoff",
+        "kickoff_async",
+        "akickoff",
+        "state",
+        "flow_id",
+        "flow_name",
+        "flow_definition",
+        "initial_state",
+        "checkpointer",
+        "granularity",
+        "max_method_calls",
+        "suppress_flow_events",
+        "persistence",
+        "new_state",
+        "state_apart",
+        "restored_state",
+        "take_state",
+        "take_run",
+        "taken_up",
+        "running_state",
+    )
+)
+"""What a flow cannot do without, so that no method may have the name."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,6 +63,9 @@ class FlowDefinition:
 
     verbose: bool = False
     """Whether each save is told."""
+
+    unfinished: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the names they were left under, how decorators without brackets should be written."""
 
     kept: Kept = field(default_factory=Kept, repr=False)
     """What others keep with it."""
@@ -85,7 +124,9 @@ class FlowDefinition:
         }
 
     def _faults(self) -> Iterator[str]:
-        if not any(method.is_start for method in self.methods.values()):
+        for name, written in self.unfinished.items():
+            yield f"method `{name}` of flow `{self.name}` is decorated without brackets. Write `{written}`."
+        if not any(method.is_start for method in self.methods.values()) and "@start()" not in self.unfinished.values():
             yield f"flow `{self.name}` has no `@start()` method, so that nothing would run. Decorate the first method with it."
         for method in self.methods.values():
             if method.name in events_of(method.trigger):
@@ -136,21 +177,37 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
     Args:
         flow: the class.
         base: that of its base, whose persistence it inherits.
+
+    Raises:
+        DefinitionError: a method has the name of something that flows are run by.
     """
     methods: dict[str, FlowMethod] = {}
     for kind in reversed(flow.__mro__):
         for name, value in vars(kind).items():
             notes = notes_of(value)
             if notes is not None:
+                _check_name(flow, name)
                 methods[name] = _method(name, value, notes)
             elif name in methods and callable(value):  # overridden: what decorators said of it holds
                 methods[name] = replace(methods[name], func=value)
     return FlowDefinition(
         name=flow.__name__,
         methods=methods,
+        unfinished={
+            name: written
+            for name, value in ChainMap(*[dict(vars(kind)) for kind in flow.__mro__]).items()
+            if (written := unfinished_of(value)) is not None
+        },
         persistence=base.persistence if base else None,
         verbose=base.verbose if base else False,
     )
+
+
+def _check_name(flow: type, name: str) -> None:
+    if name in _RUN_BY:
+        raise DefinitionError(
+            f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it otherwise."
+        )
 
 
 def _method(name: str, function: Any, notes: Notes) -> FlowMethod:

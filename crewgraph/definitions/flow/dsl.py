@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition, as_condition
-from crewgraph.definitions.flow.method import noted, notes_of
+from crewgraph.definitions.flow.method import noted, notes_of, unfinished
 from crewgraph.errors import DefinitionError
 
 __all__ = ["and_", "listen", "or_", "router", "start"]
@@ -33,7 +33,7 @@ def start(condition: Any = None) -> Callable[[Method], Method]:
             notes.again = as_condition(condition, f"`@start` of `{_name(function)}`")
         return function
 
-    return marked
+    return unfinished(marked, "@start()")
 
 
 def listen(condition: Any) -> Callable[[Method], Method]:
@@ -51,7 +51,7 @@ def listen(condition: Any) -> Callable[[Method], Method]:
         notes.trigger = as_condition(condition, f"`@listen` of `{_name(function)}`")
         return function
 
-    return marked
+    return unfinished(marked, "@listen(...)")
 
 
 def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) -> Callable[[Method], Method]:
@@ -74,7 +74,7 @@ def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) ->
             notes.labels = (emit,) if isinstance(emit, str) else tuple(emit)
         return function
 
-    return marked
+    return unfinished(marked, "@router(...)")
 
 
 def and_(*conditions: Any) -> AndCondition:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from crewgraph.definitions.flow.method import noted
+from crewgraph.definitions.flow.method import noted, unfinished
 from crewgraph.errors import DefinitionError
 
 __all__ = ["FeedbackWish", "HumanFeedbackProvider", "HumanFeedbackResult", "PendingFlow", "Question", "human_feedback"]
@@ -61,6 +61,12 @@ class Question:
     refused: str | None = None
     """Why the last answer could not be taken."""
 
+    def told(self) -> str:
+        """The question in a line."""
+        words = f" ({' / '.join(self.outcomes)})" if self.outcomes else ""
+        refused = " again, for the last answer could not be taken" if self.refused else ""
+        return f"`{self.method}` asks `{self.message}`{words}{refused}"
+
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Question":
         """The question that a checkpoint holds."""
@@ -89,8 +95,8 @@ class PendingFlow:
     """What it waits for."""
 
     def __str__(self) -> str:
-        asked = "; ".join(f"`{one.method}` asks: {one.message}" for one in self.questions)
-        return f"flow `{self.flow}` waits for an answer. {asked}. Answer with `resume({self.flow_id!r}, ...)`."
+        asked = "; ".join(one.told() for one in self.questions)
+        return f"flow `{self.flow}` waits for an answer: {asked}. Answer with `resume({self.flow_id!r}, ...)`."
 
 
 @runtime_checkable
@@ -157,4 +163,4 @@ def human_feedback(
             notes.router, notes.labels = True, outcomes
         return method
 
-    return marked
+    return unfinished(marked, "@human_feedback(...)")

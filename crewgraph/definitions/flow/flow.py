@@ -14,6 +14,7 @@ from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.keep_history import KeepHistory
+from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 
@@ -204,7 +205,16 @@ class Flow(FlowVerbs, Generic[State]):
         return found
 
     def taken_up(self) -> str | None:
-        """The run that the next kickoff goes on with, told once."""
+        """The run that the next kickoff goes on with, told once.
+
+        Raises:
+            DefinitionError: the object was not made.
+        """
+        if "_taken_up" not in vars(self):
+            raise DefinitionError(
+                f"`__init__` of flow `{type(self).__name__}` does not call `super().__init__()`, which makes the state. "
+                "Call it first there."
+            )
         found, self._taken_up = self._taken_up, None
         return found
 

@@ -2,17 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import iscoroutinefunction
-from typing import Any
+from inspect import iscoroutinefunction, isfunction
+from typing import Any, TypeVar
 
 from crewgraph.definitions.flow.condition import Condition
 
-__all__ = ["FlowMethod", "ListenMethod", "Notes", "Predicate", "RouterMethod", "StartMethod", "noted", "notes_of"]
+__all__ = [
+    "FlowMethod",
+    "ListenMethod",
+    "Notes",
+    "Predicate",
+    "RouterMethod",
+    "StartMethod",
+    "noted",
+    "notes_of",
+    "unfinished",
+    "unfinished_of",
+]
 
 Predicate = Callable[[dict[str, Any]], Any]
 """Says from `{"inputs": ..., "state": ...}` whether a start method runs."""
 
 _NOTES = "__crewgraph_flow__"
+_UNFINISHED = "__crewgraph_unfinished__"
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass
@@ -42,6 +56,22 @@ def noted(function: Any) -> Notes:
         notes = Notes()
         setattr(function, _NOTES, notes)
     return notes
+
+
+def unfinished(decorator: Callable[[Method], Method], written: str) -> Callable[[Method], Method]:
+    """A decorator that waits for its method; left in a class it says that its brackets were forgotten.
+
+    Args:
+        decorator: what is to decorate.
+        written: how it should be written.
+    """
+    setattr(decorator, _UNFINISHED, written)
+    return decorator
+
+
+def unfinished_of(value: Any) -> str | None:
+    """How a decorator should be written that was left in a class; None for anything else."""
+    return getattr(value, _UNFINISHED, None) if isfunction(value) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,15 +37,16 @@ class FlowVerbs(FlowDrawings):
 
         Raises:
             DefinitionError: the flow has faults, or the inputs do not fit its state.
+            TypeError: the inputs are no mapping.
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
         run = flow_streams().chunked if self.streaming else flows().kickoff
-        return run(self, {**(inputs or {}), **more})
+        return run(self, _given(inputs, more))
 
     async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        given = {**(inputs or {}), **more}
+        given = _given(inputs, more)
         return flow_streams().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
 
     async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
@@ -69,7 +70,7 @@ class FlowVerbs(FlowDrawings):
             RunError: there is an answer and no `id`.
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        return flow_streams().stream(self, {**(inputs or {}), **more}, feedback)
+        return flow_streams().stream(self, _given(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -79,7 +80,7 @@ class FlowVerbs(FlowDrawings):
         Use it as `async with contextlib.aclosing(flow.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        return flow_streams().astream(self, {**(inputs or {}), **more}, feedback)
+        return flow_streams().astream(self, _given(inputs, more), feedback)
 
     def resume(self, flow_id: str, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.
@@ -201,3 +202,14 @@ class FlowVerbs(FlowDrawings):
     def running_state(self, otherwise: Any) -> Any:
         """The state of the run around the running code, if it is one of this flow."""
         return flows().state_around(self, otherwise)
+
+
+def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
+    """All inputs of a run.
+
+    Raises:
+        TypeError: they are no mapping.
+    """
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    return {**(inputs or {}), **more}
