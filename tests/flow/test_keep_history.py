@@ -239,7 +239,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
 POINTS = {
     ("method", "sync"): (150, (1, 345, 100, 900)),
     ("method", "async"): (150, (250, 345)),
-    ("flow", "sync"): (1_100, (1, 500, 1_500)),
+    ("flow", "sync"): (1_100, (1, 500, 900)),
     ("flow", "async"): (600, (3,)),
 }
 
@@ -287,4 +287,4 @@ def test_each_round_costs_the_same_and_none_where_the_past_is_not_kept(
     print(f"\n{(half - first) / middle:.0f} bytes a round, then {(last - half) / middle:.0f}")
     assert last - half <= 1.1 * (half - first)
     growth = max(sizes["latest"][middle:]) - max(sizes["latest"][:middle])
-    assert growth < 0.02 * (last - half)
+    assert growth < 0.05 * (last - half)  # of pages, the last is seldom full
