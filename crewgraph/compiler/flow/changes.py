@@ -21,6 +21,9 @@ def applied(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str,
 
 def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
     """Add changes to earlier ones."""
+    if GONE not in first and GONE not in then:
+        first.update(then)
+        return
     gone = [name for name in first.pop(GONE, ()) if name not in then]
     first.update(then)
     for name in then.get(GONE, ()):

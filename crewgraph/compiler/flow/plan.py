@@ -18,12 +18,12 @@ class Plan:
 
     definition: FlowDefinition
 
-    @property
+    @cached_property
     def methods(self) -> Mapping[str, FlowMethod]:
         """The methods by name."""
         return self.definition.methods
 
-    @property
+    @cached_property
     def said(self) -> frozenset[str]:
         """The labels that plain methods fire by returning them."""
         return self.definition.said
