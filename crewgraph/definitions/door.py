@@ -287,13 +287,8 @@ class CrewVerbs:
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
-        """Run the tasks for each of several inputs on this event loop, all at once; see `kickoff_for_each`.
-
-        Args:
-            inputs: for each run, values for the `{placeholders}`.
-            max_concurrency: how many runs there may be at a time; all where None.
-            checkpointer: where the runs are kept, as for `kickoff`.
-            granularity: "task" or "step"; see `compile`.
+        """Run the tasks for each of several inputs on this event loop, all at once where `max_concurrency` is None; see
+        `kickoff_for_each`.
         """
         return await _for_each().akickoff_for_each(
             self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
