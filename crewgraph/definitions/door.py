@@ -287,9 +287,7 @@ class CrewVerbs:
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
-        """Run the tasks for each of several inputs on this event loop, all at once where `max_concurrency` is None; see
-        `kickoff_for_each`.
-        """
+        """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
         return await _for_each().akickoff_for_each(
             self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
         )

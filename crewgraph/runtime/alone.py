@@ -186,10 +186,9 @@ def _alone(
     state = (yield ReadState(compiled, config)) if place.known else None
     if state is not None and node in state.values:
         return state.values[node]
-    goes_on = state is not None and state.created_at is not None
     run = yield Run(
         compiled,
-        place.answers(state.interrupts) if goes_on else {INPUTS: given or {}},
+        {INPUTS: given or {}} if state is None or state.created_at is None else place.answers(state.interrupts),
         config,
         durability=place.durability,
         detached=place.detached,

@@ -5,7 +5,7 @@ import os
 from copy import deepcopy
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -40,17 +40,17 @@ class Watched(InMemorySaver):
         super().__init__()
         self.moments: list[tuple[dict[str, Any], list[str]]] = []
 
-    def put(self, *args: Any) -> Any:
-        return self._seen(super().put(*args))
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return self._seen(super().put(config, checkpoint, metadata, new_versions))
 
-    def put_writes(self, *args: Any) -> Any:
-        return self._seen(super().put_writes(*args))
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self._seen(super().put_writes(config, writes, task_id, task_path))
 
-    async def aput(self, *args: Any) -> Any:
-        return self.put(*args)
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return self.put(config, checkpoint, metadata, new_versions)
 
-    async def aput_writes(self, *args: Any) -> Any:
-        return self.put_writes(*args)
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.put_writes(config, writes, task_id, task_path)
 
     def _seen(self, told: Any) -> Any:
         held = {"storage": self.storage, "writes": self.writes, "blobs": self.blobs}
@@ -71,7 +71,7 @@ class Watched(InMemorySaver):
 
 
 def _plain(held: Any) -> Any:
-    return {key: _plain(one) for key, one in held.items()} if isinstance(held, dict) else held
+    return {key: _plain(one) for key, one in cast("dict[Any, Any]", held).items()} if isinstance(held, dict) else held
 
 
 @st.composite

@@ -183,7 +183,8 @@ def _voyage(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]", began
 
 
 def _tell_in_flight(ledger: Ledger, values: dict[str, Any]) -> None:
-    for one in (values.get("progress") or {"inflight": {}})["inflight"].values():
+    progress: dict[str, Any] = values.get("progress") or {"inflight": {}}
+    for one in progress["inflight"].values():
         ledger.line(f"I {one['method']}")
 
 
