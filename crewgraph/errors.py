@@ -14,6 +14,7 @@ CrewgraphError
     ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not write what was asked for
+    ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     └── LimitReached     a bound on calls, time or money was met
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
@@ -39,6 +40,7 @@ __all__ = [
     "OutputInvalid",
     "OutputNotSaved",
     "RunError",
+    "StateInvalid",
     "StorageError",
     "TimeLimitReached",
     "ToolFailed",
@@ -157,6 +159,19 @@ class OutputNotSaved(RunError):
     def __init__(self, message: str, output: Any = None) -> None:
         super().__init__(message)
         self.output = output
+
+
+class StateInvalid(RunError, ValueError):
+    """A method of a flow left something in the state that does not fit the state's model.
+
+    Args:
+        message: what does not fit, and where.
+        execution: the run of the method, by its name in the flow's run.
+    """
+
+    def __init__(self, message: str, execution: str = "") -> None:
+        super().__init__(message)
+        self.execution = execution
 
 
 class ToolFailed(RunError):

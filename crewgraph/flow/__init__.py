@@ -12,7 +12,9 @@ from crewgraph.definitions.flow.feedback import (
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.flow_plot import FlowPlot
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
+from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
+from crewgraph.definitions.flow.sqlite_persistence import SQLiteFlowPersistence
 from crewgraph.definitions.flow.state import FlowState
 from crewgraph.definitions.flow.stream import (
     Asked,
@@ -51,10 +53,12 @@ __all__ = [
     "MethodItem",
     "MethodStarted",
     "OrCondition",
+    "PendingFeedbackContext",
     "PendingFlow",
     "Question",
     "RouterMethod",
     "RunInfo",
+    "SQLiteFlowPersistence",
     "StartMethod",
     "and_",
     "human_feedback",

@@ -9,21 +9,23 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from crewgraph.compiler.flow.asking import asked
+from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.node import RUN
-from crewgraph.compiler.flow.report import copied, tell
+from crewgraph.compiler.flow.report import copied, question_of, tell
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
+from crewgraph.compiler.flow.saving import backends_of, loaded
 from crewgraph.compiler.flow.works import Settle
 from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.definition import callers_level
-from crewgraph.definitions.flow.feedback import PendingFlow, Question
+from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.runtime.console import shown_flow
 from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.flow_marks import is_behind, rewound
 from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.retention import Retention
@@ -88,9 +90,9 @@ def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[
     return _resumed(flow, str(inputs["id"]), feedback)
 
 
-def ask(message: str, metadata: Mapping[str, Any] | None) -> str:
+def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None) -> str | None:
     """Ask somebody, from inside a method; see `Flow.ask`."""
-    return asked(message, metadata)
+    return asked(message, timeout, metadata)
 
 
 def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
@@ -98,7 +100,7 @@ def pending(run: FlowRun, questions: Mapping[str, Any]) -> PendingFlow:
     return PendingFlow(
         flow_id=run.thread_id or run.flow_id,
         flow=run.name,
-        questions=tuple(Question.from_plain(one) for one in questions.values()),
+        questions=tuple(question_of(one, run.revived) for one in questions.values()),
     )
 
 
@@ -122,33 +124,44 @@ def _saver(flow: "Flow[Any]") -> Any:
 
 def load(flow: "Flow[Any]", flow_id: str) -> bool:
     """Show the state that is kept under an id; see `Flow._load_state`."""
-    graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    _, values = drive(found(graph, run, flow_id))
-    if "progress" in values:
-        run.read(values["state"], values["progress"])
-    return bool(values)
+    saver = checkpointer_for(flow.checkpointer)
+    if saver is not None:
+        graph = compiled(flow, checkpointer=saver)
+        run = FlowRun(flow, graph.plan, None, {}, stored=True)
+        _, values = drive(found(graph, run, flow_id))
+        if "progress" in values:
+            run.read(_marked(run, values))
+        if values:
+            return True
+    saved = loaded(flow, flow_id)
+    if saved is not None:
+        flow.take_state(flow.restored_state(saved))
+    return saved is not None
 
 
 def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
-    loaded = flow.taken_up()
-    if loaded is not None:
-        inputs = {"id": loaded, **inputs}
+    taken_up = flow.taken_up()
+    if taken_up is not None:
+        inputs = {"id": taken_up, **inputs}
     around = RUNNING.get()
     if around is not None and around.run.stored and flow.checkpointer is None and "id" not in inputs:
         return (yield from _inside(flow, inputs, around))
     saver = _saver(flow)
     graph = compiled(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
-    if saver is not None and "id" in inputs:
+    if "id" in inputs and (saver is not None or backends_of(flow)):
         thread_id = str(inputs["id"])
-        _, values = yield from found(graph, run, thread_id)
+        values: Mapping[str, Any] = {}
+        if saver is not None:
+            graph, values = yield from found(graph, run, thread_id)
         if _is_open(values):
-            return (yield from _resumed(flow, thread_id, None))
+            return (yield from _went_on(graph, run, thread_id, values))
         if values:
-            run.read(values["state"], values["progress"])
+            run.read(values)
+            if run.marks:
+                flow.take_state(flow.restored_state(run.revived(_marked(run, values)["state"])))
             run.state = flow.new_state(inputs)
-        elif not _loaded_by_user(flow, run, thread_id):
+        elif not _was_loaded(flow, run, thread_id):
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=callers_level(),
@@ -156,15 +169,27 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     return (yield from played(graph, run, inputs, None))
 
 
-def _loaded_by_user(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
+def _was_loaded(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
     """Whether a backend of the user's own holds a state, which the run then begins with."""
-    backends = (flow.persistence, flow.flow_definition().persistence)
-    for backend in backends:
-        values = backend.load_state(flow_id) if isinstance(backend, FlowPersistence) else None
-        if values is not None:
-            run.state = flow.restored_state({**values, **run.inputs})
-            return True
-    return False
+    values = loaded(flow, flow_id)
+    if values is not None:
+        run.state = flow.restored_state({**values, **run.inputs})
+    return values is not None
+
+
+def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, Any]) -> Program[Any]:
+    """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
+    if not run.marks or not is_behind(values):
+        return (yield from _resumed(run.flow, flow_id, None))
+    address = yield from rewound(graph, _config(graph, run, flow_id), values)
+    anew = FlowRun(run.flow, graph.plan, None, {}, stored=True)
+    return (yield from played(graph, anew, None, flow_id, address))
+
+
+def _marked(run: FlowRun, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The graph's state with the state that was saved last, where only some methods are persisted."""
+    saved: Mapping[str, Any] | None = values.get("saved") if run.marks else None
+    return values if saved is None else {**values, **saved}
 
 
 def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Program[Any]:
@@ -182,7 +207,10 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
 
 
 def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
-    graph = compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
+    saver = checkpointer_for(flow.checkpointer)
+    if saver is None:
+        raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
+    graph = compiled(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     graph, values = yield from found(graph, run, flow_id)
     if not values:
@@ -193,10 +221,11 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
     if not questions:
         return (yield from played(graph, run, None, flow_id))
     if feedback is None:
-        run.read(values["state"], values["progress"])
+        run.read(values)
         return pending(run, questions)
     _check_answers(flow, flow_id, questions, feedback)
-    return (yield from played(graph, run, Command(resume=feedback), flow_id))
+    answer = run.recorded_value(feedback, "the answer")
+    return (yield from played(graph, run, Command(resume=answer), flow_id))
 
 
 def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
@@ -243,12 +272,14 @@ def found(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowG
 def _is_open(values: Mapping[str, Any]) -> bool:
     """Whether a run is not done; `next` does not tell: it is empty, too, while what a node wrote is stored and not applied."""
     # A run without progress has its inputs stored, and no more.
-    return bool(values) and ("progress" not in values or bool(values["progress"]["inflight"]))
+    return bool(values) and (
+        "progress" not in values or bool(values["progress"]["inflight"]) or bool(of_run(values, "unsaved"))
+    )
 
 
 def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
     """What a run gave that is done."""
-    run.read(values["state"], values["progress"])
+    run.read(values)
     run.flow.take_run(run)
     last = values["progress"]["last"]
     return run.values.get(last)
@@ -317,7 +348,7 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
         waits = pending(run, run.parked)
         tell(run.flow, FlowPausedEvent, lambda: _paused(run, waits))
         return waits
-    result = run.outputs[-1] if run.outputs else ran.written.get("output")
+    result = run.outputs[-1] if run.outputs else run.revived(ran.written.get("output"))
     tell(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
     return result
 

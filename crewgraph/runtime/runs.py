@@ -12,8 +12,11 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.checkpoints.latest import Latest
 from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.assignment import assignments
+from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.inside import around
 from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.record import revived
+from crewgraph.compiler.flow.report import question_of
 from crewgraph.compiler.flow.whole import caught_up
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.bridge import in_thread
@@ -32,6 +35,7 @@ __all__ = ["acrew_runs", "aflow_runs", "apending", "crew_runs", "flow_runs", "pe
 
 _PROGRESS = "progress"
 _PARKED = "parked"
+_UNSAVED = "unsaved"
 
 _AnyFlow = Flow[Any] | type[Flow[Any]]
 
@@ -141,7 +145,7 @@ def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int 
         status=status,
         inside=inside,
         limit=limit,
-        is_read=(_PROGRESS, _PARKED, CHANNEL).__contains__,
+        is_read=(_PROGRESS, _PARKED, _UNSAVED, CHANNEL).__contains__,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), asked))
 
@@ -172,8 +176,9 @@ def _flow_told(plan: Plan, found: Latest) -> RunInfo:
     # Without progress its inputs are stored, and nothing was begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, Any] = values.get(_PARKED) or {}
-    questions = tuple(Question.from_plain(one) for one in parked.values())
-    status: RunStatus = "pending" if questions else "open" if progress["inflight"] else "finished"
+    questions = tuple(question_of(one, partial(revived, classes={})) for one in parked.values())
+    is_open = progress["inflight"] or of_run(values, _UNSAVED)
+    status: RunStatus = "pending" if questions else "open" if is_open else "finished"
     done = progress["last"]
     return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
 

@@ -256,3 +256,19 @@ def test_a_state_of_any_kind_is_a_dict(mode: Mode):
     assert kickoff(mode, Loose(x=1)) == 1
     with pytest.raises(DefinitionError, match="flow `Flow` has no `@start"):
         kickoff(mode, Flow())
+
+
+def test_a_start_method_that_runs_again_is_given_its_inputs(mode: Mode, saver: SqliteCheckpointer):
+    class Greeting(Flow[dict[str, Any]]):
+        @start()
+        def greet(self, fish: Fish) -> str:
+            if broken:
+                raise ValueError("no voice")
+            return f"hello {fish.name}"
+
+    broken.append("voice")
+    flow = Greeting(checkpointer=saver)
+    with pytest.raises(ValueError, match="no voice"):
+        kickoff(mode, flow, {"fish": Fish(name="eel")})
+    broken.clear()
+    assert resume(mode, Greeting(checkpointer=saver), flow.flow_id) == "hello eel"

@@ -240,3 +240,88 @@ def test_somebody_at_a_terminal_is_asked_there_and_told_the_outcomes():
     assert printed.startswith("a draft\nGood enough? (yes / no) a draft\n")
     assert printed.endswith("Good enough? (yes / no) posted\n")
     assert "perhaps" in printed
+
+
+class Twice(Flow[dict[str, Any]]):
+    @start()
+    @human_feedback("First?")
+    def first(self) -> str:
+        return "one"
+
+    @listen(first)
+    @human_feedback("Second?", emit=["yes", "no"])
+    def second(self, result: HumanFeedbackResult) -> str:
+        done.append("second")
+        return "two"
+
+    @listen("yes")
+    def end(self) -> str:
+        if done.count("end") < 1:
+            done.append("end")
+            raise ConnectionError("end")
+        return "ended"
+
+
+def test_what_people_said_is_kept_with_the_run(mode: Mode, saver: SqliteCheckpointer):
+    waiting = kickoff(mode, Twice(checkpointer=saver))
+    waiting = resume(mode, Twice(checkpointer=saver), waiting.flow_id, "good")
+    assert [question.message for question in waiting.questions] == ["Second?"]
+    with pytest.raises(ConnectionError):
+        resume(mode, Twice(checkpointer=saver), waiting.flow_id, "yes")
+    last = Twice(checkpointer=saver)
+    for _ in range(2):  # to its end, and once it is done
+        assert resume(mode, last, waiting.flow_id) == "ended"
+        told = [(said.method_name, said.output, said.feedback, said.outcome) for said in last.human_feedback_history]
+        assert told == [("first", "one", "good", None), ("second", "two", "yes", "yes")]
+        assert last.last_human_feedback.feedback == "yes"
+        last = Twice(checkpointer=saver)
+    again = Twice(checkpointer=saver)
+    kickoff(mode, again, {"id": waiting.flow_id})
+    assert again.human_feedback_history == []
+    resume(mode, again, waiting.flow_id, "anew")
+    assert [said.feedback for said in again.human_feedback_history] == ["anew"]
+
+
+@pytest.mark.parametrize(("typed", "told"), [("", "hello None after 0.4 s"), ("Anna\n", "hello Anna")])
+def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, told: str):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import time\n"
+        "from crewgraph.flow import Flow, start\n"
+        "class Asks(Flow):\n"
+        "    @start()\n"
+        "    def name(self):\n"
+        "        began = time.monotonic()\n"
+        "        name = self.ask('Your name?', timeout=0.4)\n"
+        "        passed = int((time.monotonic() - began) * 10) / 10\n"
+        "        return f'hello {name}' + (f' after {passed} s' if name is None else '')\n"
+        "print(Asks().kickoff())\n"
+    )
+    script = (
+        "import os, pty, sys, time\n"
+        "sent = []\n"
+        "def keys(fd):\n"
+        f"    if not sent and {typed!r}: sent.append(1); return {typed.encode()!r}\n"
+        "    return os.read(fd, 1)\n"
+        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+    )
+    # What the terminal is typed from stays open, and silent.
+    reading, writing = os.pipe()
+    try:
+        if typed:
+            os.write(writing, b"x")
+        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, stdin=reading)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert "Your name?" in ran.stdout and told in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_without_a_terminal_a_question_waits_for_as_long_as_it_takes(mode: Mode, saver: SqliteCheckpointer):
+    class Asks(Flow[dict[str, Any]]):
+        @start()
+        def greet(self) -> str:
+            return f"hello {self.ask('Your name?', timeout=0.01)}"
+
+    waiting = kickoff(mode, Asks(checkpointer=saver))
+    assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "Anna") == "hello Anna"

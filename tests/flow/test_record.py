@@ -18,11 +18,14 @@ from hypothesis import strategies as st
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field
 
-from crewgraph.compiler.flow.record import classes_of, recorded, revived
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.compiler.flow.classes import Classes, classes_of
+from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.errors import StorageError
 from crewgraph.flow import Flow, listen, persist, start
 
-from .parts import kickoff
+from . import twins
+from .parts import kickoff, resume
 
 
 class Colour(enum.Enum):
@@ -98,6 +101,8 @@ def again(value: Any) -> Any:
         1.5,
         "text",
         "",
+        "half \ud800 of a pair",
+        {"\udfff": "\ud800\udfff"},
         [],
         {},
         1 << 63,
@@ -181,7 +186,7 @@ _plain = st.recursive(
         st.booleans(),
         st.integers(),
         st.floats(allow_nan=False),
-        st.text(),
+        st.text(st.characters()),
         st.binary(max_size=20),
         st.dates(),
         st.datetimes(),
@@ -307,3 +312,57 @@ def test_a_class_that_is_not_in_the_table_comes_as_its_fields():
     assert revived(recorded(Secret(name="s"), "here"), TABLE) == {"name": "s"}
     assert revived({"$type": "os.system", "$value": "rm"}, TABLE) == "rm"
     assert revived({"$type": "Popen", "$value": {"args": ["rm"]}}, TABLE) == {"args": ["rm"]}
+
+
+# Classes of one name
+
+
+class Fish(BaseModel):
+    length: str = ""
+
+
+broken: list[str] = []
+
+
+def test_of_two_classes_with_one_name_each_comes_back_as_itself(mode: Mode, tmp_path: pathlib.Path):
+    kinds = (Fish, twins.Fish)
+
+    class Catching(Flow):
+        @start()
+        def begin(self):
+            self.state["fish"] = [kinds[0](length="long"), kinds[1](length=1)]
+
+        @listen(begin)
+        def tell(self, theirs: twins.Fish | None = None):
+            if broken:
+                raise ConnectionError("torn")
+            return self.state["fish"]
+
+    broken.append("net")
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        flow = Catching(checkpointer=saver)
+        with pytest.raises(ConnectionError):
+            kickoff(mode, flow)
+        broken.clear()
+        fish = resume(mode, Catching(checkpointer=saver), flow.flow_id)
+    assert [type(one) for one in fish] == [Fish, twins.Fish]
+    assert fish == [Fish(length="long"), twins.Fish(length=1)]
+
+
+def test_a_name_that_has_become_ambiguous_is_an_error():
+    plain = recorded(Fish(length="long"), "here", Classes([Fish]).tag)
+    assert revived(plain, Classes([Fish])) == Fish(length="long")
+    with pytest.raises(
+        StorageError, match=r"holds a `Fish`, and the flow knows several .*test_record.Fish`, `.*twins.Fish`"
+    ):
+        revived(plain, Classes([Fish, twins.Fish]))
+    both = Classes([Fish, twins.Fish])
+    assert revived(recorded(twins.Fish(length=2), "here", both.tag), Classes([twins.Fish])) == twins.Fish(length=2)
+    assert revived(recorded(twins.Fish(length=2), "here", both.tag), Classes([Fish])) == {"length": 2}
+
+
+def test_a_class_may_be_called_as_a_builtin_one_is():
+    named = type("set", (BaseModel,), {"__module__": __name__, "__annotations__": {"n": int}})
+    classes = Classes([named])
+    value = named(n=1)
+    assert revived(recorded(value, "here", classes.tag), classes) == value

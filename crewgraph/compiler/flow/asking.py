@@ -9,12 +9,12 @@ from typing import Any
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
-from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
+from crewgraph.compiler.flow.terminal import read_line
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
-from crewgraph.definitions.flow.feedback import FeedbackWish, HumanFeedbackResult, Question
+from crewgraph.definitions.flow.feedback import FEEDBACK, FeedbackWish, HumanFeedbackResult, Question
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
@@ -25,12 +25,14 @@ __all__ = ["answer_to", "asked", "interrupts", "left", "result_of", "said_of"]
 _INTERRUPT = ":interrupt"
 """What stands, with a number, behind an execution's id in the id of a question that LangGraph's `interrupt` asks."""
 
-_FEEDBACK = ":feedback"
-"""What stands behind an execution's id in the id of the question about its output."""
 
-
-def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
+def asked(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:
     """The answer to a question that a method asks.
+
+    Args:
+        message: what is asked.
+        timeout: how many seconds a terminal is read; then the answer is None.
+        metadata: what else is to be known.
 
     Raises:
         RunError: no method of a flow is running, or there is nobody to ask and the run is not kept.
@@ -42,7 +44,10 @@ def asked(message: str, metadata: Mapping[str, Any] | None = None) -> str:
     question, report = Question(id=name, method=method, message=message, metadata=metadata or {}), _report(running)
     if name not in running.run.answers:
         report.asks(question)
-    answer = _answer(running, question, None)
+    if timeout is not None and name not in running.run.answers and _has_terminal():
+        answer = read_line(_prompt(question), timeout)
+    else:
+        answer = _answer(running, question, None)
     if running.run.hears(name):
         report.is_told(question, answer)
     return answer
@@ -89,15 +94,17 @@ def left(running: Running, name: str, value: Any) -> BaseException:
     message = value if isinstance(value, str) else "What is the answer?"
     if not running.run.stored:
         return _unkept(running.method, message)
-    shown = None if isinstance(value, str) else recorded(value, f"what method `{running.method}` asks")
+    shown = (
+        None if isinstance(value, str) else running.run.recorded_value(value, f"what method `{running.method}` asks")
+    )
     question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=shown)
-    return Parked({**asdict(question), "execution": running.name}, returned=False)
+    return _parked(running, question, returned=False)
 
 
 def answer_to(running: Running, name: str) -> Any:
     """What was answered to a question that was `left`; None where nothing was."""
     given = running.run.answers.get(f"{running.name}{name}")
-    return None if given is None else given["text"]
+    return None if given is None else running.run.revived(given["text"])
 
 
 def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbackResult:
@@ -106,7 +113,7 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
     Raises:
         RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
     """
-    kept = recorded(output, f"what method `{running.method}` returned") if running.run.stored else output
+    kept = running.run.recorded_value(output, f"what method `{running.method}` returned")
     question, report = _question(running, wish, kept), _report(running)
     report.shows(question)
     while True:
@@ -124,15 +131,16 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
 
 def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
     """What was said of a method's output since it returned; None where it has not returned yet."""
-    given = running.run.answers.get(running.name + _FEEDBACK)
+    given = running.run.answers.get(running.name + FEEDBACK)
     if given is None:
         return None
     try:
-        said = _answered(running, wish, running.run.revived(given["output"]), str(given["text"]))
+        text = str(running.run.revived(given["text"]))
+        said = _answered(running, wish, running.run.revived(given["output"]), text)
     except RunError as error:  # the question stays
         question = replace(_question(running, wish, given["output"]), refused=str(error))
-        raise Parked({**asdict(question), "execution": running.name}, returned=True) from error
-    _report(running).hears(said, running.name + _FEEDBACK)
+        raise _parked(running, question, returned=True) from error
+    _report(running).hears(said, running.name + FEEDBACK)
     return said
 
 
@@ -142,7 +150,7 @@ def _report(running: Running) -> FlowReport:
 
 def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:
     return Question(
-        id=running.name + _FEEDBACK,
+        id=running.name + FEEDBACK,
         method=running.method,
         message=wish.message,
         output=output,
@@ -168,16 +176,13 @@ def _has_terminal() -> bool:
 def _answer(running: Running, question: Question, provider: Any) -> str:
     given = running.run.answers.get(question.id)
     if given is not None:
-        return str(given["text"])
+        return str(running.run.revived(given["text"]))
     if provider is not None:
         return str(provider.request_feedback(question, running.run.flow))
     if _has_terminal():
-        told = [str(one) for one in (question.output, question.refused, question.message) if one is not None]
-        words = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
-        return input("\n".join(told) + f"{words} ")
+        return input(_prompt(question))
     if running.run.stored:
-        returned = question.id.endswith(_FEEDBACK)
-        raise Parked({**asdict(question), "execution": running.name}, returned=returned)
+        raise _parked(running, question, returned=question.id.endswith(FEEDBACK))
     raise _unkept(question.method, question.message)
 
 
@@ -186,6 +191,20 @@ def _unkept(method: str, message: str) -> RunError:
         f"method `{method}` asks `{message}`, and there is nobody at a terminal. Decorate the flow with `@persist` or give it "
         "`checkpointer=True`: its runs are kept then, and wait for the answer."
     )
+
+
+def _prompt(question: Question) -> str:
+    told = [str(one) for one in (question.output, question.refused, question.message) if one is not None]
+    words = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
+    return "\n".join(told) + f"{words} "
+
+
+def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
+    where = f"the question of method `{running.method}`"
+    plain = asdict(question)
+    for name in ("message", "metadata", "refused"):
+        plain[name] = running.run.recorded_value(plain[name], where)
+    return Parked({**plain, "execution": running.name}, returned=returned)
 
 
 def _outcome(wish: FeedbackWish, text: str, method: str) -> str:

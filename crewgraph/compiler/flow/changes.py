@@ -12,7 +12,7 @@ ANEW = "$anew"
 GONE = "$gone"
 
 
-def applied(before: dict[str, Any] | None, changed: dict[str, Any]) -> dict[str, Any]:
+def applied(before: dict[str, Any] | None, changed: Mapping[str, Any]) -> dict[str, Any]:
     """A state with changes."""
     gone: Sequence[str] = changed.get(GONE, ())
     both = changed if ANEW in changed else {**(before or {}), **changed}

@@ -3,30 +3,37 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from langgraph.types import interrupt
+
 from crewgraph.compiler.flow.algebra import Progress, advanced, labels_of
+from crewgraph.compiler.flow.completion import Completion, Done
+from crewgraph.compiler.flow.landing import Ended
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.saving import pending_cleared, pending_saved, saved
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["Done", "answered", "completed", "finished", "parked", "replayed"]
-
-Done = tuple[str, list[str], Any]
-"""An execution that has completed, the labels that it fired, and what it returned, as checkpoints hold it."""
+__all__ = ["answered", "asked", "completed", "finished", "given", "parked", "replayed"]
 
 
-def completed(run: FlowRun, progress: Progress, ended: Sequence[tuple[str, Any]]) -> tuple[Progress, list[Done]]:
+def completed(run: FlowRun, progress: Progress, ended: Ended) -> tuple[Progress, Completion]:
     """The progress once some executions have ended, and what that was."""
     done: list[Done] = []
-    for name, value in ended:
+    completion = Completion(done=done, state=ended.changed)
+    for name, value in ended.values:
         method = progress["inflight"][name]["method"]
         labels, result = labels_of(run.plan, method, _fired(value)), run.finish(name, method, value)
         done.append((name, labels, result))
         progress = advanced(run.plan, progress, name, labels, result)
-        run.saved(method)
+        saved(run, method)
+        if method in run.marks:
+            completion["marked"] = True
         FlowReport(run, name, method).ends(value)
+    if run.unsaved is not None:
+        completion["unsaved"] = run.unsaved[0]
     run.forget(progress["results"])
-    return progress, done
+    return progress, completion
 
 
 def replayed(plan: Plan, progress: Progress, done: Sequence[Done]) -> Progress:
@@ -47,10 +54,15 @@ def finished(run: FlowRun, progress: Progress, changed: Mapping[str, Any]) -> di
         update["state"] = changed
     elif not inflight:
         update["state"] = run.shown()
-    if not inflight:
-        last = progress["last"]
-        update["output"] = progress["results"][last] if last is not None else None
-    return update
+    return update | given(progress)
+
+
+def given(progress: Progress) -> dict[str, Any]:
+    """What a run has given, once it is done."""
+    last = progress["last"]
+    if progress["inflight"]:
+        return {}
+    return {"output": progress["results"][last] if last is not None else None}
 
 
 def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
@@ -59,10 +71,18 @@ def parked(run: FlowRun, asking: Parked) -> dict[str, Any]:
     FlowReport(run, question["execution"], question["method"]).pauses(question)
     update: dict[str, Any] = {"parked": {**run.parked, question["id"]: question}}
     if asking.returned:
-        update["state"] = run.changes()
+        update["state"] = asking.changed
     if question["id"] in run.answers:  # an answer that could not be taken
         update["answers"] = {name: answer for name, answer in run.answers.items() if name != question["id"]}
     return update
+
+
+def asked(run: FlowRun) -> Any:
+    """Put the questions that the run waits for to the graph around; what is answered."""
+    pending_saved(run)
+    told = interrupt({"questions": list(run.parked.values())})
+    pending_cleared(run)
+    return told
 
 
 def answered(run: FlowRun, given: Any) -> dict[str, Any]:

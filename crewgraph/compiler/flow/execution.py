@@ -30,7 +30,7 @@ def work_of(
 ) -> Callable[[], Any]:
     """What an execution does, without arguments; sync or async."""
     method = run.plan.methods[execution["method"]]
-    running = Running(run, name, method.name)
+    running = run.running[name] = Running(run, name, method.name)
 
     def work() -> Any:
         def inside() -> Any:

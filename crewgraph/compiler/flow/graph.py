@@ -24,7 +24,6 @@ from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.notebook import ShownAsFlow
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.pump import WAIT, MethodNode, WaitNode
-from crewgraph.compiler.flow.record import recorded
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
 from crewgraph.core.journal import appended_in
@@ -56,6 +55,15 @@ class _Channels(TypedDict, total=False):
 
     answers: dict[str, Any]
     """What was answered to methods that are to run again."""
+
+    feedback: dict[str, Any]
+    """What people said of outputs, and in which run."""
+
+    saved: dict[str, Any]
+    """State and progress as of the last method that is persisted, where only some are."""
+
+    unsaved: dict[str, Any] | None
+    """The method after which a backend could not save the state, and in which run."""
 
     output: Any
     """What the last method returned."""
@@ -215,15 +223,19 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
         progress = begun(self.plan, starting, uuid4().hex[:12])
+        run.changes()
         if not run.stored:
             return {"inputs": run.inputs, "progress": progress, "state": {}}
-        return {
-            "inputs": recorded(run.inputs, "the inputs"),
+        state = run.kept.plain()
+        values = {
+            "inputs": run.recorded_value(run.inputs, "the inputs"),
             "progress": progress,
-            "state": {ANEW: True, **run.changes()},
+            "state": {ANEW: True, **state},
             "parked": {},  # an earlier run in this thread may have been left with its questions
             "answers": {},
         }
+        run.feedback = []
+        return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
         """The JSON schema of what a run is given, without the channels of the machinery."""

@@ -3,7 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
@@ -11,33 +11,50 @@ from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
 from crewgraph.compiler.flow.execution import called_with, work_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.saving import saved
 from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
 from crewgraph.core.leaving import heed
 from crewgraph.core.operations import Program
-from crewgraph.errors import RunError
+from crewgraph.errors import RunError, StateInvalid
 
-__all__ = ["Landed", "all_begun", "alone", "first_landed"]
+__all__ = ["Ended", "Landed", "all_begun", "alone", "first_landed", "saved_again"]
 
 _GRACE = 5.0
 """Seconds that methods which cannot be cancelled are waited for once another one has failed."""
 
-Landed = Sequence[tuple[str, Any]] | Parked
-"""Executions that have ended, with what they returned; or one that asks a question."""
+
+class Ended(NamedTuple):
+    """Executions that have ended."""
+
+    values: Sequence[tuple[str, Any]]
+    """Each with what it returned."""
+
+    changed: Mapping[str, Any]
+    """What they changed in the state."""
+
+
+Landed = Ended | Parked
+"""What has ended, or an execution that asks a question."""
 
 
 def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
     """Run a method that nothing runs beside."""
     heed()
     try:
-        value = yield Called(_opened(run, progress, name, execution))
+        return (yield from _ran(run, progress, name, execution))
     except GraphBubbleUp:
         raise
-    except Parked as parked:
-        return parked
     except BaseException as error:
         FlowReport(run, name, execution["method"]).failed(error)
         raise
-    return [(name, value)]
+
+
+def _ran(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
+    try:
+        value = yield Called(_opened(run, progress, name, execution))
+    except Parked as parked:
+        return _left(run, parked)
+    return Ended([(name, value)], run.changes([name]))
 
 
 def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
@@ -81,16 +98,55 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
             yield Settle([work for work in works.values() if not work.done()], _GRACE)
 
 
+def saved_again(run: FlowRun, method: str) -> Program[None]:
+    """Have the state saved where that failed before; once it has failed in this process the run ends.
+
+    Raises:
+        StorageError: it could not be saved.
+    """
+    if run.unsaved is None:
+        saved(run, method)
+    if run.unsaved is not None:
+        run.failed = True
+        yield Settle([work for work in run.works.values() if not work.done()], _GRACE)
+        raise run.unsaved[1]
+
+
 def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
     ended = [name for name in list(run.ended) if name in works and works[name].done()]
-    if ended:
-        return [(name, run.works.pop(name).result()) for name in ended]
+    while ended:
+        try:
+            changed = run.changes(ended)
+        except StateInvalid as error:
+            ended.remove(error.execution)
+            run.ended.remove(error.execution)
+            _fail(run, error)
+        else:
+            return Ended([(name, run.works.pop(name).result()) for name in ended], changed)
     for name, work in works.items():
         error = _error_of(work) if work.done() else None
         if isinstance(error, Parked):
-            del run.works[name]
-            return error
+            try:
+                left = _left(run, error)
+            except StateInvalid as invalid:
+                _fail(run, invalid)
+            else:
+                del run.works[name]
+                return left
     return None
+
+
+def _left(run: FlowRun, parked: Parked) -> Parked:
+    """A question, with what the method that asks it has changed, if it has returned."""
+    if parked.returned:
+        parked.changed = run.changes([parked.question["execution"]])
+    return parked
+
+
+def _fail(run: FlowRun, error: StateInvalid) -> None:
+    """It is as if the method had raised it."""
+    failed = run.works[error.execution] = Future[Any]()
+    failed.set_exception(error)
 
 
 def _waited(works: Collection[Work]) -> Program[None]:

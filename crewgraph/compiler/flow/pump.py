@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from crewgraph.compiler.flow.algebra import Progress
-from crewgraph.compiler.flow.commit import answered, completed, finished, parked
-from crewgraph.compiler.flow.landing import Landed, all_begun, alone, first_landed
+from crewgraph.compiler.flow.changes import applied
+from crewgraph.compiler.flow.commit import answered, asked, completed, finished, given, parked
+from crewgraph.compiler.flow.completion import besides, of_run
+from crewgraph.compiler.flow.landing import Landed, all_begun, alone, first_landed, saved_again
 from crewgraph.compiler.flow.node import FlowNode, State
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.core.operations import Program
@@ -36,11 +38,11 @@ class MethodNode(FlowNode):
 
     def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
         progress: Progress = state["progress"]
-        run.read(state.get("state") or {}, progress, state.get("inputs"))
+        run.read(state)
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
-            return _committed(run, progress, (yield from alone(run, progress, name, execution)))
+            return _committed(run, state, (yield from alone(run, progress, name, execution)))
         yield from all_begun(run, progress)
         return Command(goto=WAIT)
 
@@ -53,24 +55,32 @@ class WaitNode(FlowNode):
 
     def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
         progress: Progress = state["progress"]
-        run.read(state.get("state") or {}, progress, state.get("inputs"))
+        run.read(state)
+        unsaved = of_run(state, "unsaved")
+        if unsaved:
+            yield from saved_again(run, unsaved)
+            return Command(update={"unsaved": None, **given(progress)}, goto=WAIT if progress["inflight"] else ())
         landed = yield from first_landed(run, progress)
         if landed is None:
-            return Command(update=answered(run, interrupt({"questions": list(run.parked.values())})), goto=WAIT)
-        return _committed(run, progress, landed)
+            return Command(update=answered(run, asked(run)), goto=WAIT)
+        return _committed(run, state, landed)
 
 
-def _committed(run: FlowRun, progress: Progress, landed: Landed) -> Any:
+def _committed(run: FlowRun, state: State, landed: Landed) -> Any:
     """The update of what has landed, and where the run goes on."""
     if isinstance(landed, Parked):
         return Command(update=parked(run, landed), goto=WAIT)
-    following, _ = completed(run, progress, landed)
-    update = finished(run, following, run.changes() if run.stored else {})
+    progress: Progress = state["progress"]
+    following, completion = completed(run, progress, landed)
+    full = applied(state.get("state"), landed.changed) if completion.get("marked") else {}
+    update = finished(run, following, landed.changed) | besides(state, following, full, completion)
     return Command(update=update, goto=_next(run, progress, following))
 
 
 def _next(run: FlowRun, before: Progress, progress: Progress) -> Sequence[str] | str:
     inflight = progress["inflight"]
+    if run.unsaved is not None:
+        return WAIT
     if not inflight:
         return ()
     new = [] if run.failed else [name for name in inflight if name not in before["inflight"]]

@@ -21,7 +21,7 @@ from crewgraph.events.flow import (
 )
 from crewgraph.events.stream_context import SINKS, publish_stream_event
 
-__all__ = ["FlowReport", "copied", "tell"]
+__all__ = ["FlowReport", "copied", "question_of", "tell"]
 
 _MANY = 50
 
@@ -47,6 +47,12 @@ def copied(state: Any) -> Any:
         except (AttributeError, Error, NotImplementedError, TypeError, ValueError):  # it holds a lock, a connection
             break
     return copy(state)
+
+
+def question_of(plain: Mapping[str, Any], revive: Callable[[Any], Any]) -> Question:
+    """A question that a checkpoint holds: what it says as it was said, what it is about as plain data."""
+    said = {name: revive(plain[name]) for name in ("message", "metadata", "refused") if name in plain}
+    return Question.from_plain({**plain, **said})
 
 
 class FlowReport:
@@ -80,7 +86,7 @@ class FlowReport:
 
     def pauses(self, plain: Mapping[str, Any]) -> None:
         """It waits for the answer to a question, which is given as checkpoints hold it."""
-        question = Question.from_plain(plain)
+        question = question_of(plain, self._run.revived)
         about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}
         self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
 
@@ -99,8 +105,8 @@ class FlowReport:
         about = {"message": question.message, "metadata": dict(question.metadata) or None}
         self._tell(FlowInputRequestedEvent, lambda: about)
 
-    def is_told(self, question: Question, answer: str) -> None:
-        """It is answered."""
+    def is_told(self, question: Question, answer: str | None) -> None:
+        """It is answered; with None where it has waited for too long."""
         about = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
         self._tell(FlowInputReceivedEvent, lambda: about)
 

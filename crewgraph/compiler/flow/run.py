@@ -1,29 +1,29 @@
 """One run of a flow in this process: its living state, what methods returned, and what they work on."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
-import ormsgpack
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.classes import Classes, classes_of
+from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.inside import threads_of
+from crewgraph.compiler.flow.kept_state import KeptState, fields_of
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.record import classes_of, recorded, revived
+from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.compiler.flow.works import Work
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.noted import WRITER
 from crewgraph.definitions.flow.state import id_of, state_source
 from crewgraph.errors import StorageError
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
-
-_SCALARS = (str, int, float, bool, type(None))
-_MANY = 50
 
 
 class Running:
@@ -33,8 +33,15 @@ class Running:
         self.run, self.name, self.method = run, name, method
         self.around = RUNNING.get()
         """What the run is a part of, where a method of another flow began it."""
+        self.writes: set[Any] = set()
+        """The fields of the state that it has set."""
 
         self._runs_inside, self._asked = count(), count()
+
+    @property
+    def state(self) -> Any:
+        """The state that it works on."""
+        return self.run.state
 
     def asks(self) -> int:
         """The number of the question it asks now."""
@@ -53,7 +60,7 @@ class Running:
         return threads_of(str(self.run.thread_id), self.run.key, self.name)
 
 
-RUNNING: ContextVar[Running | None] = ContextVar("crewgraph_running_method", default=None)
+RUNNING: ContextVar[Running | None] = cast("Any", WRITER)
 """The method of a flow around the running code."""
 
 
@@ -68,6 +75,8 @@ class Parked(BaseException):
     def __init__(self, question: dict[str, Any], *, returned: bool) -> None:
         super().__init__(question)
         self.question, self.returned = question, returned
+        self.changed: dict[str, Any] = {}
+        """What the method has changed in the state, where it has returned."""
 
 
 class FlowRun:
@@ -96,6 +105,9 @@ class FlowRun:
         self.failed = False
         """Whether a method failed, so that nothing more is begun."""
 
+        self.unsaved: tuple[str, StorageError] | None = None
+        """The method after which a backend could not save the state, and why."""
+
         self.answers: dict[str, Any] = {}
         """What was answered, by question."""
 
@@ -118,11 +130,14 @@ class FlowRun:
         self.key = ""
         """What tells it from other runs on the same state."""
 
-        self._kept: dict[str, Any] = {}
         self.beginning = threading.Lock()
         """Held while methods are begun in the background."""
 
         self._heard: set[str] = set()
+        self.running: dict[str, Running] = {}
+        """The executions that were begun and are not committed yet."""
+
+        self.kept = KeptState(self)
         self._lock = threading.Lock()
 
     @property
@@ -131,38 +146,59 @@ class FlowRun:
         return self.flow.flow_name
 
     @property
+    def marks(self) -> frozenset[str]:
+        """The methods after which the state is saved, where that is not so after each."""
+        return self.plan.definition.marks if self.flow.persistence is None else frozenset()
+
+    @property
     def flow_id(self) -> str:
         """The `id` of the state."""
         return id_of(self.state)
 
+    def tag(self, kind: type[Any]) -> str:
+        """The name of a class in checkpoints."""
+        return self._classes.tag(kind)
+
     @cached_property
-    def _classes(self) -> dict[str, type[Any]]:
+    def _classes(self) -> Classes:
         kind = type(self.state) if isinstance(self.state, BaseModel) else None
         source = state_source(type(self.flow))
-        found = classes_of(
-            self.plan.definition, type(self.flow), kind or (source if isinstance(source, type) else None)
-        )
-        return {**found, HumanFeedbackResult.__qualname__: HumanFeedbackResult}
+        state = kind or (source if isinstance(source, type) else None)
+        return classes_of(self.plan.definition, type(self.flow), state, HumanFeedbackResult)
 
     def revived(self, value: Any) -> Any:
         """A value that a checkpoint holds."""
         return revived(value, self._classes)
 
+    def recorded_value(self, value: Any, where: str) -> Any:
+        """A value as checkpoints hold it; as it is, where there are none."""
+        return recorded(value, where, self.tag) if self.stored else value
+
     def recorded(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values for fields of the state, as checkpoints hold them."""
-        return {key: recorded(one, f"`{key}` in the state of flow `{self.name}`") for key, one in values.items()}
+        return {
+            key: recorded(one, f"`{key}` in the state of flow `{self.name}`", self.tag) for key, one in values.items()
+        }
 
-    def read(self, state: Mapping[str, Any], progress: Progress, inputs: Mapping[str, Any] | None = None) -> None:
-        """Take over what a checkpoint holds, once."""
+    def read(self, values: Mapping[str, Any]) -> None:
+        """Take over what a checkpoint holds, once.
+
+        Args:
+            values: the state of the graph.
+        """
+        progress: Progress = values["progress"]
         results, self.key = progress["results"], progress["run"]
         if self.state is not None:
             return
         with self._lock:
             if self.state is None:
-                self.state = self.flow.restored_state({key: self.revived(one) for key, one in state.items()})
+                held: Mapping[str, Any] = values.get("state") or {}
+                self.state = self.flow.restored_state({name: self.revived(one) for name, one in held.items()})
+                inputs: Mapping[str, Any] = values.get("inputs") or {}
+                self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
+                self.feedback = [self.revived(one) for one in of_run(values, "feedback") or ()]
                 self.values = {key: self.revived(one) for key, one in results.items()}
-                self.inputs = {key: self.revived(one) for key, one in (inputs or {}).items()} | self.inputs
-                self._kept = self._packed()
+                self.kept.take()
                 self.again = True
                 if self.is_shown:
                     self.flow.take_state(self.state)
@@ -171,21 +207,13 @@ class FlowRun:
         """Note what an execution returned; its form for checkpoints."""
         self.values[name] = value
         self.ended.remove(name)
+        self.works.pop(name, None)
+        self.running.pop(name, None)
         self.outputs.append(value)
         if isinstance(value, HumanFeedbackResult):
             self.feedback.append(value)
         self.completed[method] = self.completed.get(method, 0) + 1
-        return recorded(value, f"what method `{method}` of flow `{self.name}` returned") if self.stored else value
-
-    def saved(self, method: str) -> None:
-        """Let the user's backend save the state, where one is asked to, once a method has completed."""
-        definition = self.plan.definition
-        done = definition.methods[method]
-        for backend in dict.fromkeys((self.flow.persistence, definition.persistence, done.persistence)):
-            if backend is not None and backend is not True:
-                backend.save_state(self.flow_id, method, self.state)
-        if (done.verbose and done.persistence) or (definition.verbose and definition.persistence):
-            print(f"Flow state is saved: {self.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
+        return self.recorded_value(value, f"what method `{method}` of flow `{self.name}` returned")
 
     def hears(self, question: str) -> bool:
         """Whether the answer to a question is new in this process: a method that asks several runs again with each."""
@@ -199,49 +227,16 @@ class FlowRun:
         if len(self.values) > 2 * len(wanted) + 8:
             self.values = {name: value for name, value in self.values.items() if name in wanted}
 
-    def changes(self) -> dict[str, Any]:
-        """The top-level values of the state that are not as they were when this was last asked, as checkpoints hold them."""
-        before, now = self._kept, self._packed()
-        self._kept = now
-        changed: dict[str, Any] = {
-            key: one if type(one) is not bytes else ormsgpack.unpackb(one)
-            for key, one in now.items()
-            if key not in before or (before[key] is not one and before[key] != one)
-        }
-        gone = [key for key in before if key not in now]
-        return {**changed, "$gone": gone} if gone else changed
+    def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
+        """What has changed in the state since this was last asked, as checkpoints hold it; see `KeptState.changes`."""
+        return self.kept.changes(done)
 
     def shown(self) -> dict[str, Any]:
         """The state at the end of a run that is kept nowhere: as plain data, but for what has no such form."""
         told: dict[str, Any] = {}
-        for key, value in self._fields().items():
+        for key, value in fields_of(self.state).items():
             try:
                 told[key] = recorded(value, key)
             except StorageError:
                 told[key] = value
         return told
-
-    def _packed(self) -> dict[str, Any]:
-        return {key: self._packed_value(key, value) for key, value in self._fields().items()}
-
-    def _packed_value(self, key: str, value: Any) -> Any:
-        if type(value) in _SCALARS:
-            return recorded(value, key)
-        for attempt in range(_MANY):
-            try:
-                return ormsgpack.packb(recorded(value, f"`{key}` in the state of flow `{self.name}`"))
-            except RuntimeError:  # a method that runs beside changed its size meanwhile
-                if attempt == _MANY - 1:
-                    raise
-        raise AssertionError
-
-    def _fields(self) -> dict[str, Any]:
-        for attempt in range(_MANY):
-            try:
-                if isinstance(self.state, BaseModel):
-                    return {**self.state.__dict__, **(self.state.__pydantic_extra__ or {})}
-                return dict(self.state)
-            except RuntimeError:
-                if attempt == _MANY - 1:
-                    raise
-        raise AssertionError

@@ -5,15 +5,16 @@ written after every thousand completions, at questions, and at the end.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.changes import applied, together
-from crewgraph.compiler.flow.commit import Done, answered, completed, finished, parked, replayed
-from crewgraph.compiler.flow.landing import Landed, alone, first_landed
+from crewgraph.compiler.flow.commit import answered, asked, completed, finished, parked, replayed
+from crewgraph.compiler.flow.completion import Completion, besides, of_run
+from crewgraph.compiler.flow.landing import Landed, alone, first_landed, saved_again
 from crewgraph.compiler.flow.node import FlowNode, State
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.run import FlowRun, Parked
@@ -41,8 +42,12 @@ class WholeNode(FlowNode):
             yield from journal.load()
             records = journal.appended()
         batch = _Batch(run, state, records)
-        run.read(applied(state.get("state"), batch.changed), batch.progress, state.get("inputs"))
+        run.read(batch.values)
         try:
+            unsaved = of_run(batch.values, "unsaved")
+            if unsaved:
+                yield from saved_again(run, unsaved)
+                batch.besides["unsaved"] = None
             landed = yield from batch.run_on(journal)
         except GeneratorExit:
             raise
@@ -50,13 +55,13 @@ class WholeNode(FlowNode):
             if journal is not None:
                 yield from journal.keep()
             raise
-        update = {} if batch.is_empty else finished(run, batch.progress, batch.changed)
+        update = batch.besides if batch.is_empty else finished(run, batch.progress, batch.changed) | batch.besides
         if isinstance(landed, Parked):
-            asked = parked(run, landed)
-            together(batch.changed, asked.get("state") or {})
-            return Command(update={**update, **asked, "state": batch.changed}, goto=WHOLE)
+            left = parked(run, landed)
+            together(batch.changed, left.get("state") or {})
+            return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
         if batch.is_empty and batch.progress["inflight"]:
-            return Command(update=answered(run, interrupt({"questions": list(run.parked.values())})), goto=WHOLE)
+            return Command(update=update | answered(run, asked(run)), goto=WHOLE)
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 
@@ -66,8 +71,10 @@ def caught_up(plan: Plan, values: Mapping[str, Any], records: Sequence[Record]) 
     for record in records:
         if record["done"][0][0] not in progress["inflight"]:
             continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
-        progress = replayed(plan, progress, record["done"])
-        state = applied(state, record["state"])
+        completion = cast("Completion", record)
+        progress = replayed(plan, progress, completion["done"])
+        state = applied(state, completion["state"])
+        values = {**values, **besides(values, progress, state or {}, completion)}
     return {**values, "progress": progress, "state": state}
 
 
@@ -75,13 +82,26 @@ class _Batch:
     """What completes between two checkpoints."""
 
     def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
-        self.run = run
+        self.run, self._before = run, state
         self.progress: Progress = state["progress"]
         self.changed: dict[str, Any] = {}
+        self.besides: dict[str, Any] = {}
         self.is_empty = not records
         for record in records:
-            self.progress = replayed(run.plan, self.progress, record["done"])
-            together(self.changed, record["state"])
+            completion = cast("Completion", record)
+            self._take(replayed(run.plan, self.progress, completion["done"]), completion)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The state of the graph as it is by now."""
+        state = applied(self._before.get("state"), self.changed)
+        return {**self._before, **self.besides, "progress": self.progress, "state": state}
+
+    def _take(self, progress: Progress, completion: Completion) -> None:
+        together(self.changed, completion["state"])
+        self.progress = progress
+        full = applied(self._before.get("state"), self.changed) if completion.get("marked") else {}
+        self.besides |= besides({**self._before, **self.besides}, progress, full, completion)
 
     def run_on(self, journal: Journal | None) -> Program[Landed | None]:
         """Run until the batch is full, a question is asked, or nothing can go on; the question, or None."""
@@ -97,13 +117,11 @@ class _Batch:
                 landed = yield from first_landed(run, self.progress)
             if landed is None or isinstance(landed, Parked):
                 return landed
-            self.progress, done = completed(run, self.progress, landed)
+            following, completion = completed(run, self.progress, landed)
+            self._take(following, completion)
             self.is_empty = False
             if journal is not None:
-                yield from self._record(journal, done)
+                yield from journal.append(cast("Record", completion))
+            if run.unsaved is not None:
+                yield from saved_again(run, run.unsaved[0])
         return None
-
-    def _record(self, journal: Journal, done: Sequence[Done]) -> Program[None]:
-        changed = self.run.changes()
-        together(self.changed, changed)
-        yield from journal.append({"done": done, "state": changed})

@@ -94,6 +94,13 @@ class FlowDefinition:
         return self.persistence is not None or any(one.persistence is not None or one.feedback for one in methods)
 
     @cached_property
+    def marks(self) -> frozenset[str]:
+        """The methods after which the state is saved, where the class does not ask for that after each."""
+        if self.persistence is not None:
+            return frozenset()
+        return frozenset(name for name, method in self.methods.items() if method.persistence is not None)
+
+    @cached_property
     def faults(self) -> tuple[str, ...]:
         """Why it cannot run."""
         return tuple(self._faults())

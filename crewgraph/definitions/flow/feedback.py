@@ -8,9 +8,20 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from crewgraph.definitions.flow.method import noted, unfinished
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FeedbackWish", "HumanFeedbackProvider", "HumanFeedbackResult", "PendingFlow", "Question", "human_feedback"]
+__all__ = [
+    "FEEDBACK",
+    "FeedbackWish",
+    "HumanFeedbackProvider",
+    "HumanFeedbackResult",
+    "PendingFlow",
+    "Question",
+    "human_feedback",
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+FEEDBACK = ":feedback"
+"""What stands behind an execution's id in the id of the question about its output."""
 
 
 @dataclass

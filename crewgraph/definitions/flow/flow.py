@@ -11,6 +11,7 @@ from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.keep_history import KeepHistory
@@ -191,7 +192,7 @@ class Flow(FlowVerbs, Generic[State]):
         state = self._fresh()
         if isinstance(state, BaseModel):
             return with_inputs(state, values, self.flow_name)
-        return dict(values)
+        return StateDict(values)
 
     def take_state(self, state: Any) -> None:
         """Show this state from now on."""

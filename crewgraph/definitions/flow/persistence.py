@@ -7,6 +7,7 @@ from typing import Any, TypeVar, overload
 from pydantic import BaseModel
 
 from crewgraph.definitions.flow.method import noted
+from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import DefinitionError
 
 __all__ = ["FlowPersistence", "persist"]
@@ -35,6 +36,25 @@ class FlowPersistence(ABC):
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
         """The state that was saved last under an id; None where there is none."""
 
+    def save_pending_feedback(
+        self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, Any] | BaseModel
+    ) -> None:
+        """Note that somebody is to look at an output; the base saves the state alone.
+
+        Args:
+            flow_uuid: the `id` of the state.
+            context: what is asked.
+            state_data: the state.
+        """
+        self.save_state(flow_uuid, context.method_name, state_data)
+
+    def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
+        """The state and the question of a run that waits; None where it does not, or that was not noted."""
+        return None
+
+    def clear_pending_feedback(self, flow_uuid: str) -> None:  # noqa: B027 - there is nothing to forget in the base
+        """Forget the question: it has been answered."""
+
 
 @overload
 def persist(
@@ -50,14 +70,15 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
     """Save the state: of a class after every method, of a method after that method.
 
     Args:
-        target: the class or the method, where it stands without brackets; or a backend.
+        target: the class or the method, where it stands without brackets; or a backend: a `FlowPersistence`, or any object
+            with its `save_state` and `load_state`.
         verbose: whether each save is told on the standard output.
         persistence: a backend of one's own that is given each saved state, too.
 
     Raises:
         DefinitionError: it decorates neither a flow nor a method.
     """
-    backend = target if isinstance(target, FlowPersistence) else persistence
+    backend = target if _is_backend(target) else persistence
 
     def marked(decorated: Any) -> Any:
         wanted: Any = True if backend is None else backend
@@ -74,3 +95,8 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
         return decorated
 
     return marked if target is None or backend is target else marked(target)
+
+
+def _is_backend(target: Any) -> bool:
+    """Whether something saves states: a `FlowPersistence`, or whatever has its two methods."""
+    return not isinstance(target, type) and hasattr(target, "save_state") and hasattr(target, "load_state")

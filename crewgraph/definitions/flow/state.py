@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
+from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.errors import DefinitionError
 
 __all__ = ["FlowState", "id_of", "made_state", "named_anew", "state_source", "with_inputs"]
@@ -42,7 +43,7 @@ def made_state(source: Any, flow: str) -> Any:
         DefinitionError: it is nothing of that, or a model that cannot be made without values.
     """
     if source is None or source is dict:
-        made: Any = {}
+        made: Any = StateDict()
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
             made = source()
@@ -51,8 +52,10 @@ def made_state(source: Any, flow: str) -> Any:
                 f"the state `{source.__name__}` of flow `{flow}` cannot be made without values: {error}. Give its fields "
                 "defaults, or give the flow `initial_state=`."
             ) from error
-    elif isinstance(source, (BaseModel, dict)):
-        made = deepcopy(cast("Any", source))
+    elif isinstance(source, dict):
+        made = StateDict(deepcopy(cast("dict[str, Any]", source)))
+    elif isinstance(source, BaseModel):
+        made = deepcopy(source)
     else:
         raise DefinitionError(
             f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict."

@@ -102,20 +102,21 @@ class FlowVerbs(FlowDrawings):
         """Go on with a run on this event loop; see `resume`."""
         return await flows().aresume(self, flow_id, feedback)
 
-    def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str:
-        """Ask somebody, from inside a method.
+    def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
+        """Ask somebody, from inside a method; the answer is a text.
 
         On a terminal that is done at once; else the run waits, and the method runs again with the answer.
 
         Args:
             message: what is asked.
-            timeout: without effect: a run waits for as long as it takes.
+            timeout: seconds after which a terminal is not read any more, and the answer is None. A run that is kept waits for
+                as long as it takes.
             metadata: what else is to be known.
 
         Raises:
             RunError: no method is running, or the run is not kept.
         """
-        return flows().ask(message, metadata)
+        return flows().ask(message, timeout, metadata)
 
     def compile(
         self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **wishes: Any

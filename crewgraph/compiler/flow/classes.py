@@ -1,0 +1,120 @@
+"""The closed table of classes that a flow's values may be of: those that its modules, its methods and its state name."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from enum import Enum
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel
+
+from crewgraph.compiler.flow.record import RESERVED
+from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.errors import StorageError
+
+__all__ = ["Classes", "classes_of"]
+
+
+class Classes(Mapping[str, type[Any]]):
+    """Classes by the names that checkpoints know them by.
+
+    That is a class's own name; where several have the same one, it stands behind the module's.
+
+    Args:
+        kinds: the classes; of two with the same name in the same module the later one counts.
+    """
+
+    def __init__(self, kinds: Iterable[type[Any]]) -> None:
+        self._full = {_full(kind): kind for kind in kinds}
+        self._short: dict[str, list[type[Any]]] = {}
+        for kind in self._full.values():
+            self._short.setdefault(kind.__qualname__, []).append(kind)
+        self._tags = {kind: self._tag(kind) for kind in self._full.values()}
+
+    def tag(self, kind: type[Any]) -> str:
+        """The name of a class in checkpoints."""
+        return self._tags.get(kind) or self._tag(kind)
+
+    def _tag(self, kind: type[Any]) -> str:
+        name = kind.__qualname__
+        return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
+
+    def __getitem__(self, tag: str) -> type[Any]:
+        """A class by its name in checkpoints.
+
+        Raises:
+            KeyError: there is none.
+            StorageError: there are several.
+        """
+        if tag in self._full:
+            return self._full[tag]
+        kinds = self._short[tag]
+        if len(kinds) > 1:
+            told = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
+            raise StorageError(
+                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {told}. It was written "
+                "when there was one; rename the others, or keep them out of the flow's module, until its run is done."
+            )
+        return kinds[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._short)
+
+    def __len__(self) -> int:
+        return len(self._short)
+
+
+def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | None, *more: type[Any]) -> Classes:
+    """The classes that a flow's values may be of: those its modules, its methods' annotations and its state name.
+
+    Args:
+        definition: the flow as data.
+        flow: its class.
+        state: the class of its state, where that is a model.
+        more: further ones.
+    """
+    found: dict[type[Any], None] = {}
+    for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
+        holder: ModuleType | None = sys.modules.get(module)
+        _take(found, list(vars(holder).values()) if holder else [])
+    for method in definition.methods.values():
+        _take(found, [*_annotations(method.func), *getattr(method.func, "__globals__", {}).values()])
+        _take(found, [cell.cell_contents for cell in getattr(method.func, "__closure__", None) or () if _is_full(cell)])
+    counting: dict[type[Any], None] = {}
+    _take(counting, [*more, *([state] if state is not None else [])])
+    return Classes([*found, *counting])
+
+
+def _full(kind: type[Any]) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _take(found: dict[type[Any], None], values: list[Any]) -> None:
+    for value in values:
+        if isinstance(value, type) and value not in found and _is_data(value):
+            found[value] = None
+            if issubclass(value, BaseModel):
+                _take(found, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
+
+
+def _is_data(kind: type[Any]) -> bool:
+    return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
+
+
+def _annotations(function: Any) -> list[Any]:
+    told: dict[str, Any] = getattr(function, "__annotations__", {})
+    return [part for one in told.values() for part in _parts(one)]
+
+
+def _parts(annotation: Any) -> list[Any]:
+    """The types that an annotation is made of."""
+    inner: tuple[Any, ...] = getattr(annotation, "__args__", ())
+    return [annotation, *(part for one in inner for part in _parts(one))]
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False

@@ -1,0 +1,65 @@
+"""A completion as plain data, and what it changes in the graph's state besides the progress and the flow's state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, cast
+
+from typing_extensions import TypedDict
+
+from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.record import TAG
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+
+__all__ = ["Completion", "Done", "besides", "of_run"]
+
+_FEEDBACK = HumanFeedbackResult.__qualname__
+
+Done = tuple[str, list[str], Any]
+"""An execution that has completed, the labels that it fired, and what it returned, as checkpoints hold it."""
+
+
+class Completion(TypedDict):
+    """What completed at once, as plain data."""
+
+    done: Sequence[Done]
+    state: Mapping[str, Any]
+    """What changed in the state."""
+
+    marked: NotRequired[bool]
+    """Whether runs are gone on with from here, where that is not so after each method."""
+
+    unsaved: NotRequired[str]
+    """The method after which the state could not be saved."""
+
+
+def besides(values: Mapping[str, Any], progress: Progress, state: Mapping[str, Any], one: Completion) -> dict[str, Any]:
+    """What else changes in the graph's state with a completion.
+
+    Args:
+        values: the graph's state before.
+        progress: after it.
+        state: the flow's state after it.
+        one: the completion.
+    """
+    update: dict[str, Any] = {}
+    said = [result for _, _, result in one["done"] if _is_feedback(result)]
+    if said:
+        update["feedback"] = _kept(progress, [*(of_run(values, "feedback") or ()), *said])
+    if one.get("marked"):
+        update["saved"] = {"state": state, "progress": progress}
+    if one.get("unsaved") or of_run(values, "unsaved"):
+        update["unsaved"] = _kept(progress, one.get("unsaved"))
+    return update
+
+
+def of_run(values: Mapping[str, Any], channel: str) -> Any:
+    """What a channel holds of the present run; None where that is of an earlier one, which begins write nothing to forget."""
+    kept: Mapping[str, Any] | None = values.get(channel)
+    return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
+
+
+def _kept(progress: Progress, value: Any) -> dict[str, Any]:
+    return {"run": progress["run"], "value": value}
+
+
+def _is_feedback(result: Any) -> bool:
+    return isinstance(result, Mapping) and str(cast("Mapping[str, Any]", result).get(TAG)).endswith(_FEEDBACK)

@@ -1,0 +1,32 @@
+"""A terminal that is read for some time only."""
+
+import os
+import select
+import sys
+
+__all__ = ["read_line"]
+
+_CHUNK = 4096
+
+
+def read_line(prompt: str, seconds: float) -> str | None:
+    """The line that somebody types; None where nothing is complete after some seconds.
+
+    On Windows, whose terminals cannot be waited for, it waits for as long as it takes.
+
+    Raises:
+        EOFError: the terminal was closed.
+    """
+    if sys.platform == "win32":
+        return input(prompt)
+    print(prompt, end="", flush=True)  # noqa: T201 - a question to whoever sits there
+    terminal = sys.stdin.fileno()
+    ready, _, _ = select.select([terminal], [], [], max(seconds, 0))
+    if not ready:
+        print(flush=True)  # noqa: T201
+        return None
+    # A terminal hands out whole lines. Not through `sys.stdin`: what it had read ahead could not be waited for.
+    line = os.read(terminal, _CHUNK)
+    if not line:
+        raise EOFError(f"the terminal was closed while `{prompt.strip()}` was asked")
+    return line.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")

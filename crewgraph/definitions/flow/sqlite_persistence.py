@@ -1,0 +1,139 @@
+"""A backend for the states of flows: a SQLite file of its own."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
+from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.settings import storage_dir
+
+__all__ = ["SQLiteFlowPersistence"]
+
+_NAME = "flow_states.db"
+_PATIENCE = 30.0
+"""Seconds that another process's writing is waited for."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS saved_states (
+    flow TEXT PRIMARY KEY, method TEXT NOT NULL, state TEXT NOT NULL, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS waiting_questions (
+    flow TEXT PRIMARY KEY, question TEXT NOT NULL, state TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class SQLiteFlowPersistence(FlowPersistence):
+    """Keeps the last state of each run in a SQLite file, as JSON; threads and processes may share it.
+
+    What JSON has no form for (dates, sets, models in a dict) becomes the nearest it has; a state with a model gets its types
+    back when it is restored.
+
+    Args:
+        db_path: the file, made with its folders where it is not there; `flow_states.db` in the storage folder where None.
+        more: without effect: CrewAI's own fields.
+
+    Raises:
+        DefinitionError: `db_path` names no file.
+        StorageError: the file cannot be made or opened.
+    """
+
+    def __init__(self, db_path: str | Path | None = None, **more: Any) -> None:
+        if str(db_path) == ":memory:":
+            raise DefinitionError("`db_path` is `:memory:`, which ends with each connection; give the path of a file.")
+        self.db_path = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
+        self.init_db()
+
+    def __repr__(self) -> str:
+        return f"SQLiteFlowPersistence({self.db_path!r})"
+
+    def init_db(self) -> None:
+        """Make the file and its tables, where they are not there."""
+        path = Path(self.db_path)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise StorageError(f"{self.db_path} cannot be made: {error}. Give another `db_path`.") from error
+        with self._connected() as connection:
+            connection.executescript(_SCHEMA)
+
+    def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, Any] | BaseModel) -> None:
+        """Save a state in the place of the run's last one.
+
+        Raises:
+            StorageError: it holds something that has no form in JSON, or the file cannot be written.
+        """
+        with self._connected() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO saved_states (flow, method, state) VALUES (?, ?, ?)",
+                (flow_uuid, method_name, _told(state_data, flow_uuid)),
+            )
+
+    def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
+        """The state that was saved last under an id; None where there is none."""
+        with self._connected() as connection:
+            row = connection.execute("SELECT state FROM saved_states WHERE flow = ?", (flow_uuid,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def save_pending_feedback(
+        self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, Any] | BaseModel
+    ) -> None:
+        """Note that somebody is to look at an output, and save the state."""
+        self.save_state(flow_uuid, context.method_name, state_data)
+        with self._connected() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO waiting_questions (flow, question, state) VALUES (?, ?, ?)",
+                (flow_uuid, _told(context.to_dict(), flow_uuid), _told(state_data, flow_uuid)),
+            )
+
+    def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
+        """The state and the question of a run that waits; None where it does not."""
+        with self._connected() as connection:
+            query = "SELECT state, question FROM waiting_questions WHERE flow = ?"
+            row = connection.execute(query, (flow_uuid,)).fetchone()
+        return None if row is None else (json.loads(row[0]), PendingFeedbackContext.from_dict(json.loads(row[1])))
+
+    def clear_pending_feedback(self, flow_uuid: str) -> None:
+        """Forget the question: it has been answered."""
+        with self._connected() as connection:
+            connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,))
+
+    @contextmanager
+    def _connected(self) -> Generator[sqlite3.Connection]:
+        """A connection for one transaction: none is shared by threads, or left to a forked child."""
+        try:
+            connection = sqlite3.connect(self.db_path, timeout=_PATIENCE)
+            try:
+                with connection:
+                    yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"{self.db_path} cannot be used for states of flows: {error}. Look at the file, or give another `db_path`."
+            ) from error
+
+
+def _told(data: Mapping[str, Any] | BaseModel, flow_uuid: str) -> str:
+    values = {**data.__dict__, **(data.__pydantic_extra__ or {})} if isinstance(data, BaseModel) else data
+    told: dict[str, str] = {}
+    for name, value in values.items():
+        try:
+            told[str(name)] = json.dumps(value, default=to_jsonable_python)
+        except (TypeError, ValueError, RecursionError, PydanticSerializationError) as error:
+            raise StorageError(
+                f"`{name}` in the state of run `{flow_uuid}` has no form in JSON: {error}. Keep what it is made from instead, or "
+                "put it on the flow itself."
+            ) from error
+    return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in told.items())}}}"

@@ -1,0 +1,7 @@
+"""Where the states of flows are saved: `from crewgraph.flow.persistence import SQLiteFlowPersistence, persist`."""
+
+from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
+from crewgraph.definitions.flow.persistence import FlowPersistence, persist
+from crewgraph.definitions.flow.sqlite_persistence import SQLiteFlowPersistence
+
+__all__ = ["FlowPersistence", "PendingFeedbackContext", "SQLiteFlowPersistence", "persist"]

@@ -1,0 +1,429 @@
+"""States that are changed in place: checked against their model, and kept with the method that has changed them."""
+
+import asyncio
+import copy
+import json
+import pickle  # noqa: TID251 - users may
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+
+from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.definitions.flow.noted import StateDict
+from crewgraph.errors import RunError, StateInvalid, StorageError
+from crewgraph.flow import Flow, and_, listen, start
+
+from .parts import kickoff, resume
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        yield saver
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Item(BaseModel):
+    n: int = 0
+    _seen: int = PrivateAttr(default=0)
+
+
+@dataclass
+class Box:
+    weights: list[int] = field(default_factory=list[int])
+
+
+class Basket(BaseModel):
+    n: int = 0
+    part: float = 0.5
+    names: list[str] = []
+    numbers: list[int] = []
+    item: Item = Item()
+    items: list[Item] = []
+    box: Box = Box()
+    colour: Colour = Colour.RED
+    positive: int = Field(default=1, gt=0)
+    always: list[int] = Field(default=[], frozen=True)
+
+
+def put_text(state: Any) -> None:
+    state.n = "many"
+
+
+def append_number(state: Any) -> None:
+    state.names.append(7)
+
+
+def break_item(state: Any) -> None:
+    state.item.n = "many"
+
+
+def break_an_item(state: Any) -> None:
+    state.items.append(Item())
+    state.items[-1].n = "many"
+
+
+def break_box(state: Any) -> None:
+    state.box.weights.append("heavy")
+
+
+def go_below(state: Any) -> None:
+    state.positive = 0
+
+
+INSIDE = [
+    (append_number, r"`names` is to be `list\[str\]`, and is \[7\]: `0` in it: Input should be a valid string"),
+    (break_item, r"`item` is to be `Item`, and is Item\(n='many'\): `n` in it: Input should be a valid integer"),
+    (break_an_item, r"`items` is to be `list.*Item\]`, and is \[Item\(n='many'\)\]: `n` in it"),
+    (break_box, r"`box` is to be `Box`, and is Box\(weights=\['heavy'\]\): `weights.0` in it"),
+]
+AT_THE_TOP = [
+    (
+        put_text,
+        "method `fill` of flow `Filling` has left a value in the state that does not fit: `n` is to be `int`, and is 'many'",
+    ),
+    (go_below, "`positive` is to be `int`, and is 0: Input should be greater than 0"),
+]
+
+
+class Filling(Flow[Basket]):
+    change: Any = None
+
+    @start()
+    def begin(self) -> None:
+        self.state.n = 1
+
+    @listen(begin)
+    def fill(self) -> str:
+        type(self).change(self.state)
+        return "filled"
+
+    @listen(fill)
+    def after(self) -> int:
+        return self.state.n
+
+
+@pytest.mark.parametrize(("change", "told"), [*INSIDE, *AT_THE_TOP])
+def test_a_value_of_the_wrong_type_is_the_failure_of_its_method(
+    mode: Mode, saver: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch, change: Any, told: str
+):
+    monkeypatch.setattr(Filling, "change", staticmethod(change))
+    flow = Filling(checkpointer=saver)
+    with pytest.raises(StateInvalid, match=told) as caught:
+        kickoff(mode, flow)
+    assert isinstance(caught.value, ValueError)
+    assert "in method `fill` of flow `Filling`" in caught.value.__notes__
+    assert [step.completed for step in flow.history()] == [None, "begin"]
+    monkeypatch.setattr(Filling, "change", staticmethod(lambda state: state.names.append("ok")))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    again = Filling(checkpointer=saver)
+    assert kickoff(mode, again, {"id": flow.flow_id}) == 1  # the state from before is the one that was kept
+    assert (again.state.names, again.state.item.n, again.state.items, again.state.positive) == (["ok"], 0, [], 1)
+
+
+@pytest.mark.parametrize(("change", "told"), AT_THE_TOP)
+def test_where_nothing_is_kept_fields_that_are_set_are_checked(
+    mode: Mode, monkeypatch: pytest.MonkeyPatch, change: Any, told: str
+):
+    monkeypatch.setattr(Filling, "change", staticmethod(change))
+    with pytest.raises(StateInvalid, match=told):
+        kickoff(mode, Filling(checkpointer=False))
+
+
+def test_what_can_be_read_as_the_right_type_becomes_that(mode: Mode, saver: SqliteCheckpointer):
+    class Loose(Flow[Basket]):
+        @start()
+        def put(self) -> None:
+            state: Any = self.state
+            state.n, state.part, state.numbers, state.colour = "5", 1, ["1", 2], "red"
+            state.item.n = "6"
+            state.items = [Item()]
+            state.items[0]._seen = 3  # pyright: ignore[reportPrivateUsage]
+            state.always.append(1)
+            self.names = state.names
+            self.names.append("same")
+
+        @listen(put)
+        def told(self) -> Any:
+            state = self.state
+            return [state.n, state.part, state.numbers, state.colour, state.names is self.names]
+
+    for checkpointer in (saver, False):
+        flow = Loose(checkpointer=checkpointer)
+        assert kickoff(mode, flow) == [5, 1.0, [1, 2], Colour.RED, True]
+        assert type(flow.state.part) is float
+        assert flow.state.item.n == ("6" if checkpointer is False else 6)
+        assert flow.state.items[0]._seen == 3  # pyright: ignore[reportPrivateUsage] - what fits stays the same object
+
+
+def test_validators_of_a_model_are_asked_too(mode: Mode, saver: SqliteCheckpointer):
+    class Range(BaseModel):
+        low: int = 0
+        high: int = 1
+
+        @model_validator(mode="after")
+        def ordered(self) -> "Range":
+            if self.low > self.high:
+                raise ValueError("low is above high")
+            return self
+
+    class Ranging(Flow[Range]):
+        @start()
+        def put(self) -> None:
+            self.state.low, self.state.high = 5, 9
+
+        @listen(put)
+        def cross(self) -> None:
+            self.state.low = 10
+
+    flow = Ranging(checkpointer=saver)
+    with pytest.raises(StateInvalid, match="with `low` being 10, the state does not fit `Range`: .*low is above high"):
+        kickoff(mode, flow)
+    assert flow.history()[-1].state["low"] == 5
+
+
+def test_of_methods_beside_each_other_the_one_that_put_it_fails(mode: Mode, saver: SqliteCheckpointer):
+    class Two(Flow[Basket]):
+        good: bool = False
+
+        @start()
+        async def wrong(self) -> None:
+            state: Any = self.state
+            state.n = 1 if self.good else "soon mended, or not"
+            await asyncio.sleep(0.2)
+
+        @start()
+        def right(self) -> None:
+            self.state.names.append("right")
+
+        @listen(and_(wrong, right))
+        def end(self) -> Any:
+            return [self.state.n, self.state.names]
+
+    flow = Two(checkpointer=saver)
+    with pytest.raises(StateInvalid, match="method `wrong` of flow `Two`"):
+        kickoff(mode, flow)
+    assert [step.completed for step in flow.history()] == [None, "right"]
+    other = Two(checkpointer=saver)
+    other.good = True
+    assert resume(mode, other, flow.flow_id) == [1, ["right"]]
+
+
+# What others have set
+
+
+class Both(BaseModel):
+    a: int = 0
+    b: int = 0
+    shared: int = 0
+    seen: list[str] = []
+
+
+dead: list[str] = []
+
+
+class Beside(Flow[Any]):
+    """`slow` begins with a change, and has not ended when `quick` is committed."""
+
+    @start()
+    def slow(self) -> None:
+        self.put("a", 1)
+        self.put("shared", 1)
+        deadline = time.monotonic() + 10
+        while "quick" not in [step.completed for step in self.history(self.flow_id)] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if dead:
+            raise ConnectionError("slow")
+
+    @start()
+    def quick(self) -> None:
+        time.sleep(0.05)
+        self.put("b", 10)
+        self.put("shared", 10)
+
+    @listen(and_(slow, quick))
+    def end(self) -> list[int]:
+        return [self.get("a"), self.get("b"), self.get("shared")]
+
+    def put(self, name: str, more: int) -> None:
+        if isinstance(self.state, StateDict):
+            self.state[name] = self.get(name) + more
+        else:
+            setattr(self.state, name, self.get(name) + more)
+
+    def get(self, name: str) -> int:
+        state: Any = self.state
+        return int(state.get(name, 0)) if isinstance(state, StateDict) else getattr(state, name)
+
+
+class BesideInModel(Beside, Flow[Both]):
+    initial_state = Both
+
+
+class BesideInDict(Beside, Flow[dict[str, Any]]):
+    initial_state = dict
+
+
+@pytest.mark.parametrize("kind", [BesideInModel, BesideInDict])
+def test_what_a_method_in_flight_has_set_waits_for_it(mode: Mode, saver: SqliteCheckpointer, kind: type[Beside]):
+    dead[:] = ["slow"]
+    flow = kind(checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        kickoff(mode, flow)
+    state = flow.history()[-1].state
+    assert (state.get("a", 0), state["b"]) == (0, 10)
+    dead.clear()
+    # `shared` is what both have set: it is kept with the first, and `slow` adds to it once more.
+    assert resume(mode, kind(checkpointer=saver), flow.flow_id) == [1, 10, 12]
+
+
+@pytest.mark.parametrize("kind", [BesideInModel, BesideInDict])
+def test_what_waited_is_kept_with_its_method(mode: Mode, saver: SqliteCheckpointer, kind: type[Beside]):
+    flow = kind(checkpointer=saver)
+    assert kickoff(mode, flow) == [1, 10, 11]
+    assert flow.history()[-1].state["a"] == 1
+
+
+def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpointer):
+    class Taking(Flow[dict[str, Any]]):
+        initial_state = {"gone": 1}
+
+        @start()
+        async def slow(self) -> None:
+            del self.state["gone"]
+            await asyncio.sleep(0.3)
+            raise ConnectionError("slow")
+
+        @start()
+        def quick(self) -> None:
+            self.state["b"] = 1
+
+    flow = Taking(checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        kickoff(mode, flow)
+    assert {**flow.history()[-1].state, "id": ""} == {"gone": 1, "b": 1, "id": ""}
+
+
+def test_states_are_what_they_seem(mode: Mode, saver: SqliteCheckpointer):
+    class Plain(Flow[Both]):
+        @start()
+        def put(self) -> None:
+            self.state.a = 1
+
+    flow = Plain(checkpointer=saver)
+    kickoff(mode, flow)
+    state = flow.state
+    assert type(state) is Both and state.model_dump(exclude={"id"}) == Both(a=1).model_dump()
+    assert copy.deepcopy(state) == state and pickle.loads(pickle.dumps(state)) == state
+    assert repr(state).startswith("Both(a=1, b=0, shared=0, seen=[]")
+
+    class Loose(Flow[dict[str, Any]]):
+        @start()
+        def put(self) -> dict[str, Any]:
+            self.state.update({"a": 1}, b=2)
+            self.state |= {"c": [3]}
+            self.state.setdefault("d", []).append(4)
+            self.state["e"] = self.state.pop("b")
+            return self.state
+
+    other = Loose(checkpointer=saver)
+    kickoff(mode, other)
+    told = {"id": other.flow_id, "a": 1, "c": [3], "d": [4], "e": 2}
+    found = other.state
+    assert (
+        isinstance(found, dict)
+        and found == told
+        and repr(found) == repr(told)
+        and json.loads(json.dumps(found)) == told
+    )
+    for again in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found)), found.copy(), {**found}):
+        assert type(again) is dict and again == told
+    assert other.history()[-1].state == told
+    found.clear()
+    assert found == {} and other.method_outputs[0] is found
+
+
+def test_a_frozen_model_stays_frozen(mode: Mode, saver: SqliteCheckpointer):
+    class Still(BaseModel):
+        model_config = ConfigDict(frozen=True)
+        names: list[str] = []
+
+    class Standing(Flow[Still]):
+        @start()
+        def put(self) -> None:
+            self.state.names.append("a")
+
+        @listen(put)
+        def fail(self) -> None:
+            self.state.names = []
+
+    flow = Standing(checkpointer=saver)
+    with pytest.raises(ValueError, match="frozen"):
+        kickoff(mode, flow)
+    assert flow.history()[-1].state["names"] == ["a"]
+
+
+# Texts that UTF-8 has no bytes for
+
+HALF = "half of a pair: \ud800"
+
+
+def test_half_a_surrogate_pair_comes_back(mode: Mode, saver: SqliteCheckpointer):
+    class Odd(Flow[dict[str, Any]]):
+        broken: bool = True
+
+        @start()
+        def read(self, told: str) -> str:
+            self.state["text"] = HALF
+            self.state["names"] = {HALF: [HALF]}
+            return told + HALF
+
+        @listen(read)
+        def write(self, text: str) -> Any:
+            if self.broken:
+                raise OSError("disk")
+            return [text, self.state["text"], self.state["names"]]
+
+    flow = Odd(checkpointer=saver)
+    with pytest.raises(OSError, match="disk"):
+        kickoff(mode, flow, {"told": HALF})
+    other = Odd(checkpointer=saver)
+    other.broken = False
+    assert resume(mode, other, flow.flow_id) == [HALF + HALF, HALF, {HALF: [HALF]}]
+
+
+def test_half_a_surrogate_pair_in_questions_and_answers(mode: Mode, saver: SqliteCheckpointer):
+    class Odd(Flow[dict[str, Any]]):
+        @start()
+        def read(self) -> str:
+            return self.ask(HALF, metadata={"about": HALF})
+
+    waiting = kickoff(mode, Odd(checkpointer=saver))
+    assert (waiting.questions[0].message, waiting.questions[0].metadata) == (HALF, {"about": HALF})
+    assert [run.questions for run in Odd(checkpointer=saver).pending()] == [waiting.questions]
+    assert resume(mode, Odd(checkpointer=saver), waiting.flow_id, HALF) == HALF
+
+
+@pytest.mark.parametrize("name", [HALF, "$gone", 7])
+def test_what_is_no_name_of_a_field_is_told(mode: Mode, saver: SqliteCheckpointer, name: Any):
+    class Odd(Flow[dict[str, Any]]):
+        @start()
+        def read(self) -> None:
+            self.state[name] = 1
+
+    with pytest.raises(StorageError, match=r"the state of flow `Odd` has a field ('half of a pair|'\$gone'|7)"):
+        kickoff(mode, Odd(checkpointer=saver))
+
+
+def test_a_flow_that_keeps_nothing_has_nothing_to_go_on_with(mode: Mode):
+    with pytest.raises(RunError, match="flow `Filling` keeps no runs"):
+        resume(mode, Filling(checkpointer=False), "any")
