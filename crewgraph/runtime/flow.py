@@ -12,9 +12,11 @@ from crewgraph.compiler.flow.asking import asked
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.node import RUN
+from crewgraph.compiler.flow.pump import WAIT
 from crewgraph.compiler.flow.report import copied, question_of, tell
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
+from crewgraph.compiler.flow.whole import WHOLE
 from crewgraph.compiler.flow.works import Settle
 from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Program, adrive, drive
@@ -229,6 +231,8 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
 
 
 def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
+    if any(name.rpartition(":")[2].startswith(("interrupt", "inside-")) for name in questions):
+        return  # these are answered with whatever the code that asks understands
     if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
         asked, given = (
             ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
@@ -329,11 +333,18 @@ def played(
         except (GeneratorExit, GraphBubbleUp, Parked):
             raise
         except BaseException as error:
-            failure = error
+            failure = _without_machinery(error)
             tell(flow, FlowFailedEvent, lambda: {"error": failure})
             raise
         yield Heard()
     return result
+
+
+def _without_machinery(error: BaseException) -> BaseException:
+    """An exception without the notes that name nodes which are no methods."""
+    if notes := getattr(error, "__notes__", None):
+        notes[:] = [note for note in notes if f"name '{WAIT}'" not in note and f"name '{WHOLE}'" not in note]
+    return error
 
 
 def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:

@@ -1277,8 +1277,9 @@ def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(mo
                 raise
 
     begun = time.monotonic()
-    with pytest.raises(ValueError, match="bad"), heard() as events:
+    with pytest.raises(ValueError, match="bad") as caught, heard() as events:
         kickoff(mode, Fails())
+    assert caught.value.__notes__ == ["in method `bad` of flow `Fails`"]
     assert ended == ["cancelled"] and time.monotonic() - begun < 4
     assert [one.method_name for one in events if isinstance(one, MethodExecutionFailedEvent)] == ["bad"]
 

@@ -265,8 +265,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         """Where it is kept what has completed since a checkpoint, if that is kept besides."""
         if not self.is_whole or "progress" not in (found.values or {}):
             return None
-        saver: Any = place_of(config).saver or self.checkpointer or None
-        return saver
+        return cast("Any", place_of(config).saver or self.checkpointer or None)
 
     def _caught_up(self, found: StateSnapshot, kept: CheckpointTuple | None) -> StateSnapshot:
         records = appended_in(kept.pending_writes or ()) if kept else []

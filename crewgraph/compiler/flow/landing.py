@@ -3,6 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from langgraph.errors import GraphBubbleUp
@@ -88,11 +89,12 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
         landed = _landed(run, works)
         if landed is not None or not works:
             return landed
-        done = [name for name, work in works.items() if work.done()]
-        if not done:
-            yield from _waited(works.values())
+        failed = [name for name, work in works.items() if work.done() and _error_of(work) is not None]
+        if not failed:
+            ending = [works[name] for name in list(run.ended) if name in works]
+            yield from _waited(ending[:1] or works.values(), works.values())
         elif run.failed:
-            raise _failure(run, inflight, done)
+            raise _failure(run, inflight, failed)
         else:
             run.failed = True
             yield Settle([work for work in works.values() if not work.done()], _GRACE)
@@ -113,7 +115,8 @@ def saved_again(run: FlowRun, method: str) -> Program[None]:
 
 
 def _landed(run: FlowRun, works: Mapping[str, Work]) -> Landed | None:
-    ended = [name for name in list(run.ended) if name in works and works[name].done()]
+    # In the order in which they ended; the thread of the first may be about to.
+    ended = list(takewhile(lambda name: works[name].done(), [name for name in list(run.ended) if name in works]))
     while ended:
         try:
             changed = run.changes(ended)
@@ -149,9 +152,9 @@ def _fail(run: FlowRun, error: StateInvalid) -> None:
     failed.set_exception(error)
 
 
-def _waited(works: Collection[Work]) -> Program[None]:
+def _waited(awaited: Collection[Work], works: Collection[Work]) -> Program[None]:
     try:
-        yield WaitForAny(works)
+        yield WaitForAny(awaited)
     except BaseException:  # the run itself is cancelled
         for work in works:
             work.cancel()
@@ -170,9 +173,9 @@ def _error_of(work: Any) -> BaseException | None:
     return CancelledError() if work.cancelled() else work.exception()
 
 
-def _failure(run: FlowRun, inflight: Mapping[str, Execution], done: Sequence[str]) -> BaseException:
+def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[str]) -> BaseException:
     """The exception of the first method that failed, with a note on those that still run."""
-    errors = {name: error for name in done if (error := _error_of(run.works[name])) is not None}
+    errors = {name: error for name in names if (error := _error_of(run.works[name])) is not None}
     # What was cancelled because another one failed is no failure; what cancelled itself is.
     failed = {name: error for name, error in errors.items() if not isinstance(error, CancelledError)} or errors
     for name, error in failed.items():
