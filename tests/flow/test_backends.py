@@ -245,13 +245,16 @@ def test_whatever_saves_and_loads_is_a_backend(mode: Mode):
     assert done == ["saved work"]
 
 
-def test_a_backend_is_no_coroutine_function(mode: Mode):
+def test_what_cannot_save_is_no_backend():
     class Late(Shelf):
         async def save_state(self, flow_uuid: str, method_name: str, state_data: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
             raise AssertionError
 
-    with pytest.raises(DefinitionError, match="`save_state` of backend `Late` is a coroutine function"):
-        kickoff(mode, Fishing(persistence=Late(), checkpointer=False))
+    for make in (lambda: Fishing(persistence=Late()), lambda: persist(Late())):
+        with pytest.raises(DefinitionError, match="`save_state` of backend `Late` is a coroutine function"):
+            make()
+    with pytest.raises(DefinitionError, match="`persistence` is 'states.db'; give a `FlowPersistence`"):
+        Fishing(persistence="states.db")
 
 
 def test_a_save_that_fails_stops_the_flow_and_loses_no_method(mode: Mode, saver: SqliteCheckpointer):

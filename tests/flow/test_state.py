@@ -165,6 +165,26 @@ def test_what_can_be_read_as_the_right_type_becomes_that(mode: Mode, saver: Sqli
         assert flow.state.items[0]._seen == 3  # pyright: ignore[reportPrivateUsage] - what fits stays the same object
 
 
+def test_objects_of_classes_that_the_flow_does_not_know_stay_what_they_are(mode: Mode, saver: SqliteCheckpointer):
+    class Wide(BaseModel):
+        thing: Any = None
+
+    class Putting(Flow[Wide]):
+        @start()
+        def put(self) -> None:
+            self.state.thing = [strange()]
+
+        @listen(put)
+        def told(self) -> str:
+            return type(self.state.thing[0]).__qualname__
+
+    assert kickoff(mode, Putting(checkpointer=saver)) == "Strange"
+
+
+def strange() -> Any:
+    return type("Strange", (BaseModel,), {"__module__": "elsewhere", "__annotations__": {"n": int}, "n": 1})()
+
+
 def test_validators_of_a_model_are_asked_too(mode: Mode, saver: SqliteCheckpointer):
     class Range(BaseModel):
         low: int = 0

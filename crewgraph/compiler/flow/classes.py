@@ -32,6 +32,11 @@ class Classes(Mapping[str, type[Any]]):
             self._short.setdefault(kind.__qualname__, []).append(kind)
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
+    @property
+    def alone(self) -> Mapping[str, type[Any]]:
+        """The same, where looking for a class that is not in it is a KeyError even with `get`."""
+        return _Alone(self)
+
     def tag(self, kind: type[Any]) -> str:
         """The name of a class in checkpoints."""
         return self._tags.get(kind) or self._tag(kind)
@@ -63,6 +68,23 @@ class Classes(Mapping[str, type[Any]]):
 
     def __len__(self) -> int:
         return len(self._short)
+
+
+class _Alone(Mapping[str, type[Any]]):
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+
+    def __getitem__(self, tag: str) -> type[Any]:
+        return self._classes[tag]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._classes[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._classes)
+
+    def __len__(self) -> int:
+        return len(self._classes)
 
 
 def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | None, *more: type[Any]) -> Classes:

@@ -52,7 +52,7 @@ def besides(values: Mapping[str, Any], progress: Progress, state: Mapping[str, A
 
 
 def of_run(values: Mapping[str, Any], channel: str) -> Any:
-    """What a channel holds of the present run; None where that is of an earlier one, which begins write nothing to forget."""
+    """What a channel holds of the present run; None where it is an earlier one's, so that no run begins with forgetting it."""
     kept: Mapping[str, Any] | None = values.get(channel)
     return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
 

@@ -33,7 +33,7 @@ class _Run(Protocol):
 
     def tag(self, kind: type[Any]) -> str: ...
 
-    def revived(self, value: Any) -> Any: ...
+    def made_anew(self, value: Any) -> Any: ...
 
 
 class KeptState:
@@ -128,7 +128,7 @@ class KeptState:
         value = vars(state).get(name)
         packed, form = now[name], None
         if type(packed) is bytes and _TAG in packed:
-            form = PlainForm(_plain(packed), lambda one: self._recorded(name, one), self._run.revived)
+            form = PlainForm(_plain(packed), lambda one: self._recorded(name, one), self._run.made_anew)
         found = self._fitting(name, value, form, done)
         if found is not None and found[0] is not value and name not in self._set_by_others(done):
             vars(state)[name] = found[0]

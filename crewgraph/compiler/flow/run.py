@@ -170,6 +170,14 @@ class FlowRun:
         """A value that a checkpoint holds."""
         return revived(value, self._classes)
 
+    def made_anew(self, value: Any) -> Any:
+        """The same, with all objects in it.
+
+        Raises:
+            KeyError: there is one of a class that the flow does not know.
+        """
+        return revived(value, self._classes.alone)
+
     def recorded_value(self, value: Any, where: str) -> Any:
         """A value as checkpoints hold it; as it is, where there are none."""
         return recorded(value, where, self.tag) if self.stored else value

@@ -1,13 +1,12 @@
 """States given to backends of users' own, once methods have completed, and read from them again."""
 
-from inspect import iscoroutinefunction
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import FEEDBACK
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
-from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.errors import StorageError
 
 __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
 
@@ -27,9 +26,6 @@ def saved(run: FlowRun, method: str) -> None:
     """Let the backends that are asked to save the state once a method has completed.
 
     A failure does not undo the method: the run is to stop with it once the completion is kept (`run.unsaved`).
-
-    Raises:
-        DefinitionError: a backend's `save_state` is a coroutine function.
     """
     definition = run.plan.definition
     done = definition.methods[method]
@@ -105,8 +101,6 @@ def _state_of(run: FlowRun) -> Any:
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:
     kind = type(backend).__name__
-    if iscoroutinefunction(backend.save_state):
-        raise DefinitionError(f"`save_state` of backend `{kind}` is a coroutine function; give a plain one.")
     try:
         backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
     except Exception as error:  # noqa: BLE001 - the run ends with it, once the method's completion is kept

@@ -20,7 +20,7 @@ class PlainForm:
     """Makes this form of a value."""
 
     revive: Callable[[Any], Any]
-    """Makes a value of this form."""
+    """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
 
 
 def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> Any:
@@ -53,7 +53,10 @@ def _looked_into(value: Any, plain: PlainForm) -> Any:
     Raises:
         ValidationError: one of them does not fit its class.
     """
-    anew = plain.revive(plain.value)
+    try:
+        anew = plain.revive(plain.value)
+    except KeyError:  # it will come back as its fields, whatever they are
+        return value
     return value if plain.record(anew) == plain.value else anew
 
 

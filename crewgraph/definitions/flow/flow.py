@@ -12,6 +12,7 @@ from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.noted import StateDict
+from crewgraph.definitions.flow.persistence import checked_backend
 from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.keep_history import KeepHistory
@@ -97,7 +98,7 @@ class Flow(FlowVerbs, Generic[State]):
             values: values for fields of the state.
 
         Raises:
-            DefinitionError: the state cannot be made.
+            DefinitionError: the state cannot be made, or `persistence` is no backend.
         """
         if initial_state is not None:
             self.initial_state = initial_state
@@ -111,7 +112,7 @@ class Flow(FlowVerbs, Generic[State]):
             self.streaming = stream
         if verbose is not None:
             self.verbose = verbose
-        self.persistence = persistence
+        self.persistence = checked_backend(persistence)
         self.tracing = tracing
         self._lock, self._begun = Lock(), False
         self._taken_up: str | None = None

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel
@@ -10,7 +11,7 @@ from crewgraph.definitions.flow.method import noted
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowPersistence", "persist"]
+__all__ = ["FlowPersistence", "checked_backend", "persist"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -76,9 +77,9 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
         persistence: a backend of one's own that is given each saved state, too.
 
     Raises:
-        DefinitionError: it decorates neither a flow nor a method.
+        DefinitionError: it decorates neither a flow nor a method, or the backend's `save_state` is a coroutine function.
     """
-    backend = target if _is_backend(target) else persistence
+    backend = checked_backend(target if _is_backend(target) else persistence)
 
     def marked(decorated: Any) -> Any:
         wanted: Any = True if backend is None else backend
@@ -95,6 +96,21 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
         return decorated
 
     return marked if target is None or backend is target else marked(target)
+
+
+def checked_backend(backend: Any) -> Any:
+    """The backend.
+
+    Raises:
+        DefinitionError: its `save_state` is a coroutine function, or it has none.
+    """
+    if backend is not None and not _is_backend(backend):
+        raise DefinitionError(f"`persistence` is {backend!r:.80}; give a `FlowPersistence`.")
+    if backend is not None and iscoroutinefunction(backend.save_state):
+        raise DefinitionError(
+            f"`save_state` of backend `{type(backend).__name__}` is a coroutine function; give a plain one."
+        )
+    return backend
 
 
 def _is_backend(target: Any) -> bool:
