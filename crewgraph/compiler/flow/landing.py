@@ -85,10 +85,11 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
     while True:
         yield from all_begun(run, progress)
         works = {name: run.works[name] for name in inflight if name in run.works}
-        landed = _landed(run, works)
+        # Looked at once: what ends from now on is no failure because it was not among those that had returned.
+        done = [name for name, work in works.items() if work.done()]
+        landed = _landed(run, {name: works[name] for name in done})
         if landed is not None or not works:
             return landed
-        done = [name for name, work in works.items() if work.done()]
         if not done:
             yield from _waited(works.values())
         elif run.failed:
