@@ -17,7 +17,7 @@ Wanted = Callable[[str], bool]
 """Whether a name is one to be read."""
 
 _SELECT_THREADS = (
-    "SELECT no, thread, created, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "
+    "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "
     "WHERE ns = '' AND latest NOT NULL ORDER BY latest DESC"
 )
 _SELECT_LATEST = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1"
@@ -32,6 +32,16 @@ class Latest(NamedTuple):
     created: float | None
     """When the thread began, in seconds since the epoch; None where that is not known."""
 
+    touched: float
+    """When anything was written to it last, to the minute; never later than that was."""
+
+
+class _Thread(NamedTuple):
+    no: int
+    name: str
+    created: float
+    touched: int
+
 
 class LatestCheckpoints:
     """The latest checkpoints of the threads that meet some conditions, those written last first, a page at a time."""
@@ -43,7 +53,7 @@ class LatestCheckpoints:
         self._codec = codec
         self._filter = dict(filter or {})
         self._named, self._channels = threads_of, channels
-        self._left: list[tuple[int, str, float]] | None = None
+        self._left: list[_Thread] | None = None
 
     def page(self) -> list[Latest]:
         """The next ones; none at the end."""
@@ -52,22 +62,25 @@ class LatestCheckpoints:
         while self._left:
             lineages, self._left = self._left[:_PAGE], self._left[_PAGE:]
             if page := self._threads.database.read(self._loaded, lineages):
-                return [Latest(self._codec.checkpoint_tuple(one), created or None) for one, created in page]
+                return [
+                    Latest(self._codec.checkpoint_tuple(one), thread.created or None, thread.touched)
+                    for one, thread in page
+                ]
         return []
 
-    def _found(self) -> list[tuple[int, str, float]]:
+    def _found(self) -> list[_Thread]:
         rows = self._threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())
-        return [(no, thread, created) for no, thread, created, _ in rows if self._named(thread)]
+        return [_Thread(*row[:-1]) for row in rows if self._named(row[1])]
 
     def _loaded(
-        self, connection: sqlite3.Connection, lineages: Sequence[tuple[int, str, float]]
-    ) -> list[tuple[StoredCheckpoint, float]]:
+        self, connection: sqlite3.Connection, lineages: Sequence[_Thread]
+    ) -> list[tuple[StoredCheckpoint, _Thread]]:
         # What is the latest is asked for again: a run that goes on may have removed the one that was the latest before.
-        found: list[tuple[StoredCheckpoint, float]] = []
-        for no, thread, created in lineages:
-            row = connection.execute(_SELECT_LATEST, (no,)).fetchone()
+        found: list[tuple[StoredCheckpoint, _Thread]] = []
+        for thread in lineages:
+            row = connection.execute(_SELECT_LATEST, (thread.no,)).fetchone()
             if row is not None and self._is_wanted(*row[2:]):
-                found.append((self._stored(connection, no, thread, *row), created))
+                found.append((self._stored(connection, thread.no, thread.name, *row), thread))
         return found
 
     def _is_wanted(self, kind: str, head: bytes) -> bool:

@@ -32,7 +32,7 @@ class RunInfo:
     """When it began, and the first run where several were kept under the same name; None where that is not known."""
 
     updated_at: datetime
-    """When it was written last, in UTC."""
+    """When it was written last, in UTC: when the latest checkpoint was made, or to the minute what was written after it."""
 
     questions: tuple[Question, ...] = ()
     """Of a flow: what it waits for."""

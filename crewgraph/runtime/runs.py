@@ -96,7 +96,10 @@ class _ReadRuns(Operation):
             if thread_id not in latest or one.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
                 latest[thread_id] = one
         found = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
-        return self.asked.chosen(Latest(one, _moment(oldest[thread_id]).timestamp()) for thread_id, one in found)
+        return self.asked.chosen(
+            Latest(one, _moment(oldest[thread_id]).timestamp(), _moment(one.checkpoint["ts"]).timestamp())
+            for thread_id, one in found
+        )
 
 
 def flow_runs(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> list[RunInfo]:
@@ -198,14 +201,17 @@ def _told(
     checkpoint = found.checkpoint
     metadata: Mapping[str, Any] = checkpoint.metadata
     thread_id = str((checkpoint.config.get("configurable") or {})["thread_id"])
+    # A checkpoint's time is from before it was stored; what is written after it has none.
+    updated = max(_moment(checkpoint.checkpoint["ts"]), datetime.fromtimestamp(found.touched, UTC))
+    created = None if found.created is None else datetime.fromtimestamp(found.created, UTC)
     return RunInfo(
         thread_id=thread_id,
         kind=kind,
         name=str(metadata.get(label)),
         status=status,
         last=last,
-        created_at=None if found.created is None else datetime.fromtimestamp(found.created, UTC),
-        updated_at=_moment(checkpoint.checkpoint["ts"]),
+        created_at=None if created is None else min(created, updated),
+        updated_at=updated,
         questions=questions,
         inside=around(thread_id),
     )

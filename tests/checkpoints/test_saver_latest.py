@@ -112,3 +112,17 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
     connection.close()
+
+
+def test_what_is_written_behind_the_latest_checkpoint_counts_to_the_minute(tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs") as saver:
+        run(chain(2, saver), {"inputs": "i"}, on("t"))
+        saver._database.write(age)  # pyright: ignore[reportPrivateUsage]
+    with SqliteCheckpointer(tmp_path / "runs") as saver:
+        assert next(saver.latest()).touched < time.time() - 3_000
+        saver.put_writes(on("t", checkpoint_ns="", checkpoint_id=graph_id(saver, "t")), [("__effect__", 1)], "task")
+        assert time.time() - 60 < next(saver.latest()).touched <= time.time()
+
+
+def age(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE lineages SET touched = touched - 3600")

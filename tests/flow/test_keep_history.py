@@ -285,6 +285,7 @@ def test_each_round_costs_the_same_and_none_where_the_past_is_not_kept(
     middle = rounds // 2
     first, half, last = (sizes["all"][n] for n in (0, middle - 1, rounds - 2))
     print(f"\n{(half - first) / middle:.0f} bytes a round, then {(last - half) / middle:.0f}")
-    assert last - half <= 1.1 * (half - first)
+    # Rows of a journal grow with the digits of their numbers, and fill pages better or worse.
+    assert last - half <= (1.1 if granularity == "method" else 1.25) * (half - first)
     growth = max(sizes["latest"][middle:]) - max(sizes["latest"][:middle])
     assert growth < 0.05 * (last - half)  # of pages, the last is seldom full

@@ -89,7 +89,8 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
         landed = _landed(run, works)
         if landed is not None or not works:
             return landed
-        failed = [name for name, work in works.items() if work.done() and _error_of(work) is not None]
+        # What has ended since it was looked at, with a value or a question, lands in the next round.
+        failed = [name for name, work in works.items() if work.done() and _has_failed(work)]
         if not failed:
             ending = [works[name] for name in list(run.ended) if name in works]
             yield from _waited(ending[:1] or works.values(), works.values())
@@ -167,6 +168,11 @@ def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -
     args, keywords = called_with(run, execution)
     FlowReport(run, name, execution["method"]).begins(args, keywords)
     return work_of(run, name, execution, args, keywords)
+
+
+def _has_failed(work: Any) -> bool:
+    error = _error_of(work)
+    return error is not None and not isinstance(error, Parked)
 
 
 def _error_of(work: Any) -> BaseException | None:
