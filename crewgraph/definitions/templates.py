@@ -53,9 +53,7 @@ class Templated(Definition):
         """
         templates, by_hand = self._templates, {} if inputs else self._by_hand  # once: pydantic takes long to find them
         written = {field: self._template(field, templates) for field in self._text_fields if field not in by_hand}
-        filled = {
-            field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()
-        }
+        filled = {field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()}
         return {**filled, **by_hand}
 
     def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
