@@ -96,10 +96,10 @@ class _Moment(NamedTuple):
     values: Mapping[str, Any]
 
 
-def _point(values: Mapping[str, Any]) -> tuple[str | None, str] | None:
-    """What tells how far a run is from any other moment of any run."""
+def _point(values: Mapping[str, Any]) -> tuple[str | None] | None:
+    """What tells how far a run is: the execution that completed last."""
     progress = values.get("progress")
-    return None if progress is None else (progress["last"], progress["run"])
+    return None if progress is None else (progress["last"],)
 
 
 def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: Any) -> Iterator[_Moment]:

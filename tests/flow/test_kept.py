@@ -14,6 +14,7 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError, RunError, StorageError
 from crewgraph.flow import Flow, FlowPersistence, listen, persist, router, start
@@ -272,3 +273,40 @@ def test_a_start_method_that_runs_again_is_given_its_inputs(mode: Mode, saver: S
         kickoff(mode, flow, {"fish": Fish(name="eel")})
     broken.clear()
     assert resume(mode, Greeting(checkpointer=saver), flow.flow_id) == "hello eel"
+
+
+def test_a_crew_in_a_fork_works_anew(mode: Mode, saver: SqliteCheckpointer):
+    def crew(word: str) -> Crew:
+        sailor = Agent(role="sailor", goal="g", backstory="b", llm=ScriptedLLM([f"aye {word}"]))
+        task = Task(description="d", expected_output="a word", agent=sailor)
+        return Crew(agents=[sailor], tasks=[task])
+
+    class Orders(Flow[dict[str, Any]]):
+        @start()
+        def order(self) -> None:
+            self.state["word"] = "left"
+
+        @listen(order)
+        def turn(self) -> str:
+            return crew(self.state["word"]).kickoff().raw
+
+    flow = Orders(checkpointer=saver)
+    assert kickoff(mode, flow) == "aye left"
+    step = flow.history()[1]
+    assert mode.run(flow.fork, flow.afork, step, {"word": "right"}) == "aye right"
+    assert [one.completed for one in flow.history()] == [None, "order", "turn"]
+    graph = Orders().compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "by-hand"}}
+    mode.invoke(graph, {"inputs": {}}, config)
+    edited = mode.run(
+        graph.update_state, graph.aupdate_state, _behind(graph, config, "order"), {"state": {"word": "up"}}
+    )
+    if Orders.granularity == "method":
+        assert mode.invoke(graph, None, edited)["output"] == "aye up"
+
+
+def _behind(graph: Any, config: Any, method: str) -> Any:
+    """The checkpoint after a method, where there is one; else the first."""
+    states = [one for one in graph.get_state_history(config) if "progress" in one.values]
+    named = [one for one in states if str(one.values["progress"]["last"]).startswith(f"{method}#")]
+    return (named or states)[-1].config

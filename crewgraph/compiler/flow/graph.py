@@ -135,6 +135,11 @@ def _compiled(graph: "StateGraph[Any, Any, Any, Any]", **wishes: Any) -> Compile
     return compiled
 
 
+def _run_name() -> str:
+    """A name that no other run of the same state has."""
+    return uuid4().hex[:12]
+
+
 def _whole(state: Mapping[str, Any]) -> str:
     return WHOLE if state["progress"]["inflight"] else END
 
@@ -222,7 +227,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = [name for name in self.plan.starts if (asked := methods[name].predicate) is None or asked(context)]
-        progress = begun(self.plan, starting, uuid4().hex[:12])
+        progress = begun(self.plan, starting, _run_name())
         run.changes()
         if not run.stored:
             return {"inputs": run.inputs, "progress": progress, "state": {}}
@@ -274,20 +279,23 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method."""
         found = self.get_state(config).values
-        return super().bulk_update_state(config, self._edited(supersteps, found))
+        return super().bulk_update_state(config, self._edited(supersteps, found, config))
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """Edit a state on this event loop."""
         found = (await self.aget_state(config)).values
-        return await super().abulk_update_state(config, self._edited(supersteps, found))
+        return await super().abulk_update_state(config, self._edited(supersteps, found, config))
 
-    def _edited(self, supersteps: Sequence[Sequence[StateUpdate]], found: Mapping[str, Any]) -> list[list[StateUpdate]]:
+    def _edited(
+        self, supersteps: Sequence[Sequence[StateUpdate]], found: Mapping[str, Any], config: RunnableConfig
+    ) -> list[list[StateUpdate]]:
         """Edits with the way to go on: to whatever is in flight then."""
-        return [[self._routed(update, found) for update in step] for step in supersteps]
+        is_fork = bool(config.get("configurable", {}).get("checkpoint_id"))
+        return [[self._routed(update, found, is_fork) for update in step] for step in supersteps]
 
-    def _routed(self, update: StateUpdate, found: Mapping[str, Any]) -> StateUpdate:
+    def _routed(self, update: StateUpdate, found: Mapping[str, Any], is_fork: bool) -> StateUpdate:
         if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
             return update
         values: dict[str, Any] = dict(update.values)
@@ -295,6 +303,8 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
             values["state"] = {**found.get("state", {}), **(values.get("state") or {})}
             values["progress"] = found["progress"]
         progress: Progress = values.get("progress") or found["progress"]
+        if is_fork:  # what runs inside of methods began with another state, and is not to be gone on with
+            progress = values["progress"] = {**progress, "run": _run_name()}
         mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
         if mine and "output" in values:
             output = values.pop("output")
