@@ -147,7 +147,8 @@ def main() -> None:
             later = Triage(ScriptedLLM([]), checkpointer=kept)
             result = later.resume(result.flow_id, "send")
         print(result)
-        print(f"history: {' '.join(step.completed or '' for step in flow.history()[3:])}")
+        done = [method for step in flow.history() for method in step.methods]
+        print(f"history: {' '.join(method for method in done if not method.startswith('look_up'))}")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,10 @@ class _Moment(NamedTuple):
     values: Mapping[str, Any]
 
 
+def _method(execution: str) -> str:
+    return execution.rpartition("#")[0]
+
+
 def _point(values: Mapping[str, Any]) -> tuple[str | None] | None:
     """What tells how far a run is: the execution that completed last."""
     progress = values.get("progress")
@@ -127,22 +131,26 @@ def _id_of(config: Any) -> str:
 
 
 def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
-    number, last = 0, None
+    number, last, before = 0, None, dict[str, Any]()
     for state, journaled, values in moments:
         point, progress = _point(values), values.get("progress")
         if progress is None or point == last:
             continue  # the step of a node that began something, and completed nothing
         last = point
-        done = progress["last"]
+        done, inflight = progress["last"], progress["inflight"]
+        ended = [one for name, one in before.items() if name not in inflight and name != done]
+        before = inflight
+        methods = [one["method"] for one in ended] + ([] if done is None else [_method(done)])
         yield FlowStep(
             number=number,
             flow_id=thread_id,
             checkpoint_id=_id_of(state.config),
             journaled=journaled,
-            completed=None if done is None else done.rpartition("#")[0],
+            completed=None if done is None else _method(done),
             output=None if done is None else run.revived(progress["results"].get(done)),
+            methods=tuple(methods),
             state=run.revived(values.get("state") or {}),
-            next=tuple(dict.fromkeys(one["method"] for one in progress["inflight"].values())),
+            next=tuple(dict.fromkeys(one["method"] for one in inflight.values())),
             created_at=datetime.fromisoformat(state.created_at),
         )
         number += 1

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError, RunError, StorageError
-from crewgraph.flow import Flow, FlowPersistence, listen, persist, router, start
+from crewgraph.flow import Flow, FlowPersistence, and_, listen, persist, router, start
 
 from .parts import kickoff, resume
 
@@ -273,6 +273,28 @@ def test_a_start_method_that_runs_again_is_given_its_inputs(mode: Mode, saver: S
         kickoff(mode, flow, {"fish": Fish(name="eel")})
     broken.clear()
     assert resume(mode, Greeting(checkpointer=saver), flow.flow_id) == "hello eel"
+
+
+def test_the_history_names_all_that_has_completed(mode: Mode, saver: SqliteCheckpointer):
+    class Beside(Flow[dict[str, Any]]):
+        @start()
+        def one(self) -> None:
+            pass
+
+        @start()
+        def two(self) -> None:
+            pass
+
+        @listen(and_(one, two))
+        def end(self) -> None:
+            pass
+
+    flow = Beside(checkpointer=saver)
+    kickoff(mode, flow)
+    steps = flow.history()
+    methods = [method for step in steps for method in step.methods]
+    assert (sorted(methods[:2]), methods[2:]) == (["one", "two"], ["end"])
+    assert [step.methods[-1] for step in steps[1:]] == [step.completed for step in steps[1:]]
 
 
 def test_a_crew_in_a_fork_works_anew(mode: Mode, saver: SqliteCheckpointer):

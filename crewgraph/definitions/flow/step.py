@@ -30,6 +30,9 @@ class FlowStep:
     output: Any
     """What it returned."""
 
+    methods: tuple[str, ...]
+    """All that have completed since the step before: methods that end together are kept together. The last is `completed`."""
+
     state: Mapping[str, Any]
     """The state's fields."""
 
