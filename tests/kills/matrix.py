@@ -131,6 +131,8 @@ def _unrecorded(case: Case, first: list[str], then: list[str]) -> int:
     if case.granularity == "method" and case.durability == "async" and case.shape == "foreign":
         return len(done)  # LangGraph may not have stored any of the steps yet
     open_ones = {line.partition(" ")[2] for line in then if line.startswith("I ")}
+    if not open_ones:  # nothing was stored yet, unless all is done
+        return max(0, len(done) - sum(line.startswith("R ") for line in first))
     # A method in flight runs again as a whole; but of the crew inside of it only the request the process died in.
     crew = [line for line in done if "/" in line]
     methods = [line for line in done if "/" not in line and line[2:].partition("-")[0] in open_ones]
