@@ -304,7 +304,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
             values["progress"] = found["progress"]
         progress: Progress = values.get("progress") or found["progress"]
         if is_fork:  # what runs inside of methods began with another state, and is not to be gone on with
-            progress = values["progress"] = {**progress, "run": _run_name()}
+            progress = values["progress"] = cast("Progress", {**progress, "run": _run_name()})
         mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
         if mine and "output" in values:
             output = values.pop("output")
