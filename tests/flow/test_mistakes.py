@@ -1,6 +1,7 @@
 """Mistakes that are easily made with flows, and what is said of them."""
 
 import re
+import time
 import warnings
 from typing import Any
 
@@ -118,6 +119,7 @@ def test_inputs_that_are_no_dict_are_refused(mode: Mode, inputs: Any):
 class Two(Flow[Any]):
     @start()
     def one(self) -> None:
+        time.sleep(0.05)  # the other one has begun by then
         raise ValueError("the first")
 
     @start()
