@@ -88,7 +88,8 @@ def test_the_notebook_of_flows_runs(tmp_path: Path):
     assert answer == "under way on day 2: 6 knots, tide 7.1 m\n2 requests so far\n"
     assert arun == "day 1: 6 knots, tide 7.1 m\nin port: no\n"
     steps = [line.split()[1] for line in history.splitlines()]
-    assert sorted(steps) == ["None", "cast_off", "judge", "judge", "sail", "tide", "weather", "weather"]
+    # Methods that end together are one step, which names the last of them.
+    assert [step for step in steps if step not in ("tide", "weather")] == ["None", "judge", "judge", "cast_off", "sail"]
     assert steps[0] == "None" and steps[-2:] == ["cast_off", "sail"]
     assert fork == "day 5: 4 knots, tide 7.1 m\nin port: no\n"
     assert graph == "Cast off?\nunder way on day 1: 6 knots, tide 7.1 m\n"
