@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["flag", "prices_file", "retention_days", "size_cap", "storage_dir"]
+__all__ = ["flag", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
 
 _DAY_LIMIT = 30
 _BYTE_LIMIT = 1 << 30
@@ -24,6 +24,19 @@ def storage_dir() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "crewgraph"
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "crewgraph"
+
+
+def private_file(path: str | Path) -> None:
+    """Make a file for its owner alone (0600), with the folders that are missing (0700), where it is not there.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    file = Path(path)
+    for folder in reversed([one for one in (file.parent, *file.parent.parents) if not one.exists()]):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not file.exists():
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def retention_days() -> float:

@@ -9,12 +9,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from crewgraph.checkpoints.faults import busy, fault, unusable
 from crewgraph.checkpoints.schema import prepare
 from crewgraph.errors import StorageError
+from crewgraph.settings import private_file
 
 __all__ = ["MEMORY", "Database", "WouldWait"]
 
@@ -268,13 +268,8 @@ def _shrink(connection: sqlite3.Connection, wholly: bool) -> None:
 
 
 def _create(path: str) -> None:
-    file = Path(path)
     try:
-        missing = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
-        for folder in reversed(missing):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        if not file.exists():  # SQLite gives its -wal and -shm files the mode of the database
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        private_file(path)  # SQLite gives its -wal and -shm files the mode of the database
     except OSError as error:
         raise unusable(error, path) from error
 

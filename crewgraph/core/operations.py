@@ -75,7 +75,7 @@ async def adrive(program: Program[T]) -> T:
 
 
 class Saving(Operation):
-    """A method of a checkpointer, by its sync name."""
+    """A method of a checkpointer, or of a graph that writes to it, by its sync name."""
 
     def __init__(self, saver: Any, method: str, *args: Any) -> None:
         self.saver, self.method, self.args = saver, method, args

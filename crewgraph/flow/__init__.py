@@ -14,7 +14,6 @@ from crewgraph.definitions.flow.flow_plot import FlowPlot
 from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
-from crewgraph.definitions.flow.sqlite_persistence import SQLiteFlowPersistence
 from crewgraph.definitions.flow.state import FlowState
 from crewgraph.definitions.flow.stream import (
     Asked,
@@ -30,6 +29,7 @@ from crewgraph.definitions.flow.stream import (
     MethodStarted,
 )
 from crewgraph.definitions.run_info import RunInfo
+from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
 
 __all__ = [
     "AndCondition",

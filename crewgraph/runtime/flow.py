@@ -8,9 +8,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.asking import asked
+from crewgraph.compiler.flow.asking import asked, takes_anything
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
+from crewgraph.compiler.flow.landing import GRACE
 from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.pump import WAIT
 from crewgraph.compiler.flow.report import copied, question_of, tell
@@ -51,9 +52,6 @@ __all__ = [
 ]
 
 _MOST_STEPS = 10**9
-
-_GRACE = 5.0
-"""Seconds that methods in the background are waited for once nobody reads the stream of the run any longer."""
 
 
 def kickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
@@ -231,8 +229,8 @@ def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
 
 
 def _check_answers(flow: "Flow[Any]", flow_id: str, questions: Mapping[str, Any], answers: Any) -> None:
-    if any(name.rpartition(":")[2].startswith(("interrupt", "inside-")) for name in questions):
-        return  # these are answered with whatever the code that asks understands
+    if any(takes_anything(name) for name in questions):
+        return
     if isinstance(answers, Mapping) and not set(cast("Mapping[str, Any]", answers)) <= set(questions):
         asked, given = (
             ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, Any]", answers))
@@ -352,7 +350,7 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
     try:
         yield ran
     except RunLeft:
-        yield Settle(list(run.works.values()), _GRACE)
+        yield Settle(list(run.works.values()), GRACE)
         raise
     yield retention.trim()
     if ran.questions:

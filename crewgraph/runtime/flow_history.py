@@ -34,19 +34,6 @@ class _ReadHistory(Operation):
         return [one async for one in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-class _Edit(Operation):
-    """An edit of a checkpoint; the address of the edited one."""
-
-    def __init__(self, graph: FlowGraph, config: Any, values: dict[str, Any]) -> None:
-        self.graph, self.config, self.values = graph, config, values
-
-    def run(self) -> Any:
-        return self.graph.update_state(self.config, self.values)
-
-    async def arun(self) -> Any:
-        return await self.graph.aupdate_state(self.config, self.values)
-
-
 def history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
     return drive(_steps(flow, flow_id))
@@ -174,5 +161,5 @@ def _forked(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) 
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # whether they fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}
     config["metadata"] = metadata_of(graph)
-    edited = yield _Edit(graph, config, values)
+    edited = yield Saving(graph, "update_state", config, values)
     return (yield from played(graph, run, None, step.flow_id, edited["configurable"]))

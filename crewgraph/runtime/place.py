@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command, Interrupt
 
-from crewgraph.compiler.flow.asking import answer_to, left
+from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
@@ -66,7 +66,7 @@ class RunPlace:
 
 
 def _question(asked: Interrupt) -> str:
-    return f":inside-{asked.id}"
+    return f"{INSIDE}{asked.id}"
 
 
 def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:

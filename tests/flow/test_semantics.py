@@ -1053,7 +1053,7 @@ def test_a_long_loop_needs_no_recursion_limit(mode: Mode):
 
 
 def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(landing, "_GRACE", 0.1)
+    monkeypatch.setattr(landing, "GRACE", 0.1)
 
     class Failing(Noting):
         begun, free = threading.Event(), threading.Event()

@@ -64,7 +64,7 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, 
     parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return []
-    known = {*type(state).model_fields, *(one.name for one in parameters), "id", "crewai_trigger_payload"}
+    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD}
     told: list[str] = []
     for name in inputs.keys() - known:
         near = difflib.get_close_matches(name, sorted(known), n=1)

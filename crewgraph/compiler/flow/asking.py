@@ -20,10 +20,18 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 
-__all__ = ["answer_to", "asked", "interrupts", "left", "result_of", "said_of"]
+__all__ = ["INSIDE", "answer_to", "asked", "interrupts", "left", "result_of", "said_of", "takes_anything"]
 
 _INTERRUPT = ":interrupt"
 """What stands, with a number, behind an execution's id in the id of a question that LangGraph's `interrupt` asks."""
+
+INSIDE = ":inside-"
+"""What stands, with LangGraph's id of it, behind an execution's id in the id of a question that a run inside the method asks."""
+
+
+def takes_anything(question: str) -> bool:
+    """Whether the question of this id is answered with whatever the code that asks understands, and not with a text."""
+    return _INTERRUPT in question or INSIDE in question
 
 
 def asked(message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> str | None:

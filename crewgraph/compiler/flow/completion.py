@@ -9,7 +9,7 @@ from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["Completion", "Done", "besides", "of_run"]
+__all__ = ["Completion", "Done", "besides", "of_run", "under"]
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
@@ -55,6 +55,24 @@ def of_run(values: Mapping[str, Any], channel: str) -> Any:
     """What a channel holds of the present run; None where it is an earlier one's, so that no run begins with forgetting it."""
     kept: Mapping[str, Any] | None = values.get(channel)
     return kept["value"] if kept and kept["run"] == values["progress"]["run"] else None
+
+
+def under(values: Mapping[str, Any], run: str) -> dict[str, Any]:
+    """What a run that goes another way takes over of the one it leaves, as its own.
+
+    Args:
+        values: the state of the graph.
+        run: its name.
+    """
+    progress = cast("Progress", {**values["progress"], "run": run})
+    update: dict[str, Any] = {"progress": progress}
+    for channel in ("feedback", "unsaved"):
+        if (value := of_run(values, channel)) is not None:
+            update[channel] = _kept(progress, value)
+    saved: Mapping[str, Any] | None = values.get("saved")
+    if saved is not None and saved["progress"]["run"] == values["progress"]["run"]:
+        update["saved"] = {**saved, "progress": {**saved["progress"], "run": run}}
+    return update
 
 
 def _kept(progress: Progress, value: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
 from crewgraph.compiler.flow.arguments import unknown_inputs
 from crewgraph.compiler.flow.changes import ANEW, applied
+from crewgraph.compiler.flow.completion import under
 from crewgraph.compiler.flow.drawing import drawn
 from crewgraph.compiler.flow.node import RUN
 from crewgraph.compiler.flow.notebook import ShownAsFlow
@@ -299,12 +300,14 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
         if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
             return update
         values: dict[str, Any] = dict(update.values)
+        before = values if "progress" in values else {**found, **values}
         if self.is_whole and "progress" not in values:  # what was journaled is part of what is edited
             values["state"] = {**found.get("state", {}), **(values.get("state") or {})}
             values["progress"] = found["progress"]
         progress: Progress = values.get("progress") or found["progress"]
         if is_fork:  # what runs inside of methods began with another state, and is not to be gone on with
-            progress = values["progress"] = cast("Progress", {**progress, "run": _run_name()})
+            values |= under(before, _run_name())
+            progress = values["progress"]
         mine = [name for name, one in progress["inflight"].items() if one["method"] == update.as_node]
         if mine and "output" in values:
             output = values.pop("output")

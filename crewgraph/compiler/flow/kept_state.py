@@ -10,12 +10,12 @@ from crewgraph.compiler.flow.changes import ANEW, GONE
 from crewgraph.compiler.flow.record import TAG, is_text, recorded
 from crewgraph.compiler.flow.typed import PlainForm, fitting
 from crewgraph.definitions.flow.noted import Writer, watched
+from crewgraph.definitions.flow.state import fields_of, read_beside
 from crewgraph.errors import StateInvalid, StorageError
 
-__all__ = ["KeptState", "fields_of"]
+__all__ = ["KeptState"]
 
 _SCALARS = (str, int, float, bool, type(None))
-_MANY = 50
 _TAG = TAG.encode()
 
 
@@ -185,26 +185,7 @@ class KeptState:
             return value
         if kind in _SCALARS:
             return recorded(value, name)
-        for attempt in range(_MANY):
-            try:
-                return ormsgpack.packb(self._recorded(name, value))
-            except RuntimeError:  # a method that runs beside changed its size meanwhile
-                if attempt == _MANY - 1:
-                    raise
-        raise AssertionError
-
-
-def fields_of(state: Any) -> dict[str, Any]:
-    """The fields of a state; they may be changed beside."""
-    for attempt in range(_MANY):
-        try:
-            if isinstance(state, BaseModel):
-                return {**state.__dict__, **(state.__pydantic_extra__ or {})}
-            return dict(cast("dict[str, Any]", state))
-        except RuntimeError:
-            if attempt == _MANY - 1:
-                raise
-    raise AssertionError
+        return read_beside(lambda: ormsgpack.packb(self._recorded(name, value)))
 
 
 def _differ(before: Any, now: Any) -> bool:

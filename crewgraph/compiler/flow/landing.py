@@ -18,9 +18,9 @@ from crewgraph.core.leaving import heed
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
-__all__ = ["Ended", "Landed", "all_begun", "alone", "first_landed", "saved_again"]
+__all__ = ["GRACE", "Ended", "Landed", "all_begun", "alone", "first_landed", "saved_again"]
 
-_GRACE = 5.0
+GRACE = 5.0
 """Seconds that methods which cannot be cancelled are waited for once another one has failed."""
 
 
@@ -98,7 +98,7 @@ def first_landed(run: FlowRun, progress: Progress) -> Program[Landed | None]:
             raise _failure(run, inflight, failed)
         else:
             run.failed = True
-            yield Settle([work for work in works.values() if not work.done()], _GRACE)
+            yield Settle([work for work in works.values() if not work.done()], GRACE)
 
 
 def saved_again(run: FlowRun, method: str) -> Program[None]:
@@ -111,7 +111,7 @@ def saved_again(run: FlowRun, method: str) -> Program[None]:
         saved(run, method)
     if run.unsaved is not None:
         run.failed = True
-        yield Settle([work for work in run.works.values() if not work.done()], _GRACE)
+        yield Settle([work for work in run.works.values() if not work.done()], GRACE)
         raise run.unsaved[1]
 
 
@@ -195,5 +195,5 @@ def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[st
     still = sorted({inflight[name]["method"] for name in inflight if name in run.works and not run.works[name].done()})
     if still:
         told = ", ".join(f"`{name}`" for name in still)
-        failure.add_note(f"{told} could not be stopped within {_GRACE:g} seconds; what it returns is thrown away")
+        failure.add_note(f"{told} could not be stopped within {GRACE:g} seconds; what it returns is thrown away")
     return failure

@@ -7,6 +7,7 @@ from typing import Any
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.state import read_beside
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import (
@@ -23,8 +24,6 @@ from crewgraph.events.stream_context import SINKS, publish_stream_event
 
 __all__ = ["FlowReport", "copied", "question_of", "tell"]
 
-_MANY = 50
-
 _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, made only where somebody listens."""
 
@@ -39,14 +38,10 @@ def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
 
 def copied(state: Any) -> Any:
     """A state as it is now, for those who keep events; parts that cannot be copied are in it themselves."""
-    for _ in range(_MANY):
-        try:
-            return deepcopy(state)
-        except RuntimeError:  # a method that runs beside changed its size meanwhile
-            continue
-        except (AttributeError, Error, NotImplementedError, TypeError, ValueError):  # it holds a lock, a connection
-            break
-    return copy(state)
+    try:
+        return read_beside(lambda: deepcopy(state))
+    except (AttributeError, Error, RuntimeError, TypeError, ValueError):  # it holds a lock, a connection
+        return copy(state)
 
 
 def question_of(plain: Mapping[str, Any], revive: Callable[[Any], Any]) -> Question:

@@ -13,14 +13,14 @@ from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.inside import threads_of
-from crewgraph.compiler.flow.kept_state import KeptState, fields_of
+from crewgraph.compiler.flow.kept_state import KeptState
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.compiler.flow.works import Work
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.noted import WRITER
-from crewgraph.definitions.flow.state import id_of, state_source
+from crewgraph.definitions.flow.state import fields_of, id_of, state_source
 from crewgraph.errors import StorageError
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]

@@ -1,5 +1,7 @@
 """States given to backends of users' own, once methods have completed, and read from them again."""
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import FlowRun
@@ -14,12 +16,27 @@ __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
 def backends_of(flow: "Flow[Any]") -> list[Any]:
     """The backends that a flow, its class and its methods have been given."""
     definition = flow.flow_definition()
-    given = [flow.persistence, definition.persistence, *(one.persistence for one in definition.methods.values())]
-    found: list[Any] = []
-    for one in given:
-        if one is not None and one is not True and not any(one is other for other in found):
-            found.append(one)
-    return found
+    methods = definition.methods.values()
+    return _distinct([flow.persistence, definition.persistence, *(one.persistence for one in methods)])
+
+
+def _distinct(given: Sequence[Any]) -> list[Any]:
+    """The backends among what was given; an object that equals another one is a backend of its own."""
+    return list({id(one): one for one in given if one is not None and one is not True}.values())
+
+
+@contextmanager
+def _telling(backend: Any, what: str, remedy: str = "") -> Generator[None]:
+    """Do something with a backend.
+
+    Raises:
+        StorageError: it failed, at this.
+    """
+    try:
+        yield
+    except Exception as error:
+        told = f"{what} by backend `{type(backend).__name__}`: {type(error).__name__}: {error}"
+        raise StorageError(f"{told}. {remedy}" if remedy else told) from error
 
 
 def saved(run: FlowRun, method: str) -> None:
@@ -29,11 +46,8 @@ def saved(run: FlowRun, method: str) -> None:
     """
     definition = run.plan.definition
     done = definition.methods[method]
-    told: list[Any] = []
-    for backend in (run.flow.persistence, definition.persistence, done.persistence):
-        if backend is not None and backend is not True and not any(backend is one for one in told):
-            told.append(backend)
-            _save(run, method, backend)
+    for backend in _distinct([run.flow.persistence, definition.persistence, done.persistence]):
+        _save(run, method, backend)
     if (done.verbose and done.persistence) or (definition.verbose and definition.persistence):
         print(f"Flow state is saved: {run.flow_id}, after `{method}`")  # noqa: T201 - `verbose` asks for it
 
@@ -45,13 +59,8 @@ def loaded(flow: "Flow[Any]", flow_id: str) -> dict[str, Any] | None:
         StorageError: a backend failed.
     """
     for backend in backends_of(flow):
-        try:
+        with _telling(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
             values: dict[str, Any] | None = backend.load_state(flow_id)
-        except Exception as error:
-            raise StorageError(
-                f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read by `{type(backend).__name__}`: "
-                f"{type(error).__name__}: {error}"
-            ) from error
         if values is not None:
             return values
     return None
@@ -77,21 +86,22 @@ def pending_saved(run: FlowRun) -> None:
                 emit=list(question["outcomes"]) or None,
                 metadata=run.revived(question["metadata"]),
             )
-            try:
+            what = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
+            with _telling(backend, what, "The run is kept, and waits."):
                 save(run.flow_id, context, _state_of(run))
-            except Exception as error:
-                raise StorageError(
-                    f"the question of method `{question['method']}` of flow `{run.name}` could not be saved by backend "
-                    f"`{type(backend).__name__}`: {type(error).__name__}: {error}. The run is kept, and waits."
-                ) from error
 
 
 def pending_cleared(run: FlowRun) -> None:
-    """Let the backends know that it has been answered."""
+    """Let the backends know that it has been answered.
+
+    Raises:
+        StorageError: a backend failed.
+    """
     for backend in backends_of(run.flow):
         clear = getattr(backend, "clear_pending_feedback", None)
         if clear is not None:
-            clear(run.flow_id)
+            with _telling(backend, f"the answered question of flow `{run.name}` could not be cleared"):
+                clear(run.flow_id)
 
 
 def _state_of(run: FlowRun) -> Any:
@@ -100,14 +110,9 @@ def _state_of(run: FlowRun) -> Any:
 
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:
-    kind = type(backend).__name__
+    remedy = "Methods that have completed are kept with the run, where runs are kept; `resume` saves the state once more, and goes on."
     try:
-        backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
-    except Exception as error:  # noqa: BLE001 - the run ends with it, once the method's completion is kept
-        failure = StorageError(
-            f"the state of flow `{run.name}` could not be saved after method `{method}` by backend `{kind}`: "
-            f"{type(error).__name__}: {error}. Methods that have completed are kept with the run, where runs are kept; "
-            "`resume` saves the state once more, and goes on."
-        )
-        failure.__cause__ = error
+        with _telling(backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy):
+            backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
+    except StorageError as failure:  # the run ends with it, once the method's completion is kept
         run.unsaved = (method, failure)

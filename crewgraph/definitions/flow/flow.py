@@ -13,7 +13,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.definitions.flow.persistence import checked_backend
-from crewgraph.definitions.flow.state import id_of, made_state, named_anew, state_source, with_inputs
+from crewgraph.definitions.flow.state import id_of, made_state, named_anew, read_beside, state_source, with_inputs
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.errors import DefinitionError
@@ -23,8 +23,6 @@ from crewgraph.events.flow import FlowCreatedEvent
 __all__ = ["Flow"]
 
 State = TypeVar("State")
-
-_MANY = 50
 
 
 class Flow(FlowVerbs, Generic[State]):
@@ -180,13 +178,7 @@ class Flow(FlowVerbs, Generic[State]):
         return with_inputs(named_anew(self._copied()), inputs, self.flow_name)
 
     def _copied(self) -> Any:
-        for attempt in range(_MANY):
-            try:
-                return made_state(self._state, self.flow_name)
-            except RuntimeError:  # another run changed its size meanwhile
-                if attempt == _MANY - 1:
-                    raise
-        raise AssertionError
+        return read_beside(lambda: made_state(self._state, self.flow_name))
 
     def restored_state(self, values: Mapping[str, Any]) -> Any:
         """The state that holds these values."""

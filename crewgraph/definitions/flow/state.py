@@ -1,8 +1,8 @@
 """The state of a flow: a pydantic model or a dict, always with an `id`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, cast, get_args, get_origin
+from typing import Any, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
@@ -10,7 +10,11 @@ from pydantic import BaseModel, Field
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowState", "id_of", "made_state", "named_anew", "state_source", "with_inputs"]
+__all__ = ["FlowState", "fields_of", "id_of", "made_state", "named_anew", "read_beside", "state_source", "with_inputs"]
+
+T = TypeVar("T")
+
+_MANY = 50
 
 
 class FlowState(BaseModel):
@@ -18,6 +22,27 @@ class FlowState(BaseModel):
 
     id: str = Field(default_factory=lambda: str(uuid4()))
     """The name of the run."""
+
+
+def read_beside(read: Callable[[], T]) -> T:
+    """Read something that methods may be changing, which run beside.
+
+    Raises:
+        RuntimeError: its size has changed in the middle of every attempt.
+    """
+    for _ in range(_MANY):
+        try:
+            return read()
+        except RuntimeError:  # what Python raises for a size that changes
+            continue
+    return read()
+
+
+def fields_of(state: Any) -> dict[str, Any]:
+    """The fields of a state; they may be changed beside."""
+    if isinstance(state, BaseModel):
+        return read_beside(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
+    return read_beside(lambda: dict(cast("dict[str, Any]", state)))
 
 
 def state_source(flow: type[Any]) -> Any:

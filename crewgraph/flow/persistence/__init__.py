@@ -2,6 +2,6 @@
 
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
-from crewgraph.definitions.flow.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
 
 __all__ = ["FlowPersistence", "PendingFeedbackContext", "SQLiteFlowPersistence", "persist"]

@@ -1,7 +1,6 @@
 """A backend for the states of flows: a SQLite file of its own."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import DefinitionError, StorageError
-from crewgraph.settings import storage_dir
+from crewgraph.settings import private_file, storage_dir
 
 __all__ = ["SQLiteFlowPersistence"]
 
@@ -58,11 +57,8 @@ class SQLiteFlowPersistence(FlowPersistence):
 
     def init_db(self) -> None:
         """Make the file and its tables, where they are not there."""
-        path = Path(self.db_path)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            private_file(self.db_path)
         except OSError as error:
             raise StorageError(f"{self.db_path} cannot be made: {error}. Give another `db_path`.") from error
         with self._connected() as connection:
