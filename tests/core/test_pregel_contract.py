@@ -7,16 +7,18 @@ from typing import Annotated, Any, TypedDict
 from core.parts import at
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal import _constants, _scratchpad
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, asks, goes_on, place_of, untraced
+from crewgraph.core.pregel import Place, asks, goes_on, place_of, untraced, with_answers
 
 
 class State(TypedDict, total=False):
@@ -40,6 +42,7 @@ def test_the_names_of_the_private_keys():
             "_INPUT",
             "_QUESTION",
             "_RESUME",
+            "_SEND",
         )
     }
     assert used == {
@@ -56,6 +59,7 @@ def test_the_names_of_the_private_keys():
         "_INPUT": START,
         "_QUESTION": _constants.INTERRUPT,
         "_RESUME": _constants.RESUME,
+        "_SEND": _constants.CONFIG_KEY_SEND,
     }
     assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")
 
@@ -206,3 +210,27 @@ def test_a_node_can_be_kept_out_of_the_trace(mode: Mode):
     assert mode.invoke(compiled, {}, {"callbacks": [Names()]}) == {"seen": "x"}
     assert (names, seen) == (["graph", "shown"], ["shown", "left_out"])
     assert all("node" in vars(compiled.nodes[name]) for name in ("shown", "left_out"))
+
+
+def test_answers_can_be_given_to_a_part_of_a_node_beside_those_of_the_node(mode: Mode):
+    def ask(state: State) -> State:
+        before = var_child_runnable_config.get()
+        assert before is not None
+        token = var_child_runnable_config.set(with_answers(before, ["a", "b"]))
+        try:
+            inner = [interrupt("first"), interrupt("second")]
+            try:
+                interrupt("third")
+            except GraphInterrupt as stop:
+                inner.append(stop.args[0][0].value)
+        finally:
+            var_child_runnable_config.reset(token)
+        return {"seen": " ".join([*inner, interrupt("the node's own")])}
+
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    graph.add_node("ask", ask)
+    graph.add_edge(START, "ask")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    stopped = mode.invoke(compiled, {}, at("t"))
+    assert [one.value for one in stopped["__interrupt__"]] == ["the node's own"]
+    assert mode.invoke(compiled, Command(resume="c"), at("t")) == {"seen": "a b third c"}

@@ -1,7 +1,11 @@
 """The tests of flows, each in both granularities: what a program sees does not depend on what becomes a node."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow
 
 
@@ -10,3 +14,9 @@ def granularity(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     granularity = str(request.param)
     monkeypatch.setattr(Flow, "granularity", granularity)
     return granularity
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        yield saver

@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ from crewgraph.flow.persistence import FlowPersistence, PendingFeedbackContext, 
 from .parts import kickoff, resume
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        yield saver
 
 
 done: list[str] = []

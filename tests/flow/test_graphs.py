@@ -243,3 +243,26 @@ def test_the_schemas_show_what_a_user_gives_and_gets():
 def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
     told = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
     assert told[0] == ["first"] and told[-1] == ["last"]
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_failed_run_in_a_graph_goes_on_where_it_was(mode: Mode, durability: Any):
+    class Trip(Flow[dict[str, Any]]):
+        @start()
+        def pack(self) -> str:
+            done.append("pack")
+            self.state["bag"] = len(done)
+            return "packed"
+
+        @listen(pack)
+        def sail(self, value: str) -> str:
+            done.append("sail")
+            if done.count("sail") == 1:
+                raise ConnectionError("waves")
+            return f"{value}, sailed with bag {self.state['bag']}"
+
+    graph = around(Trip(), InMemorySaver())
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {"inputs": {}}, CONFIG, durability=durability)
+    assert mode.invoke(graph, None, CONFIG, durability=durability)["output"] == "packed, sailed with bag 1"
+    assert done == ["pack", "sail", "sail"]

@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 BETWEEN = 64 + 2  # steps between two looks at the past
-
-
-@pytest.fixture
-def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        yield saver
 
 
 def kept(saver: Any, thread_id: str) -> int:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -51,12 +50,6 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, mode: str, point: str
     assert after["arrive"] == (2 if point in ("arrive", "model anchor", "walk") else 1)
     assert after["land"] == (2 if point == "model anchor" else 1)
     assert after["sail"] - before["sail"] <= 1 and set(METHODS) <= set(after)
-
-
-@pytest.fixture
-def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        yield saver
 
 
 done: list[str] = []

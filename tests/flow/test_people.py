@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,6 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, start
 
 from .parts import kickoff, resume
-
-
-@pytest.fixture
-def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        yield saver
-
 
 done: list[str] = []
 
@@ -325,3 +317,13 @@ def test_without_a_terminal_a_question_waits_for_as_long_as_it_takes(mode: Mode,
 
     waiting = kickoff(mode, Asks(checkpointer=saver))
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "Anna") == "hello Anna"
+
+
+def test_a_fork_takes_over_what_people_have_said(mode: Mode, saver: SqliteCheckpointer):
+    flow = Draft(checkpointer=saver)
+    waiting = kickoff(mode, flow)
+    assert resume(mode, Draft(checkpointer=saver), waiting.flow_id, "approved").startswith("published")
+    last = Draft(checkpointer=saver)
+    step = next(one for one in last.history(waiting.flow_id) if one.completed == "draft")
+    assert mode.run(last.fork, last.afork, step, {"words": 9}) == "published: the draft, 9 words, approved"
+    assert [said.feedback for said in last.human_feedback_history] == ["approved"]

@@ -5,10 +5,8 @@ import copy
 import json
 import pickle  # noqa: TID251 - users may
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +19,6 @@ from crewgraph.errors import RunError, StateInvalid, StorageError
 from crewgraph.flow import Flow, and_, listen, start
 
 from .parts import kickoff, resume
-
-
-@pytest.fixture
-def saver(tmp_path: Path) -> Iterator[SqliteCheckpointer]:
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        yield saver
 
 
 class Colour(Enum):

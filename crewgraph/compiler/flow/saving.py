@@ -110,7 +110,7 @@ def _state_of(run: FlowRun) -> Any:
 
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:
-    remedy = "Methods that have completed are kept with the run, where runs are kept; `resume` saves the state once more, and goes on."
+    remedy = "Methods that have completed are kept with the run, where runs are kept; `resume` saves the state again and goes on."
     try:
         with _telling(backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy):
             backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
