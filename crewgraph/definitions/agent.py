@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from crewgraph.definitions.agent_contract import AgentContract
+from crewgraph.definitions.agent_verbs import AgentVerbs
 from crewgraph.definitions.definition import callers_level, key_of, sharing
-from crewgraph.definitions.door import AgentVerbs
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback

@@ -10,8 +10,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew_runs import CrewRuns
+from crewgraph.definitions.crew_verbs import CrewVerbs
 from crewgraph.definitions.definition import Definition, key_of, sharing
-from crewgraph.definitions.door import CrewVerbs
 from crewgraph.definitions.faults import crew_faults
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback

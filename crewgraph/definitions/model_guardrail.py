@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from crewgraph.definitions.door import GuardrailVerbs
+from crewgraph.definitions.guardrail_verbs import GuardrailVerbs
 from crewgraph.definitions.own_version import own_version
 from crewgraph.text import shorten
 

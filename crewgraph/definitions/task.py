@@ -12,11 +12,11 @@ from pydantic_core import PydanticCustomError
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.definition import callers_level, key_of
-from crewgraph.definitions.door import TaskVerbs
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
+from crewgraph.definitions.task_verbs import TaskVerbs
 from crewgraph.definitions.templates import Templated
 from crewgraph.prompts.book import english
 from crewgraph.text import fill_path

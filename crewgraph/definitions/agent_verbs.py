@@ -1,0 +1,36 @@
+"""The verbs of agents that work on tasks."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.definitions.door import alone
+from crewgraph.definitions.own_version import ours
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.task import Task
+
+__all__ = ["AgentVerbs"]
+
+
+class AgentVerbs:
+    """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
+
+    @ours
+    def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        """Work on a task, outside of a crew: the answer as the model wrote it, neither judged nor kept.
+
+        Args:
+            task: what is to be done.
+            context: what others found out.
+            tools: what may be used; the task's, else its own where None.
+
+        Raises:
+            TimeLimitReached: it took longer than `max_execution_time`.
+            Exception: whatever the model raised.
+        """
+        return alone().answer(self, task, context, tools)
+
+    @ours
+    async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        """Work on a task on this event loop; see `execute_task`."""
+        return await alone().aanswer(self, task, context, tools)

@@ -1,0 +1,223 @@
+"""The verbs of crews: kickoff in its forms, resume, compile."""
+
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from crewgraph.definitions.door import chunks, each, graphs, kickoffs, streams
+
+if TYPE_CHECKING:
+    from langgraph.cache.base import BaseCache
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
+
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.output import CrewOutput
+    from crewgraph.definitions.stream import StreamItem
+
+__all__ = ["CrewVerbs"]
+
+
+class CrewVerbs:
+    """What can be done with a crew."""
+
+    def kickoff(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "CrewOutput":
+        """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
+
+        A crew made with `stream=True` gives a `CrewStreamingOutput` instead, whose iteration is the run.
+
+        Args:
+            inputs: values for the `{placeholders}`.
+            thread_id: a name to keep the run under, for `resume`; one is made where None.
+            checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
+                default database, where None.
+            granularity: "task" or "step"; see `compile`.
+
+        Raises:
+            MissingInput: a placeholder has no value.
+            GuardrailFailed: a guardrail refused every attempt.
+            StorageError: the run cannot be kept.
+            Exception: whatever a model raised, with a note that names the task.
+        """
+        run = chunks().chunked if self._in_chunks() else kickoffs().kickoff
+        return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    async def akickoff(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "CrewOutput":
+        """Run the tasks on this event loop; see `kickoff`."""
+        if self._in_chunks():
+            run = chunks().achunked
+            return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        return await kickoffs().akickoff(
+            self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+        )
+
+    async def kickoff_async(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "CrewOutput":
+        """CrewAI's name for `akickoff`."""
+        return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def kickoff_for_each(
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "list[CrewOutput]":
+        """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
+
+        Each is a run of its own: with its own thread, callbacks and events. Where one fails, the others go on to their
+        ends; then the first failure is raised. It has two attributes more: `outputs`, a list with what each run gave and
+        None for those that failed, and `failures`, the exceptions by position. `usage_metrics` of the crew is afterwards
+        the sum over all.
+
+        Args:
+            inputs: for each run, values for the `{placeholders}`.
+            max_concurrency: how many runs there may be at a time, each in a thread; one where None.
+            checkpointer: where the runs are kept, as for `kickoff`.
+            granularity: "task" or "step"; see `compile`.
+
+        Raises:
+            TypeError: the inputs are no list of dicts.
+            Exception: as `kickoff`.
+        """
+        return each().kickoff_for_each(
+            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        )
+
+    async def akickoff_for_each(
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "list[CrewOutput]":
+        """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
+        return await each().akickoff_for_each(
+            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        )
+
+    async def kickoff_for_each_async(
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        max_concurrency: int | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "list[CrewOutput]":
+        """CrewAI's name for `akickoff_for_each`."""
+        return await self.akickoff_for_each(
+            inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        )
+
+    def stream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "Generator[StreamItem]":
+        """Run the tasks, and tell of everything as it happens; the last item holds the output.
+
+        The run goes on while items are taken, one step of the graph ahead at most. Models stream because of it. Leaving the
+        loop ends the run as soon as the requests under way are answered; `resume` goes on with what was done.
+
+        Args:
+            inputs: values for the `{placeholders}`.
+            thread_id: a name to keep the run under, for `resume`; one is made where None, and told by the first item.
+            checkpointer: where the run is kept, as for `kickoff`.
+            granularity: "task" or "step"; see `compile`.
+
+        Raises:
+            Exception: what `kickoff` raises, behind the items of what was done before.
+        """
+        return streams().stream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def astream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        thread_id: str | None = None,
+        checkpointer: Any = None,
+        granularity: str = "task",
+    ) -> "AsyncGenerator[StreamItem]":
+        """Run the tasks on this event loop, and tell of everything as it happens; see `stream`.
+
+        Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
+        ends only when Python finds that nobody holds it.
+        """
+        return streams().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def _in_chunks(self) -> bool:
+        return cast("Crew", self).streaming
+
+    def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early: what it had done is not done again.
+
+        Args:
+            thread_id: the name the run is kept under.
+            checkpointer: where it is kept, as for `kickoff`.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        return kickoffs().resume(self, thread_id, checkpointer=checkpointer)
+
+    async def aresume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early; see `resume`."""
+        return await kickoffs().aresume(self, thread_id, checkpointer=checkpointer)
+
+    def compile(
+        self,
+        *,
+        granularity: str = "task",
+        checkpointer: Any = None,
+        store: "BaseStore | None" = None,
+        cache: "BaseCache[Any] | None" = None,
+        interrupt_before: Sequence[str] = (),
+        interrupt_after: Sequence[str] = (),
+    ) -> "CompiledStateGraph[Any, Any, Any, Any]":
+        """The crew as a LangGraph graph: a node per task, its state `{"inputs": {...}, <task>: <output>}`.
+
+        Args:
+            granularity: "task": each task is one node. "step": each task is a graph of the nodes `model`, `tools`,
+                `guardrail` and `finish`, for looking into it, stopping and forking there.
+            checkpointer: a LangGraph checkpointer; None inherits a parent graph's, False keeps nothing.
+            store: a LangGraph store for the nodes.
+            cache: a LangGraph cache for the nodes.
+            interrupt_before: nodes to stop before: tasks, steps ("tools"), steps of one task ("research:tools").
+            interrupt_after: nodes to stop after.
+
+        Raises:
+            CompileError: the crew uses something that cannot be translated, or a node to stop at does not exist.
+        """
+        return graphs().compiled(
+            cast("Crew", self),
+            granularity=granularity,
+            checkpointer=checkpointer,
+            store=store,
+            cache=cache,
+            interrupt_before=interrupt_before,
+            interrupt_after=interrupt_after,
+        )
