@@ -1,0 +1,73 @@
+"""Which crew a command works on."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import crewgraph_compat
+import pytest
+from pytest import MonkeyPatch
+
+from crewgraph.cli.target import target_crew, target_flow
+from crewgraph.errors import RunError
+
+_PROGRAM = """
+from crewai import Agent, Crew, Task
+from crewai.flow.flow import Flow, start
+
+def crew():
+    agent = Agent(role="A", goal="g", backstory="b")
+    return Crew(name="found", agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+
+made = crew()
+
+class Trip(Flow):
+    @start()
+    def go(self):
+        return 1
+
+class Base:
+    def crew(self):
+        return crew()
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "teams_of_test.py").write_text(_PROGRAM)
+    yield tmp_path
+    crewgraph_compat.uninstall()
+    sys.modules.pop("teams_of_test", None)
+
+
+@pytest.mark.parametrize("name", ["crew", "made", "Base"])
+@pytest.mark.parametrize("module", ["teams_of_test.py", "teams_of_test"])
+def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
+    assert target_crew(f"{module}:{name}").name == "found"
+
+
+def test_a_flow_is_found_by_its_class():
+    assert type(target_flow("teams_of_test:Trip")).__name__ == "Trip"
+
+
+def test_the_project_names_its_own(project: Path):
+    (project / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "teams_of_test:made"\n')
+    assert target_crew(None).name == "found"
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (None, "which crew or flow"),
+        ("teams_of_test", "names nothing"),
+        ("teams_of_test:nobody", "there is no `nobody`"),
+        ("teams_of_test:Trip", "no crew"),
+        ("nowhere.py:crew", "there is no file"),
+        ("nowhere:crew", "there is no module"),
+    ],
+)
+def test_what_cannot_be_found_is_told(named: str | None, told: str):
+    with pytest.raises(RunError, match=told):
+        target_crew(named)
