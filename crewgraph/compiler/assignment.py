@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
+from crewgraph.compiler.manager import colleagues, worker_of
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
+from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import NotSpecified, Task
-from crewgraph.errors import CompileError, StorageError
+from crewgraph.errors import StorageError
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["Assignment", "alone", "assignments", "context_of", "made_of"]
+__all__ = ["Assignment", "alone", "assignments", "context_of", "handed_on", "made_of"]
 
 _DIVIDER = "\n\n----------\n\n"
 
@@ -60,22 +62,20 @@ def assignments(crew: Crew) -> list[Assignment]:
     taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
     made: list[Assignment] = []
     for n, task in enumerate(crew.tasks):
-        if task.agent is None:
-            raise CompileError(f"{title(task)} has no agent assigned; give it `agent=`.")
+        agent = worker_of(crew, task)
         name = slug(_title(task), taken=taken)
         taken.add(name)
         context = _context(task, crew.tasks[:n], made)
-        others = [agent for agent in crew.agents if agent is not task.agent]
-        given = [*_given(task, task.agent), *granted_tools(task.agent, others)]
+        given = [*_given(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
         made.append(
             Assignment(
                 crew=crew,
                 task=task,
-                agent=task.agent,
+                agent=agent,
                 slug=name,
                 context=context,
                 given_tools=given,
-                tools=guarded_tools([*given, *own_tools(task.agent, given)], adapted, title(task)),
+                tools=guarded_tools([*given, *own_tools(agent, given)], adapted, title(task)),
             )
         )
     return made
@@ -107,22 +107,57 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
     )
 
 
+def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, deeper: bool) -> Assignment:
+    """What a coworker was asked to do: with their own tools.
+
+    Args:
+        task: what is to be done.
+        agent: who is to do it.
+        crew: for whom; None outside of a crew.
+        context: what they are told.
+        deeper: whether they may hand parts of it on.
+
+    Raises:
+        CompileError: they may hand it to somebody whom the crew does not have.
+    """
+    others = colleagues(crew, task, agent) if crew is not None and deeper else ()
+    given = [*_given(task, agent), *granted_tools(agent, others)]
+    return Assignment(
+        crew=crew,
+        task=task,
+        agent=agent,
+        slug=slug(agent.role, taken={INPUTS}),
+        context=(),
+        told=context,
+        given_tools=given,
+        tools=guarded_tools([*given, *own_tools(agent, given)], {}, title(task)),
+    )
+
+
 def made_of(crew: Crew) -> Hashable:
     """Everything of a crew that its graph is made of; while this stays the same, so does the graph.
 
     Objects count by their identity: what changes inside them (a description, a guardrail, a model) is read when a node
     runs.
     """
-    return (id(crew), crew.name, crew.process, len(crew.agents) > 0, tuple(_made_of(task) for task in crew.tasks))
+    team = tuple(
+        (id(agent), agent.allow_delegation, tuple(map(_named, agent.allowed_agents or ()))) for agent in crew.agents
+    )
+    manager = (id(crew.manager_agent), id(crew.manager_llm)) if crew.process is Process.hierarchical else ()
+    return (id(crew), crew.name, crew.process, team, manager, tuple(_made_of(task, crew) for task in crew.tasks))
 
 
-def _made_of(task: Task) -> Hashable:
+def _named(allowed: Any) -> Hashable:
+    return allowed if isinstance(allowed, str) else id(allowed)
+
+
+def _made_of(task: Task, crew: Crew) -> Hashable:
     context = task.context
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
-    agent = task.agent
+    agent = task.agent if crew.process is Process.sequential else crew.manager_agent
     tools = () if agent is None else tuple(map(id, _given(task, agent)))
     sees = isinstance(agent, Agent) and agent.multimodal
-    return (id(task), id(agent), _title(task), bool(task.async_execution), sources, tools, sees)
+    return (id(task), id(agent), id(task.agent), _title(task), bool(task.async_execution), sources, tools, sees)
 
 
 def _title(task: Task) -> str:

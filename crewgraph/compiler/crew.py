@@ -13,6 +13,7 @@ from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.process import Process
 from crewgraph.errors import CompileError
 
 __all__ = ["crew_graph"]
@@ -33,7 +34,7 @@ def crew_graph(
     """
     if not crew.tasks:
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
-    if not crew.agents:
+    if not crew.agents and crew.process is Process.sequential:
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
     if faults := crew_faults(crew):  # it was meaningful when it was made, and changed since
         raise CompileError("\n".join(map(str, faults)))

@@ -67,13 +67,17 @@ def engaged(agent: BaseAgent) -> Engagement:
 
 
 def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
-    """The tools that an agent's class gives it for delegation, applications and MCP servers, where it has its own way to."""
+    """The tools for working with others; and those that an agent's class gives it for applications and MCP servers.
+
+    Args:
+        agent: who is given them.
+        others: to whom it may hand work.
+    """
     asked = (
-        ("get_delegation_tools", agent.allow_delegation and others),
         ("get_platform_tools", agent.apps),
         ("get_mcp_tools", agent.mcps),
     )
-    granted: list[Any] = []
+    granted: list[Any] = list(agent.get_delegation_tools(others)) if others else []
     for method, wanted in asked:
         own = own_version(agent, method) if wanted else None
         if own is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.cached import CachedTool
 from crewgraph.compiler.toolbox import Outcome
+from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
@@ -48,20 +49,26 @@ class ObservedTool:
         """The arguments that a model wrote, or what is wrong with them."""
         return self.tool.prepare(written)
 
+    def effect(self, args: dict[str, Any]) -> Effect:
+        """Its use with these arguments, as a body asks for it."""
+        return ToolCall(tool=self, args=args)
+
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        started = self._starting(args)
-        return self._finished(args, started, self.tool.run(args, config))
+        started = self.starting(args)
+        return self.finished(args, started, self.tool.run(args, config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        started = self._starting(args)
-        return self._finished(args, started, await self.tool.arun(args, config))
+        started = self.starting(args)
+        return self.finished(args, started, await self.tool.arun(args, config))
 
-    def _starting(self, args: dict[str, Any]) -> datetime:
+    def starting(self, args: dict[str, Any]) -> datetime:
+        """Tell that it is used; when that began."""
         if crewai_event_bus.wants(ToolUsageStartedEvent):
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
         return datetime.now(UTC)
 
-    def _finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
+    def finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
+        """Tell what came of it, and put it as the loop takes it."""
         source = self.tool.tool.source
         shown = shown_by(done["result"]) if done["ok"] and isinstance(source, AddImageTool) else []
         text = _SHOWN if shown else observation(done["result"])

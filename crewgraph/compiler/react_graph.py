@@ -70,13 +70,18 @@ class _Steps:
 
     def use(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
         """Use a tool as the model asked."""
-        wanted = self._tools.prepared(call["name"], call["args"])
-        return _done(call, wanted.tool.run(wanted.args, config) if isinstance(wanted, ToolCall) else wanted)
+        wanted = self._wanted(call)
+        return _done(call, wanted.perform(config) if isinstance(wanted, ToolCall) else wanted)
 
     async def ause(self, call: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
         """Use a tool as the model asked."""
+        wanted = self._wanted(call)
+        return _done(call, await wanted.aperform(config) if isinstance(wanted, ToolCall) else wanted)
+
+    def _wanted(self, call: dict[str, Any]) -> ToolCall | Outcome:
         wanted = self._tools.prepared(call["name"], call["args"])
-        return _done(call, await wanted.tool.arun(wanted.args, config) if isinstance(wanted, ToolCall) else wanted)
+        assert isinstance(wanted, (ToolCall, dict))  # its tools are no bodies
+        return wanted
 
     def answer(self, state: MessagesState) -> dict[str, Any]:
         """A tool's result is the answer."""

@@ -42,7 +42,7 @@ class TaskReport(AgentReport):
         task.start_time, task.end_time = self._started, None
         task.prompt_context = briefing.context
         # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.
-        task.processed_by_agents = {briefing.role}
+        task.processed_by_agents, task.delegations = {briefing.role}, 0
         task.show_filled(
             {
                 "description": briefing.description,
@@ -107,6 +107,19 @@ class TaskReport(AgentReport):
         cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         cause.add_note(f"in {self._assignment.where}")
         error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"
+        self._tell_agent_failed(error)
+        self._tell(TaskFailedEvent, error=error, task=self._task)
+
+    def agent_fails(self, failure: Exception) -> None:
+        """A coworker could not do what it was asked; the failure is given its name on the way."""
+        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
+        cause.add_note(f"in {self._assignment.where}")
+        self._tell_agent_failed(f"{self._assignment.where}: {failure}")
+
+    def handed_over(self, role: str) -> None:
+        """The agent has handed work to a coworker."""
+        self._task.increment_delegations(role)
+
+    def _tell_agent_failed(self, error: str) -> None:
         if self._working:
             self._tell(AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)
-        self._tell(TaskFailedEvent, error=error, task=self._task)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NotRequired, Protocol, TypedDict
 
-from crewgraph.core.effects import ToolCall
+from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.ports import Tool
 from crewgraph.tools.arguments import Refusal
@@ -36,6 +36,10 @@ class PreparedTool(Tool, Protocol):
         """The arguments, or what is wrong with them."""
         ...
 
+    def effect(self, args: dict[str, Any]) -> Effect:
+        """Its use with these arguments, as a body asks for it; the result is an `Outcome`."""
+        ...
+
 
 class Toolbox:
     """Tools by the names models call them by."""
@@ -61,7 +65,7 @@ class Toolbox:
         """What they do and take, for a text."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepared(self, name: str, written: dict[str, Any] | str) -> ToolCall | Outcome:
+    def prepared(self, name: str, written: dict[str, Any] | str) -> Effect | Outcome:
         """The call that a model wants, or what it is told instead."""
         tool = self.named(name)
         if tool is None:
@@ -69,7 +73,7 @@ class Toolbox:
         args = tool.prepare(written)
         if isinstance(args, Refusal):
             return Outcome(text=args.text, failed=True, final=False)
-        return ToolCall(tool=tool, args=args)
+        return tool.effect(args)
 
     def named(self, name: str) -> PreparedTool | None:
         """The tool of a name, which need not be written exactly."""

@@ -7,7 +7,6 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.own_version import own_version
-from crewgraph.definitions.process import Process
 from crewgraph.errors import CompileError
 
 __all__ = ["refuse_unready", "refuse_unready_agent"]
@@ -15,7 +14,6 @@ __all__ = ["refuse_unready", "refuse_unready_agent"]
 _Rule = tuple[str, Callable[[Any], bool]]
 
 _CREW: tuple[_Rule, ...] = (
-    ("process=Process.hierarchical", lambda crew: crew.process is Process.hierarchical),
     ("memory", lambda crew: bool(crew.memory)),
     ("short_term_memory", lambda crew: crew.short_term_memory is not None),
     ("long_term_memory", lambda crew: crew.long_term_memory is not None),
@@ -55,8 +53,6 @@ def refuse_unready(crew: Crew) -> None:
     found = [*_asked("the crew", crew, _CREW)]
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         found += _asked_of(agent)
-        if agent.allow_delegation and len(crew.agents) > 1 and own_version(agent, "get_delegation_tools") is None:
-            found.append(f"`allow_delegation` of agent `{agent.role}`")
     for task in crew.tasks:
         found += _asked(title(task), task, _TASK)
     _refuse(found)

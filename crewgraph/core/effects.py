@@ -260,6 +260,11 @@ class Scope(Effect):
 
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float | None = None
+    stage: str = ""
+    """The step of a task that it belongs to, where it stands beside others; empty where that does not matter."""
+
+    shown: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What people are shown of it then before it begins, as plain data."""
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,10 @@ class Journal:
         """The record of an effect at a path, if it is that of the same request."""
         return self._known.get(_key(here, effect)) if self._known else None
 
+    def holds(self, path: str) -> bool:
+        """Whether something is recorded that happened in a scope at that path."""
+        return any(key.startswith(f"{path}.") for key in self._known)
+
     def was_started(self, here: str, effect: Recorded) -> bool:
         """Whether an earlier attempt started an effect that must not be repeated."""
         return _key(here, effect) + _STARTED in self._known

@@ -103,9 +103,9 @@ class Sleep(Operation):
 class Boundary(Operation):
     """Between two steps of a task: nothing, unless whoever carries the program out stops here."""
 
-    def __init__(self, stage: str, effects: Mapping[str, Recorded] | None = None) -> None:
+    def __init__(self, stage: str, effects: Mapping[str, Recorded | Scope] | None = None) -> None:
         self.stage = stage
-        self.effects: Mapping[str, Recorded] = effects or {}
+        self.effects: Mapping[str, Recorded | Scope] = effects or {}
         """What comes behind it, by path."""
 
     def run(self) -> None:

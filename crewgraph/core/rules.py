@@ -174,8 +174,8 @@ def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
 
 def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
     if frame.journal.stepwise:
-        branches = {f"{here}.{n}": one for n, one in enumerate(effect.effects) if isinstance(one, Recorded)}
-        left = {path: one for path, one in branches.items() if frame.journal.answer(path, one) is None}
+        branches = {f"{here}.{n}": one for n, one in enumerate(effect.effects) if isinstance(one, (Recorded, Scope))}
+        left = {path: one for path, one in branches.items() if not _begun(one, frame.journal, path)}
         for first in list(left.values())[:1]:
             yield Boundary(first.stage, left)
     branches = [_performed(one, frame, f"{here}.{n}") for n, one in enumerate(effect.effects)]
@@ -190,6 +190,13 @@ def _together(effect: Together, frame: _Frame, here: str) -> Program[list[Any]]:
         except Exception as error:  # noqa: BLE001 - thrown once every branch has ended
             outcomes.append(error)
     return _settled(outcomes)
+
+
+def _begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
+    """Whether another step of the graph has done it, or a part of it."""
+    if isinstance(effect, Recorded):
+        return journal.answer(path, effect) is not None
+    return not effect.stage or journal.holds(path)
 
 
 def _settled(outcomes: list[Any]) -> list[Any]:

@@ -65,6 +65,10 @@ class StepJournal(Journal):
                 return {name: entry[name] for name in ("value", "error") if name in entry}
         return None
 
+    def holds(self, path: str) -> bool:
+        """As the base, for all nodes."""
+        return super().holds(path) or any(filed.startswith(f"{path}.") for filed in self._filed)
+
     def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
         """As the base, and into the channel."""
         yield from super().write(here, effect, record)

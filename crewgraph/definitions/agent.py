@@ -56,6 +56,9 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     allow_delegation: bool = False
     """Whether it may hand work to the other agents."""
 
+    allowed_agents: list[Any] | None = None
+    """To which of them, by role or as agents; to all where None."""
+
     tools: GivenTools = Field(default_factory=list[Any])
     """crewgraph tools, LangChain tools, or functions with a docstring."""
 

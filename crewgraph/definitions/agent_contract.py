@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.definitions.own_version import ours
 from crewgraph.errors import CompileError
 
@@ -30,14 +31,8 @@ class AgentContract:
 
     @ours
     def get_delegation_tools(self, agents: "Sequence[BaseAgent]") -> list[Any]:
-        """Tools for handing work to others, where `allow_delegation` is set and there are others.
-
-        Raises:
-            CompileError: the class has none of its own.
-        """
-        raise CompileError(
-            _NOT_YET.format(what="delegation", method="get_delegation_tools", field="`allow_delegation`")
-        )
+        """Tools for handing work to others, where `allow_delegation` is set and there are others."""
+        return list(AgentTools(agents).tools())
 
     @ours
     def get_platform_tools(self, apps: Sequence[Any]) -> list[Any]:

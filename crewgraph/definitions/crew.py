@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.coworkers import DELEGATIONS
 from crewgraph.definitions.crew_runs import CrewRuns
 from crewgraph.definitions.crew_verbs import CrewVerbs
 from crewgraph.definitions.definition import Definition, key_of, sharing
@@ -94,7 +95,14 @@ class Crew(CrewVerbs, CrewRuns, Definition):
     """The model of the manager, in the hierarchical process."""
 
     manager_agent: BaseAgent | None = None
-    """The manager, in the hierarchical process."""
+    """The manager, in the hierarchical process; may be given as the role of one of the agents, who then works as manager alone.
+    After a run with `manager_llm`, the manager that was made of it."""
+
+    max_delegations: int = Field(default=DELEGATIONS, ge=0)
+    """How often an agent may hand over parts of a task; more wishes are refused."""
+
+    max_delegation_depth: int = Field(default=2, ge=1)
+    """How often work that was handed over may be handed on: at 1, coworkers do it themselves."""
 
     function_calling_llm: Any = None
     """The agents' model for reading arguments of tools, where they have none of their own."""
@@ -188,10 +196,10 @@ class Crew(CrewVerbs, CrewRuns, Definition):
         config: Any = given.get("config")
         if isinstance(config, (str, bytes)):
             config = _read(config)
-        if not isinstance(config, dict):
-            return given
-        described = cast(dict[str, Any], config)
-        return {**given, "config": described, **_built(described)}
+        if isinstance(config, dict):
+            described = cast(dict[str, Any], config)
+            given = {**given, "config": described, **_built(described)}
+        return _with_manager(given) if isinstance(given.get("manager_agent"), str) else given
 
     @field_validator("verbose", mode="before")
     @classmethod
@@ -229,10 +237,20 @@ class Crew(CrewVerbs, CrewRuns, Definition):
         return self
 
     _kept: Kept = PrivateAttr(default_factory=Kept)
+    _made_manager: Agent | None = PrivateAttr(default=None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Programs switch `crew.stream` on as the field it is elsewhere; read, it is the verb.
         super().__setattr__("streaming" if name == "stream" else name, value)
+
+    @property
+    def made_manager(self) -> Agent | None:
+        """The manager that was made from `manager_llm`; it stands in `manager_agent`, too."""
+        return self._made_manager
+
+    @made_manager.setter
+    def made_manager(self, manager: Agent) -> None:
+        self._made_manager = manager
 
     @property
     def kept(self) -> Kept:
@@ -247,7 +265,8 @@ class Crew(CrewVerbs, CrewRuns, Definition):
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another crew like this one, not yet kicked off; its agents and tasks are its own, models and tools are the same."""
-        manager = None if self.manager_agent is None else self.manager_agent.copy()
+        given = self.manager_agent
+        manager = None if given is None or given is self._made_manager else given.copy()
         working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
         agents = {id(agent): agent.copy() for agent in dict.fromkeys(working)}
         tasks: list[Task] = []
@@ -300,6 +319,16 @@ class Crew(CrewVerbs, CrewRuns, Definition):
         )
 
     __str__ = __repr__
+
+
+def _with_manager(given: dict[str, Any]) -> dict[str, Any]:
+    """With the agent whose role was given as manager; who manages does not work."""
+    role, agents = given["manager_agent"], list(given.get("agents") or [])
+    manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.role == role), None)
+    if manager is None:
+        roles = ", ".join(repr(agent.role) for agent in agents if isinstance(agent, BaseAgent))
+        raise ValueError(f"`manager_agent` is {role!r}, the role of none of its agents; there are {roles or 'none'}")
+    return {**given, "manager_agent": manager, "agents": [agent for agent in agents if agent is not manager]}
 
 
 def _read(config: str | bytes) -> Any:

@@ -24,13 +24,14 @@ from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.coworkers import CoworkerTool, coworker_named
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import Task
-from crewgraph.errors import DefinitionError, RunError
+from crewgraph.errors import DefinitionError, RunError, ToolFailed
 from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
@@ -40,7 +41,19 @@ from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
 from crewgraph.text import shorten
 
-__all__ = ["aanswer", "aexecute", "ajudge", "answer", "areply", "execute", "judge", "plan", "prompt", "reply"]
+__all__ = [
+    "aanswer",
+    "aexecute",
+    "ajudge",
+    "answer",
+    "areply",
+    "execute",
+    "handed_over",
+    "judge",
+    "plan",
+    "prompt",
+    "reply",
+]
 
 _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
@@ -67,6 +80,18 @@ def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[An
 async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
     return await adrive(_answered(agent, task, context, tools))
+
+
+def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
+    """Have a coworker do something; see `CoworkerTool`."""
+    book, roles = english(), [agent.role for agent in tool.agents]
+    at = coworker_named(args["coworker"], roles)
+    if at is None:
+        listed = "\n".join(f"- {role}" for role in roles)
+        raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=listed))
+    wanted, context = tool.wanted(args)
+    task = Task(description=wanted, expected_output=book.slice("manager_request"), agent=tool.agents[at])
+    return tool.agents[at].execute_task(task, context)
 
 
 def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:

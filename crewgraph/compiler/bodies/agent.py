@@ -1,6 +1,6 @@
 """What an agent does for a task or for messages: from the texts of a run to its answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -18,11 +18,12 @@ from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
 from crewgraph.compiler.shared import controllers_of
-from crewgraph.compiler.toolbox import Toolbox
+from crewgraph.compiler.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call, EffectFailed, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.frame import around
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.own_version import own_version
@@ -34,7 +35,7 @@ from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 
-__all__ = ["AgentAtWork", "Refused", "check_ready"]
+__all__ = ["AgentAtWork", "Refused", "check_coworkers", "check_ready"]
 
 Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""
@@ -113,7 +114,12 @@ class AgentAtWork:
     @cached_property
     def tools(self) -> Toolbox:
         """What it may use in the loop; an executor is given them in its own way."""
-        return Toolbox(self._observed if self.executor is None else {})
+        return Toolbox(self._in_hand if self.executor is None else {})
+
+    @cached_property
+    def _in_hand(self) -> Mapping[str, PreparedTool]:
+        """Its tools as the loop uses them."""
+        return self._observed
 
     @cached_property
     def _observed(self) -> dict[str, ObservedTool]:
@@ -232,6 +238,20 @@ def check_ready(engagement: Engagement) -> None:
     work = AgentAtWork(engagement, agent.role, AgentReport(engagement, None), UsageLedger(), engagement.book)
     if work.executor is None:
         as_model(agent.llm)
+
+
+def check_coworkers(engagements: Sequence[Engagement]) -> None:
+    """Look, before anything is done, whether those whom agents may hand work to have the models that they need.
+
+    Raises:
+        ModelError: one needs a model and has none.
+    """
+    sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
+    asked = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+    for agent in {id(agent): agent for agent in asked}.values():
+        own = own_version(agent, "execute_task") or own_version(agent, "aexecute_task")
+        if own is None and (made_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
+            as_model(agent.llm)
 
 
 def _today(written: str) -> str:

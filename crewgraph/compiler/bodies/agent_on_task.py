@@ -1,22 +1,27 @@
 """An agent at work on a task: by its own version of the verb, by our loop, or by its executor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.assignment import Assignment, handed_on
 from crewgraph.compiler.bodies.agent import AgentAtWork, Refused
 from crewgraph.compiler.bodies.dialogue import Dialogue
+from crewgraph.compiler.bodies.handover import Handover, Team
 from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.reasoning import Plan
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.executor import made_executor
+from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.ongoing import OngoingTask
 from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.toolbox import PreparedTool
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.own_version import own_version
+from crewgraph.definitions.task import Task
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
@@ -33,12 +38,22 @@ class AgentOnTask(AgentAtWork):
         report: who is told.
         usage: where requests are counted.
         book: the wording.
+        inputs: of the run, for the texts of coworkers.
+        depth: how many others handed this work on before it came here.
     """
 
     def __init__(
-        self, assignment: Assignment, briefing: Briefing, report: TaskReport, usage: UsageLedger, book: Book
+        self,
+        assignment: Assignment,
+        briefing: Briefing,
+        report: TaskReport,
+        usage: UsageLedger,
+        book: Book,
+        inputs: Mapping[str, Any] | None = None,
+        depth: int = 0,
     ) -> None:
         super().__init__(assignment, briefing.role, report, usage, book, assignment.task)
+        self._inputs, self._depth = inputs or {}, depth
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
         self._dialogue: Dialogue | None = None
 
@@ -87,6 +102,48 @@ class AgentOnTask(AgentAtWork):
         begun = dialogue.transcript.messages
         yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
         return (yield from self.replied(dialogue, self._briefing.context))
+
+    @cached_property
+    def _in_hand(self) -> Mapping[str, PreparedTool]:
+        return {name: self._handing_over(tool) for name, tool in self._observed.items()}
+
+    def _handing_over(self, used: ObservedTool) -> PreparedTool:
+        source = used.tool.tool.source
+        if not isinstance(source, CoworkerTool) or own_version(source, "_run") is not None:
+            return used
+        return Handover(used.tool, used.agent, used.task, self._team, source)
+
+    @cached_property
+    def _team(self) -> Team:
+        """Those it may hand work to, whichever tool it uses for that."""
+        most = DELEGATIONS if self._engagement.crew is None else self._engagement.crew.max_delegations
+        return Team(work=self._coworkers, role=self._called, book=self._book, most=most, tell=self._report.handed_over)
+
+    def _called(self, agent: BaseAgent) -> str:
+        return agent.worded(self._inputs)["role"] or ""
+
+    def _coworkers(self, agent: BaseAgent, wanted: str, context: str) -> Body[str]:
+        """The work of a coworker: neither judged nor kept as an output of its own."""
+        crew, texts = self._engagement.crew, agent.worded(self._inputs)
+        task = Task(description=wanted, expected_output=self._book.slice("manager_request"), agent=agent)
+        deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
+        assignment = handed_on(task, agent, crew, context, deeper=deeper)
+        briefing = Briefing(
+            role=texts["role"] or "",
+            goal=texts["goal"] or "",
+            backstory=texts["backstory"] or "",
+            description=wanted,
+            expected_output=task.expected_output,
+            output_file=None,
+            context=context,
+        )
+        report = TaskReport(assignment)
+        work = AgentOnTask(assignment, briefing, report, self._usage, assignment.book, self._inputs, self._depth + 1)
+        try:
+            return (yield from work.answer())
+        except Exception as failure:
+            yield Notify(partial(report.agent_fails, failure))
+            raise
 
     def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
         """What the agent's class, or a patch, does in the place of our loop."""

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from crewgraph.compiler.bodies.protocol import Action, final_text
 from crewgraph.compiler.toolbox import PreparedTool
-from crewgraph.core.effects import Body, EffectFailed, ModelCall, ToolCall
+from crewgraph.core.effects import Body, Effect, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
@@ -19,7 +19,7 @@ __all__ = ["rewritten"]
 
 def rewritten(
     action: Action, tool: PreparedTool, error: str, reader: Model, book: Book, usage: UsageLedger
-) -> Body[ToolCall | None]:
+) -> Body[Effect | None]:
     """The call that was meant, by one request; None where that one cannot be read either."""
     transcript = Transcript(
         [
@@ -36,4 +36,4 @@ def rewritten(
     usage.count(reader.name, reply["usage"])
     found = extract_json(final_text(reply))
     args = tool.prepare(cast(dict[str, Any], found)) if isinstance(found, dict) else None
-    return None if args is None or isinstance(args, Refusal) else ToolCall(tool=tool, args=args)
+    return None if args is None or isinstance(args, Refusal) else tool.effect(args)

@@ -11,7 +11,7 @@ from crewgraph.compiler.bodies.arguments import rewritten
 from crewgraph.compiler.bodies.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read
 from crewgraph.compiler.toolbox import Outcome, Toolbox
-from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together, ToolCall
+from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
@@ -185,13 +185,13 @@ def _repair(worker: Worker, dialogue: Dialogue, wanted: Malformed) -> None:
 
 def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
     """Do what the model wants; an answer where a tool's result is one."""
-    prepared: list[ToolCall | Outcome] = []
+    prepared: list[Effect | Outcome] = []
     for action in wanted.actions:
         prepared.append((yield from _prepared(worker, action)))
-    made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, ToolCall)])))
-    outcomes = [next(made) if isinstance(one, ToolCall) else one for one in prepared]
+    made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, Effect)])))
+    outcomes = [next(made) if isinstance(one, Effect) else one for one in prepared]
     for action, one in zip(wanted.actions, prepared, strict=True):
-        if not isinstance(one, ToolCall):
+        if not isinstance(one, Effect):
             yield Notify(partial(worker.refused, action.tool, action.args, one["text"]))
     worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
     worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
@@ -213,17 +213,17 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
     return None
 
 
-def _prepared(worker: Worker, action: Action) -> Body[ToolCall | Outcome]:
+def _prepared(worker: Worker, action: Action) -> Body[Effect | Outcome]:
     """The call that is wanted, or why there can be none."""
     prepared = worker.tools.prepared(action.tool, action.args)
     tool = worker.tools.named(action.tool)
-    if isinstance(prepared, ToolCall) or tool is None or worker.reader is None or action.call_id is not None:
+    if isinstance(prepared, Effect) or tool is None or worker.reader is None or action.call_id is not None:
         return prepared
     again = yield from rewritten(action, tool, prepared["text"], worker.reader, worker.book, worker.usage)
     return again or prepared
 
 
-def _called(worker: Worker, calls: list[ToolCall]) -> Body[list[Outcome]]:
+def _called(worker: Worker, calls: list[Effect]) -> Body[list[Outcome]]:
     try:
         if len(calls) > 1:
             return (yield Together(calls))

@@ -16,6 +16,7 @@ from crewgraph.compiler.briefing import Briefing, briefing_of
 from crewgraph.compiler.notes import noted
 from crewgraph.compiler.ongoing import ONGOING, OngoingTask
 from crewgraph.compiler.report import TaskReport
+from crewgraph.compiler.state import INPUTS
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.model_guardrail import ModelGuardrail
@@ -101,7 +102,7 @@ class _Work:
 
     @cached_property
     def agent(self) -> AgentOnTask:
-        return AgentOnTask(self.assignment, self.briefing, self.report, self.usage, self.book)
+        return AgentOnTask(self.assignment, self.briefing, self.report, self.usage, self.book, self._state.get(INPUTS))
 
     @property
     def guards(self) -> Guards:

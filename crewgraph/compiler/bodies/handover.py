@@ -1,0 +1,125 @@
+"""A tool that hands work to a coworker, whose work is then a part of the work of whoever uses the tool."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from langchain_core.runnables import RunnableConfig
+
+from crewgraph.compiler.observed import ObservedTool
+from crewgraph.compiler.toolbox import Outcome
+from crewgraph.core.digest import digest
+from crewgraph.core.effects import Body, EffectFailed, Notify, Recorded, Scope
+from crewgraph.core.messages import ToolSpec
+from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.coworkers import CoworkerTool, coworker_named
+from crewgraph.errors import OutputInvalid, TimeLimitReached
+from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.prompts.book import Book
+
+__all__ = ["Handover", "Team"]
+
+_SHOWN = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
+"""Failures of a coworker that whoever asked can do something about; all others end the run, which a resume goes on with."""
+
+
+@dataclass(kw_only=True)
+class Team:
+    """The coworkers of an agent at work on a task."""
+
+    work: Callable[[BaseAgent, str, str], Body[str]]
+    """The work of a coworker: on what, told what."""
+
+    role: Callable[[BaseAgent], str]
+    """What a coworker is called in this run."""
+
+    book: Book
+    most: int
+    """How often work may be handed over."""
+
+    tell: Callable[[str], None]
+    """Is told the role of whoever gets the work."""
+
+    handed: int = field(default=0)
+    """How often that was done."""
+
+
+@dataclass(frozen=True)
+class Handover(ObservedTool):
+    """A `CoworkerTool` in the hands of an agent at work on a task."""
+
+    team: Team
+    source: CoworkerTool
+
+    @property
+    def spec(self) -> ToolSpec:
+        """How a model sees it, with the coworkers as they are called in this run."""
+        shown = [agent.role for agent in self.source.agents]
+        if self.tool.tool.source.description != self.source.described(shown) or shown == self._roles:
+            return super().spec
+        return {**super().spec, "description": self.source.described(self._roles)}
+
+    def effect(self, args: dict[str, Any]) -> Scope:
+        """The coworker's work."""
+        self.team.handed += 1
+        allowed = self.team.handed <= self.team.most
+        begin = _Begin(self.name, args)
+        body = partial(self._body, begin, allowed)
+        return Scope(name=self.source.name, body=body, given=args, stage=begin.stage, shown=begin.shown)
+
+    @property
+    def _roles(self) -> Sequence[str]:
+        return [self.team.role(agent) for agent in self.source.agents]
+
+    def _body(self, begin: "_Begin", allowed: bool) -> Body[Outcome]:
+        yield begin
+        started = yield Notify(partial(self.starting, begin.args))
+        done = yield from self._done(begin.args, allowed)
+        return (yield Notify(partial(self.finished, begin.args, started, done)))
+
+    def _done(self, args: dict[str, Any], allowed: bool) -> Body[Any]:
+        book, roles = self.team.book, self._roles
+        if not allowed:
+            return {"ok": False, "result": book.error("too_many_delegations", most=str(self.team.most))}
+        at = coworker_named(args["coworker"], roles)
+        if at is None:
+            listed = "\n".join(f"- {role}" for role in roles)
+            return {"ok": False, "result": book.error("agent_tool_unexisting_coworker", coworkers=listed)}
+        wanted, context = self.source.wanted(args)
+        yield Notify(partial(self.team.tell, roles[at]))
+        try:
+            return {"ok": True, "result": (yield from self.team.work(self.source.agents[at], wanted, context))}
+        except _SHOWN as failure:
+            error = f"{type(failure).__name__}: {failure}"
+        except EffectFailed as failure:
+            if not isinstance(failure.__cause__, _SHOWN):
+                raise
+            error = str(failure)
+        return {"ok": False, "result": book.error("agent_tool_execution_error", agent_role=roles[at], error=error)}
+
+
+@dataclass(frozen=True)
+class _Begin(Recorded):
+    """That work is handed over: what comes then is a part of it, wherever a run goes on."""
+
+    kind: ClassVar[str] = "tools"
+    tool: str
+    args: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        return f"a call of the tool `{self.tool}`"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return {"what": self.label, "tool": self.tool, "args": self.args}
+
+    def key(self) -> str:
+        return digest(self.kind, self.tool, self.args)
+
+    def perform(self, config: RunnableConfig) -> Any:
+        return self.args
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        return self.args
