@@ -45,6 +45,9 @@ class AgentReport:
         self.sent_back = 0
         """How often guardrails sent the agent back."""
 
+        self.role: str | None = None
+        """What the agent is called in this run, where that is known."""
+
     def planning(self, attempt: int) -> None:
         """The agent makes a plan."""
         self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._about, from_agent=self._agent)
@@ -121,6 +124,7 @@ class AgentReport:
 
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event):
+            fields.setdefault("agent_role", self.role)
             crewai_event_bus.emit(self._agent if self._about is None else self._about, event(**fields))
 
 

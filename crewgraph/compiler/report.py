@@ -38,7 +38,7 @@ class TaskReport(AgentReport):
 
     def begin(self, briefing: Briefing) -> None:
         """The task begins."""
-        task = self._task
+        task, self.role = self._task, briefing.role
         task.start_time, task.end_time = self._started, None
         task.prompt_context = briefing.context
         # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.

@@ -33,6 +33,7 @@ __all__ = [
     "Effect",
     "EffectFailed",
     "Enter",
+    "Mark",
     "ModelCall",
     "Notify",
     "OutcomeUnknown",
@@ -219,6 +220,16 @@ class Call(Recorded):
             return plain(self.encode(result) if self.encode else result)
         except NotPlain as error:
             raise NotPlain(f"{self.label} returned {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark(Effect):
+    """The beginning of something that is a step of its own; kept among the steps of a task, and nowhere else."""
+
+    kind: ClassVar[str] = "mark"
+    stage: str
+    shown: dict[str, Any]
+    """What people are shown of it before it happens, as plain data, with `what` it is."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.effects import Recorded
+from crewgraph.core.effects import Mark, Recorded
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
 from crewgraph.errors import CompileError, StorageError
@@ -94,6 +94,10 @@ class Journal:
     def answer(self, here: str, effect: Recorded) -> Record | None:
         """The record of an effect at a path, if it is that of the same request."""
         return self._known.get(_key(here, effect)) if self._known else None
+
+    def mark(self, here: str, mark: Mark) -> Program[None]:
+        """Note that something begins which is a step of its own: where there are no steps, nothing."""
+        yield from ()
 
     def holds(self, path: str) -> bool:
         """Whether something is recorded that happened in a scope at that path."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
-from crewgraph.core.effects import Recorded, Scope
+from crewgraph.core.effects import Mark, Recorded, Scope
 from crewgraph.core.given_up import giving_up
 from crewgraph.core.open_runs import closing_runs
 from crewgraph.core.span import aspanned, spanned
@@ -103,9 +103,9 @@ class Sleep(Operation):
 class Boundary(Operation):
     """Between two steps of a task: nothing, unless whoever carries the program out stops here."""
 
-    def __init__(self, stage: str, effects: Mapping[str, Recorded | Scope] | None = None) -> None:
+    def __init__(self, stage: str, effects: Mapping[str, Mark | Recorded | Scope] | None = None) -> None:
         self.stage = stage
-        self.effects: Mapping[str, Recorded | Scope] = effects or {}
+        self.effects: Mapping[str, Mark | Recorded | Scope] = effects or {}
         """What comes behind it, by path."""
 
     def run(self) -> None:

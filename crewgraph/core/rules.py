@@ -16,6 +16,7 @@ from crewgraph.core.effects import (
     Effect,
     EffectFailed,
     Enter,
+    Mark,
     Notify,
     OutcomeUnknown,
     Recorded,
@@ -126,6 +127,8 @@ def _performed(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
     """One effect at the path `here`: answered, or performed and recorded."""
     if isinstance(effect, Recorded):
         return (yield from _recorded(effect, frame, here))
+    if isinstance(effect, Mark):
+        return (yield from frame.journal.mark(here, effect))
     if isinstance(effect, Scope):
         return (yield from _scoped(effect, frame, here))
     if isinstance(effect, Together):

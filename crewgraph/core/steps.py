@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.effects import Body, Recorded
+from crewgraph.core.effects import Body, Mark, Recorded
 from crewgraph.core.journal import Journal, Record
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.core.rules import whole
@@ -64,6 +64,13 @@ class StepJournal(Journal):
             if entry.get("key") is None or entry["key"] == effect.key():
                 return {name: entry[name] for name in ("value", "error") if name in entry}
         return None
+
+    def mark(self, here: str, mark: Mark) -> Program[None]:
+        """Stop before something that is a step of its own, and note that it began."""
+        if here not in self._filed:
+            yield Boundary(mark.stage, {here: mark})
+            self.added.append({"path": here, "key": "", "what": mark.shown["what"], "value": None})
+            self._file(self.added[-1])
 
     def holds(self, path: str) -> bool:
         """As the base, for all nodes."""

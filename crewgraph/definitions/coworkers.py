@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -20,6 +20,7 @@ __all__ = [
     "DelegateTaskTool",
     "DelegateWorkToolSchema",
     "coworker_named",
+    "with_coworker",
 ]
 
 DELEGATIONS = 10
@@ -44,15 +45,7 @@ class _Wish(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_models_write_it(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        given: dict[str, Any] = dict(values)  # pyright: ignore[reportUnknownArgumentType]
-        if "co_worker" in given:
-            given.setdefault("coworker", given.pop("co_worker"))
-        named = given.get("coworker")
-        if isinstance(named, Sequence) and not isinstance(named, str) and len(named) == 1:  # pyright: ignore[reportUnknownArgumentType]
-            given["coworker"] = named[0]
-        return given
+        return with_coworker(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else values
 
 
 class DelegateWorkToolSchema(_Wish):
@@ -151,6 +144,17 @@ class AgentTools:
         roles = [agent.role for agent in self.agents]
         made = [kind(agents=self.agents) for kind in kinds]
         return [tool.model_copy(update={"description": tool.described(roles, self.i18n.book)}) for tool in made]
+
+
+def with_coworker(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments in which the coworker is named as the tools want it: models write `co_worker`, or a list of one."""
+    given = dict(written)
+    if "co_worker" in given:
+        given.setdefault("coworker", given.pop("co_worker"))
+    named = given.get("coworker")
+    if isinstance(named, list) and len(cast("list[Any]", named)) == 1:
+        given["coworker"] = named[0]
+    return given
 
 
 def coworker_named(written: str, roles: Sequence[str]) -> int | None:

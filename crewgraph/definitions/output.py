@@ -1,7 +1,7 @@
 """What tasks and crews give back."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -78,6 +78,9 @@ class TaskOutput(_Structured):
     usage_by_model: dict[str, UsageMetrics] = Field(default_factory=dict[str, UsageMetrics])
     """The same, by the name of the model."""
 
+    usage_by_agent: dict[str, dict[str, UsageMetrics]] = Field(default_factory=dict[str, dict[str, UsageMetrics]])
+    """The same, by the roles of those who worked on it, and by model; empty where its agent handed nothing to others."""
+
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]], repr=False)
     """The conversation before the answer, in the form that OpenAI's clients use. It is not kept in checkpoints: empty for a
     task that was done before the run was resumed, and for outputs read from the state of a graph."""
@@ -113,8 +116,10 @@ class TaskOutput(_Structured):
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data, the form that checkpoints hold."""
-        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "messages"})
+        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "usage_by_agent", "messages"})
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
+        if self.usage_by_agent:
+            plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
         plain["pydantic"] = plain_model(self.pydantic)
         return plain
 
@@ -154,8 +159,8 @@ class CrewOutput(_Structured):
 
     @property
     def usage_by_agent(self) -> dict[str, UsageMetrics]:
-        """The same, by the role of the agent that a task was given to."""
-        return _sums((output.agent, output.usage) for output in self.tasks_output)
+        """The same, by the role of the agent: that of a task, and those whom it handed work to."""
+        return _sums(part for output in self.tasks_output for part in _by_agent(output))
 
     @property
     def usage_by_model(self) -> dict[str, UsageMetrics]:
@@ -186,6 +191,14 @@ class CrewOutput(_Structured):
             if form is not None and key in form:
                 return form[key]
         raise KeyError(f"the output has no structured field `{key}`")
+
+
+def _by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
+    if not output.usage_by_agent:
+        yield output.agent, output.usage
+    for role, used in output.usage_by_agent.items():
+        for usage in used.values():
+            yield role, usage
 
 
 def _sums(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:

@@ -1,6 +1,6 @@
 """Who was asked how much: usage by the name of the model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from crewgraph.core.messages import Usage
@@ -14,6 +14,7 @@ class UsageLedger:
 
     def __init__(self) -> None:
         self._by_model: dict[str, UsageMetrics] = {}
+        self._of_coworkers: dict[str, UsageLedger] = {}
 
     def count(self, model: str, usage: Usage | None) -> None:
         """Add one answered request; None where nothing was reported counts the request alone."""
@@ -24,6 +25,37 @@ class UsageLedger:
         for model, usage in used.items():
             self._of(model).add_usage_metrics(UsageMetrics.model_validate(usage))
 
+    def coworker(self, role: str) -> "UsageLedger":
+        """What is used by somebody to whom work was handed; it counts here, too."""
+        return self._of_coworkers.setdefault(role, UsageLedger())
+
+    def by_agent(self, role: str) -> dict[str, dict[str, UsageMetrics]]:
+        """The usages by role and model; empty where no work was handed over.
+
+        Args:
+            role: whose ledger this is.
+        """
+        if not self._of_coworkers:
+            return {}
+        made: dict[str, UsageLedger] = {}
+        for who, ledger in self._parts(role):
+            made.setdefault(who, UsageLedger()).add(ledger._by_model)
+        return {who: ledger.told for who, ledger in made.items()}
+
+    def _parts(self, role: str) -> "Iterator[tuple[str, UsageLedger]]":
+        yield role, self
+        for who, ledger in self._of_coworkers.items():
+            yield from ledger._parts(who)
+
+    def _all(self) -> dict[str, UsageMetrics]:
+        if not self._of_coworkers:
+            return self._by_model
+        made: dict[str, UsageMetrics] = {}
+        for _, ledger in self._parts(""):
+            for model, usage in ledger._by_model.items():
+                made.setdefault(model, UsageMetrics()).add_usage_metrics(usage)
+        return made
+
     def _of(self, model: str) -> UsageMetrics:
         if model not in self._by_model:
             self._by_model[model] = UsageMetrics()
@@ -32,16 +64,16 @@ class UsageLedger:
     @property
     def told(self) -> dict[str, UsageMetrics]:
         """The usages so far, which later requests do not change."""
-        return {model: total((usage,)) for model, usage in self._by_model.items()}
+        return {model: total((usage,)) for model, usage in self._all().items()}
 
     @property
     def total(self) -> UsageMetrics:
         """The sum over all models."""
-        return total(self._by_model.values())
+        return total(self._all().values())
 
     def to_plain(self) -> dict[str, dict[str, int]]:
         """As plain data, for `add`."""
-        return plain_usage(self._by_model)
+        return plain_usage(self._all())
 
 
 def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:

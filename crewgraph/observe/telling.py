@@ -23,6 +23,10 @@ def tell(event: events.BaseEvent) -> Line | None:
 
 
 def _where(event: events.BaseEvent) -> str:
+    task = getattr(event, "from_task", None) or getattr(event, "task", None)
+    whole = getattr(task, "whole", None)
+    if whole is not None:  # a coworker works on a part of it
+        return f"{attribute(whole, 'name') or attribute(whole, 'description')} > {attribute(task, 'handed_to')}"
     return event.task_name or event.agent_role or "run"
 
 

@@ -14,6 +14,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
 from crewgraph.extras import load
+from crewgraph.runtime.items import task_of
 
 __all__ = ["shown", "shown_agent", "shown_flow"]
 
@@ -48,7 +49,7 @@ class _Screen:
             return id(source) in self._shown or any(self._around())
         if isinstance(event, CrewBaseEvent) and any(self._around()):
             return True
-        task = getattr(event, "task", None) or getattr(event, "from_task", None)
+        task = task_of(event)
         about = task if task is not None else getattr(event, "crew", None)
         return (event.agent_id if about is None else id(about)) in self._shown
 

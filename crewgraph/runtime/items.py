@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.definitions.stream import (
     Judged,
     ModelFinished,
@@ -42,14 +43,20 @@ class Shown:
 
 
 def task_of(event: BaseEvent) -> Any:
-    """The task that an event belongs to; None where it belongs to none."""
+    """The task that an event belongs to, also in a coworker's hands; None where it belongs to none."""
+    task = _named(event)
+    return task.whole if isinstance(task, HandedTask) else task
+
+
+def _named(event: BaseEvent) -> Any:
     task = getattr(event, "from_task", None)
     return task if task is not None else getattr(event, "task", None)
 
 
 def item_of(event: BaseEvent, shown: Shown) -> StreamItem | None:
     """The item for an event of a task; None where the stream does not speak of such events."""
-    whose = shown.whose
+    part = _named(event)
+    whose = {**shown.whose, "agent": part.handed_to} if isinstance(part, HandedTask) else shown.whose
     if isinstance(event, TaskStartedEvent):
         return TaskStarted(**whose, index=shown.index, name=event.task.name, description=shown.description)
     made = _MADE.get(type(event))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from compiler.play import agent, assigned, task
 
-from crewgraph import ConditionalTask, Crew, Process, Task, TaskOutput
+from crewgraph import ConditionalTask, Crew, Task, TaskOutput
 from crewgraph.compiler.assignment import context_of
 from crewgraph.errors import CompileError
 from crewgraph.tools import tool
@@ -193,17 +193,6 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
 @pytest.mark.parametrize("name", TASK)
 def test_what_a_task_cannot_do_yet_is_refused_by_name(name: str):
     assert f"`{name}" in refused(Crew(agents=[WORKER], tasks=[step("a", **{name: TASK[name]})]))
-
-
-def test_delegation_is_refused_where_there_is_somebody_to_delegate_to():
-    worker = agent("x", allow_delegation=True)
-    assert "`allow_delegation` of agent `Clerk`" in refused(Crew(agents=[worker, WORKER], tasks=[task(worker)]))
-    assert Crew(agents=[worker], tasks=[task(worker)]).compile() is not None
-
-
-def test_a_hierarchical_crew_is_refused():
-    crew = Crew(agents=[WORKER], tasks=[step("a")], process=Process.hierarchical, manager_llm="openai/gpt-4o")
-    assert "`process=Process.hierarchical` of the crew" in refused(crew)
 
 
 def test_everything_that_is_refused_is_named_at_once():

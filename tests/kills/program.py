@@ -81,7 +81,7 @@ def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
 
 
 def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
-    """Three tasks: tools in parallel, a guardrail that refuses once, a structured end, callbacks."""
+    """Three tasks: tools in parallel, a guardrail that refuses once, work handed to two others at once, callbacks."""
 
     @tool
     def look(i: int) -> str:
@@ -113,13 +113,19 @@ def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
     looks = [ToolUse("look", {"i": i}) for i in range(3)]
     a = agent("a", [looks, "seen"], tools=[look])
     b = agent("b", ["bad", "good"])
-    c = agent("c", [ToolUse("look", {"i": 9}), "end"], tools=[look])
+    asks = [
+        ToolUse("Delegate work to coworker", {"task": "find", "context": "x", "coworker": "d"}),
+        ToolUse("Ask question to coworker", {"question": "which", "context": "x", "coworker": "e"}),
+    ]
+    c = agent("c", [asks, ToolUse("look", {"i": 9}), "end"], tools=[look], allow_delegation=True)
+    d = agent("d", [ToolUse("look", {"i": 5}), "found"], tools=[look])
+    e = agent("e", ["this one"])
     tasks = [
         Task(name="first", description="x", expected_output="y", agent=a, callback=called),
         Task(name="second", description="x", expected_output="y", agent=b, guardrail=refuses_once, context=[]),
         Task(name="third", description="x", expected_output="y", agent=c, callback=called),
     ]
-    return Crew(agents=[a, b, c], tasks=tasks, checkpointer=checkpointer)
+    return Crew(agents=[a, b, c, d, e], tasks=tasks, checkpointer=checkpointer)
 
 
 class Outer(TypedDict, total=False):

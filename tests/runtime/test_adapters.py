@@ -291,7 +291,6 @@ def test_tools_that_a_class_grants_are_used_by_the_loop(mode: Mode):
 @pytest.mark.parametrize(
     ("method", "told"),
     [
-        ("get_delegation_tools", "delegation; override `get_delegation_tools`"),
         ("get_platform_tools", "hosted applications; override `get_platform_tools`"),
         ("get_mcp_tools", "MCP servers; override `get_mcp_tools`"),
     ],

@@ -20,8 +20,8 @@ from crewgraph.compiler.toolbox import PreparedTool
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
+from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.definitions.own_version import own_version
-from crewgraph.definitions.task import Task
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
@@ -125,20 +125,23 @@ class AgentOnTask(AgentAtWork):
     def _coworkers(self, agent: BaseAgent, wanted: str, context: str) -> Body[str]:
         """The work of a coworker: neither judged nor kept as an output of its own."""
         crew, texts = self._engagement.crew, agent.worded(self._inputs)
-        task = Task(description=wanted, expected_output=self._book.slice("manager_request"), agent=agent)
+        expected, role = self._book.slice("manager_request"), texts["role"] or ""
+        task = HandedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
         assignment = handed_on(task, agent, crew, context, deeper=deeper)
         briefing = Briefing(
-            role=texts["role"] or "",
+            role=role,
             goal=texts["goal"] or "",
             backstory=texts["backstory"] or "",
             description=wanted,
-            expected_output=task.expected_output,
+            expected_output=expected,
             output_file=None,
             context=context,
         )
         report = TaskReport(assignment)
-        work = AgentOnTask(assignment, briefing, report, self._usage, assignment.book, self._inputs, self._depth + 1)
+        report.role = role
+        usage = self._usage.coworker(role)
+        work = AgentOnTask(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
             return (yield from work.answer())
         except Exception as failure:

@@ -3,20 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
-
-from langchain_core.runnables import RunnableConfig
+from typing import Any, cast
 
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.toolbox import Outcome
-from crewgraph.core.digest import digest
-from crewgraph.core.effects import Body, EffectFailed, Notify, Recorded, Scope
+from crewgraph.core.effects import Body, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool, coworker_named
+from crewgraph.definitions.coworkers import CoworkerTool, coworker_named, with_coworker
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
+from crewgraph.text import extract_json
+from crewgraph.tools.arguments import Refusal
 
 __all__ = ["Handover", "Team"]
 
@@ -60,23 +59,30 @@ class Handover(ObservedTool):
             return super().spec
         return {**super().spec, "description": self.source.described(self._roles)}
 
+    def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+        """The arguments that a model wrote, or what is wrong with them."""
+        read = extract_json(written) if isinstance(written, str) else written
+        return super().prepare(with_coworker(cast("dict[str, Any]", read)) if isinstance(read, dict) else written)
+
     def effect(self, args: dict[str, Any]) -> Scope:
         """The coworker's work."""
         self.team.handed += 1
         allowed = self.team.handed <= self.team.most
-        begin = _Begin(self.name, args)
-        body = partial(self._body, begin, allowed)
+        begin = Mark(
+            stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args}
+        )
+        body = partial(self._body, begin, args, allowed)
         return Scope(name=self.source.name, body=body, given=args, stage=begin.stage, shown=begin.shown)
 
     @property
     def _roles(self) -> Sequence[str]:
         return [self.team.role(agent) for agent in self.source.agents]
 
-    def _body(self, begin: "_Begin", allowed: bool) -> Body[Outcome]:
+    def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[Outcome]:
         yield begin
-        started = yield Notify(partial(self.starting, begin.args))
-        done = yield from self._done(begin.args, allowed)
-        return (yield Notify(partial(self.finished, begin.args, started, done)))
+        started = yield Notify(partial(self.starting, args))
+        done = yield from self._done(args, allowed)
+        return (yield Notify(partial(self.finished, args, started, done)))
 
     def _done(self, args: dict[str, Any], allowed: bool) -> Body[Any]:
         book, roles = self.team.book, self._roles
@@ -97,29 +103,3 @@ class Handover(ObservedTool):
                 raise
             error = str(failure)
         return {"ok": False, "result": book.error("agent_tool_execution_error", agent_role=roles[at], error=error)}
-
-
-@dataclass(frozen=True)
-class _Begin(Recorded):
-    """That work is handed over: what comes then is a part of it, wherever a run goes on."""
-
-    kind: ClassVar[str] = "tools"
-    tool: str
-    args: dict[str, Any]
-
-    @property
-    def label(self) -> str:
-        return f"a call of the tool `{self.tool}`"
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        return {"what": self.label, "tool": self.tool, "args": self.args}
-
-    def key(self) -> str:
-        return digest(self.kind, self.tool, self.args)
-
-    def perform(self, config: RunnableConfig) -> Any:
-        return self.args
-
-    async def aperform(self, config: RunnableConfig) -> Any:
-        return self.args

@@ -199,6 +199,7 @@ class _Work:
     def charge(self, output: TaskOutput) -> None:
         """Let the output tell what was used and said so far."""
         output.usage, output.usage_by_model = self.usage.total, self.usage.told
+        output.usage_by_agent = self.usage.by_agent(self.briefing.role)
         output.messages = self.agent.conversation
 
     def called_back(self, output: TaskOutput) -> Body[None]:
