@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.converter import Converter
+from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 __all__ = [
     "LLM",
     "Agent",
+    "AgentTools",
+    "AskQuestionTool",
     "BaseAgent",
     "BaseLLM",
     "ConditionalTask",
@@ -59,6 +62,7 @@ __all__ = [
     "Crew",
     "CrewOutput",
     "Custom",
+    "DelegateTaskTool",
     "Finished",
     "GuardrailResult",
     "HallucinationGuardrail",

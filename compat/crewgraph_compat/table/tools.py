@@ -13,6 +13,23 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.tools.image", "AddImageTool", "AddImageToolSchema"),
         **rows("crewgraph.tools.base", "BaseTool"),
     },
+    "crewai.tools.agent_tools.agent_tools": {
+        **rows("crewgraph.definitions.coworkers", "AgentTools", "AskQuestionTool", DelegateWorkTool="DelegateTaskTool"),
+        **rows("crewgraph.tools.base", "BaseTool"),
+    },
+    "crewai.tools.agent_tools.ask_question_tool": rows(
+        "crewgraph.definitions.coworkers", "AskQuestionTool", "AskQuestionToolSchema", BaseAgentTool="CoworkerTool"
+    ),
+    "crewai.tools.agent_tools.base_agent_tools": {
+        **rows("crewgraph.definitions.coworkers", BaseAgentTool="CoworkerTool"),
+        **rows("crewgraph.tools.base", "BaseTool"),
+    },
+    "crewai.tools.agent_tools.delegate_work_tool": rows(
+        "crewgraph.definitions.coworkers",
+        "DelegateWorkToolSchema",
+        BaseAgentTool="CoworkerTool",
+        DelegateWorkTool="DelegateTaskTool",
+    ),
     "crewai.tools.base_tool": {**rows("crewgraph.tools.base", "BaseTool", "EnvVar", "Tool", "tool"), **_STRUCTURED},
     "crewai.tools.structured_tool": {
         **_STRUCTURED,
