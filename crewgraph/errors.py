@@ -16,15 +16,18 @@ CrewgraphError
     │   └── ConverterError   a converter's model did not write what was asked for
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
+    ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
     └── LimitReached     a bound on calls, time or money was met
+        ├── BudgetExceeded     a run has used up its `max_tokens`, `max_cost` or `max_seconds`
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "BudgetExceeded",
     "CompileError",
     "ConverterError",
     "CrewgraphError",
@@ -45,6 +48,7 @@ __all__ = [
     "TimeLimitReached",
     "ToolFailed",
     "UnknownName",
+    "UnknownPrice",
     "UnknownPrompt",
 ]
 
@@ -180,6 +184,39 @@ class ToolFailed(RunError):
 
 class LimitReached(RunError):
     """A bound on calls, time or money was met."""
+
+
+class UnknownPrice(RunError, ValueError):
+    """A run with a `max_cost` asks a model whose price is unknown; the message says how to give one."""
+
+
+class BudgetExceeded(LimitReached):
+    """A run has used up a budget of its crew, and stopped before its next model request; what was done is kept.
+
+    Args:
+        message: what was spent, by whom, and what to do.
+        budget: the crew's field: "max_tokens", "max_cost" or "max_seconds".
+        spent: how much was spent, in tokens, USD or seconds, in all parts of the run.
+        limit: the budget.
+        thread_id: the thread the run is kept under; None where nothing is kept, or a graph around keeps it.
+        used: the usage of all parts of the run, by the roles of agents and the names of models; "" is for who is no agent.
+        output: the tasks that are done, as a `CrewOutput`; None where a graph around ran the crew.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        budget: str = "",
+        spent: float = 0,
+        limit: float = 0,
+        thread_id: str | None = None,
+        used: Mapping[str, Mapping[str, Any]] | None = None,
+        output: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.budget, self.spent, self.limit = budget, spent, limit
+        self.thread_id, self.used, self.output = thread_id, used or {}, output
 
 
 class FlowLoopError(LimitReached, RecursionError):

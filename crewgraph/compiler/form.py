@@ -40,7 +40,7 @@ class Form:
                 before=_steps(self.before, assignment),
                 after=_steps(self.after, assignment),
             )
-        return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored)
+        return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored, seals=True)
 
     def tasks(self, names: Sequence[str], tasks: Sequence[Assignment]) -> list[str]:
         """Those of some names that are tasks.

@@ -14,8 +14,10 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.effects import Mark, Recorded
+from crewgraph.core.meter import METER, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
+from crewgraph.core.recall import named, spent_in
 from crewgraph.errors import CompileError, StorageError
 
 __all__ = ["CHANNEL", "Journal", "JournalError", "Record", "appended_in"]
@@ -24,7 +26,8 @@ CHANNEL = "__effect__"
 """The channel name of a record's write."""
 
 Record = dict[str, Any]
-"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters."""
+"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters, and what was
+"spent" for it in a run that is metered."""
 
 _STARTED = "?"
 _APPENDED = "+"
@@ -57,6 +60,8 @@ class Journal:
     def __init__(self, config: RunnableConfig, *, stored: bool = True) -> None:
         self._known: dict[str, Record] = {}
         self._count = 0
+        self.spent = Meter()
+        """What was spent for all that was answered and performed."""
         self.settle(config)
         if not stored and self.place.saver is not None:
             raise CompileError(
@@ -85,11 +90,28 @@ class Journal:
             with _lock:
                 self._known.update(_failed.pop(self.place.task, {}))
             return
+        yield from self._recall()
         saved = yield Saving(self.saver, "get_tuple", self.place.home)
         mine = f"{self.place.task}#"
         for task, channel, value in (saved.pending_writes or ()) if saved else ():
             if channel == CHANNEL and task.startswith(mine):
                 self._known[task[len(mine) :]] = value
+
+    def _recall(self) -> Program[None]:
+        """Let the meter of the run hear what was spent before, by an earlier process maybe."""
+        meter, above = METER.get(), self.place.above
+        if meter is None or not above:
+            return
+        names = [named(address) for address in above]
+        for level in range(len(above))[-2 if self.stepwise else -1 :]:
+            if meter.recalls(names[level], names):
+                saved = yield Saving(self.saver, "get_tuple", above[level])
+                own = level == len(above) - 1
+                meter.remember(names[level], self._spent_in(saved) if own else spent_in(saved, CHANNEL))
+
+    def _spent_in(self, saved: Any) -> list[Record]:
+        """What says, at the checkpoint that the node was started from, what was spent."""
+        return spent_in(saved, CHANNEL)
 
     def answer(self, here: str, effect: Recorded) -> Record | None:
         """The record of an effect at a path, if it is that of the same request."""

@@ -8,7 +8,9 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body
 from crewgraph.core.journal import Journal
-from crewgraph.core.operations import adrive, drive
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.players import at_work
+from crewgraph.core.recall import sealed
 from crewgraph.core.rules import whole
 
 __all__ = ["BodyNode"]
@@ -25,16 +27,29 @@ class BodyNode(Runnable[Any, Any]):
         name: the node's name in drawings and traces.
         body: makes the generator of effects from the node's input.
         stored: False where the graph is compiled to keep nothing.
+        seals: whether its outputs are to say what was spent for them.
     """
 
-    def __init__(self, name: str, body: Callable[[dict[str, Any]], Body[Any]], *, stored: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: Callable[[dict[str, Any]], Body[Any]],
+        *,
+        stored: bool = True,
+        seals: bool = False,
+    ) -> None:
         self.name = name
-        self._body, self._stored = body, stored
+        self._body, self._stored, self._seals = body, stored, seals
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(whole(self._body(input), Journal(config, stored=self._stored)))
+        return drive(at_work(self._played(input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(whole(self._body(input), Journal(config, stored=self._stored)))
+        return await adrive(at_work(self._played(input, config)))
+
+    def _played(self, input: Any, config: RunnableConfig) -> Program[Any]:
+        journal = Journal(config, stored=self._stored)
+        update = yield from whole(self._body(input), journal)
+        return sealed(update, journal.spent.told) if self._seals else update

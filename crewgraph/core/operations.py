@@ -18,6 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.effects import Mark, Recorded, Scope
 from crewgraph.core.given_up import giving_up
+from crewgraph.core.meter import METER, Meter, heed, metering
 from crewgraph.core.open_runs import closing_runs
 from crewgraph.core.span import aspanned, spanned
 from crewgraph.core.watched import is_watched
@@ -116,22 +117,47 @@ class Boundary(Operation):
 
 
 class Perform(Operation):
-    """A recorded effect, carried out for the first time; not waited for beyond a deadline on the monotonic clock."""
+    """A recorded effect, carried out for the first time; not waited for beyond a deadline on the monotonic clock.
+
+    Nor is it waited for, or begun, when the time of a run around it is up.
+    """
 
     def __init__(self, effect: Recorded, config: RunnableConfig, deadline: float | None = None) -> None:
         self.effect, self.config, self.deadline = effect, config, deadline
+        around = METER.get()
+        self.meter = None if around is None else Meter(around)
+        """What models use for it; None where nobody counts."""
 
     def run(self) -> Any:
-        if self.deadline is None:
-            return self.effect.perform(self.config)
-        with self._in_time():
-            return wait_in_thread(partial(self.effect.perform, self.config), self.deadline - time.monotonic())
+        with metering(self.meter):
+            deadline = self._deadline()
+            if deadline is None:
+                return self.effect.perform(self.config)
+            with self._in_time():
+                return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
 
     async def arun(self) -> Any:
-        if self.deadline is None:
-            return await self._aperformed()
-        with self._in_time():
-            return await wait_on_loop(self._aperformed(), self.deadline - time.monotonic())
+        with metering(self.meter):
+            deadline = self._deadline()
+            if deadline is None:
+                return await self._aperformed()
+            with self._in_time():
+                return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """What its record says was spent for it."""
+        if self.meter is None:
+            return {}
+        self.meter.at = self.meter.clock
+        return self.meter.told
+
+    def _deadline(self) -> float | None:
+        of_run = None if self.meter is None else self.meter.deadline
+        if of_run is None:
+            return self.deadline
+        heed()
+        return of_run if self.deadline is None else min(of_run, self.deadline)
 
     async def _aperformed(self) -> Any:
         if not is_watched(self.config):
@@ -144,6 +170,7 @@ class Perform(Operation):
         try:
             yield
         except TimeIsUp:
+            heed()
             raise TimeLimitReached(f"{self.effect.label} was still under way when the time was up") from None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "place_of",
     "untraced",
     "with_answers",
+    "written_since_start",
 ]
 
 _SAVER = "__pregel_checkpointer"
@@ -192,6 +193,14 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
         pad.interrupt_counter()
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
+
+
+def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
+    """The values at a checkpoint that were written since the run in it was begun; others are of earlier runs in its thread."""
+    versions: Mapping[str, Any] = saved.checkpoint["channel_versions"]
+    start = versions.get(_INPUT)
+    values: Mapping[str, Any] = saved.checkpoint["channel_values"]
+    return {name: value for name, value in values.items() if start is None or versions.get(name, start) > start}
 
 
 def leads_on(channel: str) -> bool:

@@ -147,6 +147,7 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
         record = journal.answer(here, effect)  # whoever stopped here may have answered it himself
     if record is not None:
         counted(frame.config, record)
+        journal.spent.count(record)
         if "error" in record:
             raise EffectFailed(*record["error"])
         return record["value"]
@@ -157,13 +158,16 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
                 "OutcomeUnknown", f"{effect.label} was started before a crash, and nobody knows whether it ended"
             )
         yield from journal.start(here, effect)
-    if not effect.asks:
-        value = yield Perform(effect, frame.config, frame.deadline)
-        yield from journal.write(here, effect, {"value": value})
-        return value
-    own, used = inside_effect(frame.config, here)
-    value = yield Perform(effect, own, frame.deadline)
-    yield from journal.write(here, effect, {"value": value, **used()})
+    own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
+    performing = Perform(effect, own, frame.deadline)
+    try:
+        value = yield performing
+    except Exception:
+        journal.spent.count(performing.spent)
+        raise
+    record = {"value": value, **used(), **performing.spent}
+    journal.spent.count(record)
+    yield from journal.write(here, effect, record)
     return value
 
 

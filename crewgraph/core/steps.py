@@ -14,14 +14,17 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body, Mark, Recorded
-from crewgraph.core.journal import Journal, Record
+from crewgraph.core.journal import CHANNEL, Journal, Record
+from crewgraph.core.meter import SPENT
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
+from crewgraph.core.players import at_work
+from crewgraph.core.recall import sealed
 from crewgraph.core.rules import whole
 
 __all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
 
 STEPS = "steps"
-"""The channel of what was performed: dicts with "path", "key", "what" and "value" or "error".
+"""The channel of what was performed: dicts with "path", "key", "what", "value" or "error", and what was "spent" for it.
 
 One without a "key" answers whatever is asked at its path: that is how somebody answers in the place of a tool.
 """
@@ -31,6 +34,7 @@ PENDING = "pending"
 "args"; None at the end."""
 
 _PROGRAMS = 256
+_KEPT = ("value", "error", SPENT)
 
 
 class StepJournal(Journal):
@@ -47,6 +51,12 @@ class StepJournal(Journal):
         for entry in entries:
             self._file(entry)
 
+    def _spent_in(self, saved: Any) -> list[Record]:
+        # The other channels of a task's own graph are copies of its crew's.
+        kept: list[Record] = [] if saved is None else list(saved.checkpoint["channel_values"].get(STEPS) or [])
+        pending = () if saved is None else (saved.pending_writes or ())
+        return [*kept, *(value for _, channel, value in pending if channel == CHANNEL)]
+
     def move(self, config: RunnableConfig) -> None:
         """Go on in another node."""
         self.settle(config)
@@ -62,7 +72,7 @@ class StepJournal(Journal):
             return record
         for entry in reversed(self._filed.get(here, ())):
             if entry.get("key") is None or entry["key"] == effect.key():
-                return {name: entry[name] for name in ("value", "error") if name in entry}
+                return {name: entry[name] for name in _KEPT if name in entry}
         return None
 
     def mark(self, here: str, mark: Mark) -> Program[None]:
@@ -82,7 +92,7 @@ class StepJournal(Journal):
         self._add(here, effect, record)
 
     def _add(self, here: str, effect: Recorded, record: Record) -> None:
-        kept = {name: record[name] for name in ("value", "error") if name in record}
+        kept = {name: record[name] for name in _KEPT if name in record}
         self.added.append({"path": here, "key": effect.key(), "what": effect.label, **kept})
         self._file(self.added[-1])
 
@@ -124,7 +134,7 @@ class Stepper:
             yield from journal.load()
         stopped = yield from self._until(program, stage)
         if not isinstance(stopped, Boundary):
-            return {**stopped, STEPS: journal.added, PENDING: None}
+            return {**sealed(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
         _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
         return {STEPS: journal.added, PENDING: _told(stopped)}
 
@@ -157,11 +167,11 @@ class StepNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(self._stepper.play(self._stage, input, config))
+        return drive(at_work(self._stepper.play(self._stage, input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(self._stepper.play(self._stage, input, config))
+        return await adrive(at_work(self._stepper.play(self._stage, input, config)))
 
 
 def _told(boundary: Boundary) -> dict[str, Any]:

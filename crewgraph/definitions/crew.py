@@ -14,6 +14,7 @@ from crewgraph.definitions.crew_runs import CrewRuns
 from crewgraph.definitions.crew_verbs import CrewVerbs
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
@@ -133,6 +134,16 @@ class Crew(CrewVerbs, CrewRuns, Definition):
 
     max_rpm: GivenMaxRpm = None
     """The most model requests a minute, of all agents together and over all runs; further ones wait."""
+
+    max_tokens: GivenTokens = None
+    """The most tokens that a run may use, of all its models together; it then stops before the next request."""
+
+    max_cost: GivenBudget = None
+    """The most USD that a run may cost, by the prices of `crewgraph.llm.prices`; the same."""
+
+    max_seconds: GivenBudget = None
+    """The most seconds that a run may take, all parts of it together where it is resumed; what is under way then is not waited
+    for."""
 
     rpm_controller: GivenController = None
     """What requests wait for besides: an `RPMController`, given where several crews are to share it."""

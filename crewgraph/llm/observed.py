@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.meter import ASKING, METER, heed
 from crewgraph.core.plain import plain
 from crewgraph.core.ports import Model
 from crewgraph.events.bus import crewai_event_bus
@@ -46,23 +47,31 @@ class ObservedModel:
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
+        heed(self.name)
         self._asking(messages, tools)
+        asking = ASKING.set(True)
         try:
             reply = self.model.complete(messages, tools, stop, self._telling(config))
         except BaseException as error:
             self._failed(error)
             raise
+        finally:
+            ASKING.reset(asking)
         return self._answered(messages, reply)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
+        heed(self.name)
         self._asking(messages, tools)
+        asking = ASKING.set(True)
         try:
             reply = await self.model.acomplete(messages, tools, stop, self._telling(config))
         except BaseException as error:
             self._failed(error)
             raise
+        finally:
+            ASKING.reset(asking)
         return self._answered(messages, reply)
 
     def _telling(self, config: "RunnableConfig") -> "RunnableConfig":
@@ -81,6 +90,8 @@ class ObservedModel:
 
     def _answered(self, messages: Sequence[Message], reply: Reply) -> Reply:
         reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
+        if (meter := METER.get()) is not None:
+            meter.answered(str(getattr(self.agent, "role", "")), self.name, reply["usage"])
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,

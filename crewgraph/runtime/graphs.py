@@ -9,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from crewgraph.compiler.assignment import Assignment, assignments, made_of
 from crewgraph.compiler.crew import crew_graph
 from crewgraph.compiler.form import Form
+from crewgraph.compiler.metered import metered
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
@@ -46,7 +47,7 @@ def compiled(
     refuse_unready(crew)
     tasks = assignments(crew) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
-    return graph.compile(
+    made = graph.compile(
         checkpointer=checkpointer,
         store=store,
         cache=cache,
@@ -54,6 +55,7 @@ def compiled(
         interrupt_after=form.tasks(form.after, tasks or ()),
         name=f"Crew: {crew.name}",
     )
+    return metered(made, crew)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGraph:
@@ -69,7 +71,8 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
     if known is None:
         tasks = assignments(crew)
         graph = crew_graph(crew, tasks, Form(granularity=_known(granularity), stored=checkpointer is not False))
-        known = CrewGraph(graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}"), tasks)
+        made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
+        known = CrewGraph(metered(made, crew), tasks)
         crew.kept.put(key, known)
     return known
 

@@ -13,13 +13,13 @@ from crewgraph.compiler.bodies.agent import check_coworkers, check_ready
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
-from crewgraph.errors import RunError
+from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
@@ -31,7 +31,7 @@ from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.place import RunPlace, run_place
-from crewgraph.runtime.results import check_stored, crew_output, execution_logs
+from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
 from crewgraph.runtime.retention import Retention
 
 __all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
@@ -218,6 +218,12 @@ class _Started:
             if not isinstance(given, dict):  # what the process before may have left
                 yield retention.trim(shrink=False)
             yield run
+        except BudgetExceeded as error:
+            if error.output is None:  # else of another crew's run, inside of this one
+                saved = (yield Saving(own, "get_tuple", self.config)) if own else None
+                error.output = partial_output(self.tasks, written_so_far(saved, written), place.thread_id, notes)
+            raise
+        else:
             yield retention.trim()
             place.leave(run.questions)
             if run.questions:

@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
 from crewgraph.compiler.assignment import INPUTS, Assignment
 from crewgraph.compiler.notes import RunNotes
+from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.ledger import total
 
-__all__ = ["check_stored", "crew_output", "execution_logs"]
+__all__ = ["check_stored", "crew_output", "execution_logs", "partial_output", "written_so_far"]
 
 _TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -30,27 +32,53 @@ def crew_output(
     Raises:
         OutputInvalid: no task gave a text.
     """
+    outputs = _outputs(tasks, written, notes)
+    if not any(output.raw for output in outputs):
+        raise OutputInvalid(
+            f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
+            "models replied."
+        )
+    return _joined(outputs, thread_id)
+
+
+def partial_output(
+    tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None, notes: RunNotes
+) -> CrewOutput:
+    """The output of a run that has not come to its end: the tasks that are done, if any."""
+    return _joined(_outputs(tasks, written, notes), thread_id)
+
+
+def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) -> dict[str, Any]:
+    """What the nodes of a run have written, by channel.
+
+    Args:
+        saved: its latest checkpoint.
+        written: what they have written in this process.
+    """
+    if saved is None:
+        return dict(written)
+    pending = {channel: value for _, channel, value in saved.pending_writes or ()}
+    return {**written_since_start(saved), **pending, **written}
+
+
+def _outputs(tasks: Sequence[Assignment], written: Mapping[str, Any], notes: RunNotes) -> list[TaskOutput]:
     outputs: list[TaskOutput] = []
     for one in tasks:
         if one.slug in written:
             outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
             if one.slug in notes.tasks:
                 outputs[-1].messages = notes.tasks[one.slug].messages
+    return outputs
+
+
+def _joined(outputs: list[TaskOutput], thread_id: str | None) -> CrewOutput:
     last = next((output for output in reversed(outputs) if output.raw), None)
-    if last is None:
-        raise OutputInvalid(
-            f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
-            "models replied."
-        )
-    usage = UsageMetrics()
-    for output in outputs:
-        usage.add_usage_metrics(output.usage)
     return CrewOutput(
-        raw=last.raw,
-        pydantic=last.pydantic,
-        json_dict=last.json_dict,
+        raw=last.raw if last else "",
+        pydantic=last.pydantic if last else None,
+        json_dict=last.json_dict if last else None,
         tasks_output=outputs,
-        token_usage=usage,
+        token_usage=total(output.usage for output in outputs),
         thread_id=thread_id,
     )
 

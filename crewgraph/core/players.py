@@ -1,0 +1,81 @@
+"""The nodes of a run that are at work: one that is stopped lets the others come to a stop before its graph hears of it.
+
+LangGraph cancels what works beside a node that failed. A request that is under way would be paid for and lost.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from crewgraph.core.meter import METER, Meter, Stopped
+from crewgraph.core.operations import Operation, Program
+
+__all__ = ["Players", "at_work"]
+
+T = TypeVar("T")
+
+
+class Players(Meter):
+    """The meter of a run, which knows how many of its nodes are at work."""
+
+    def __init__(self, around: Meter | None = None) -> None:
+        super().__init__(around)
+        self._playing = 0
+        self._waiting: list[Callable[[], Any]] = []
+        self._door = threading.Lock()
+
+    def enter(self) -> None:
+        """A node begins."""
+        with self._door:
+            self._playing += 1
+
+    def leave(self) -> None:
+        """A node has ended, or has come to a stop."""
+        with self._door:
+            self._playing -= 1
+            woken = () if self._playing else tuple(self._waiting)
+        for wake in woken:
+            wake()
+
+    def at_rest(self, wake: Callable[[], Any]) -> None:
+        """Call a function once no node is at work, at once if none is."""
+        with self._door:
+            self._waiting.append(wake)
+            now = not self._playing
+        if now:
+            wake()
+
+
+class _Rest(Operation):
+    """Waits until no node of a run is at work."""
+
+    def __init__(self, players: Players) -> None:
+        self.players = players
+
+    def run(self) -> None:
+        rest = threading.Event()
+        self.players.at_rest(rest.set)
+        rest.wait()
+
+    async def arun(self) -> None:
+        loop, rest = asyncio.get_running_loop(), asyncio.Event()
+        self.players.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
+        await rest.wait()
+
+
+def at_work(program: Program[T]) -> Program[T]:
+    """What a node does, known to the meter of its run."""
+    players = METER.get()
+    if not isinstance(players, Players):
+        return (yield from program)
+    players.enter()
+    stopped: Stopped | None = None
+    try:
+        return (yield from program)
+    except Stopped as stop:
+        stopped = stop
+    finally:
+        players.leave()
+    yield _Rest(players)
+    raise stopped
