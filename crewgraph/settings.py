@@ -7,9 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["flag", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
+__all__ = ["flag", "longest_retry_after", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
 
 _DAY_LIMIT = 30
+_RETRY_AFTER = 600
 _BYTE_LIMIT = 1 << 30
 
 
@@ -53,6 +54,11 @@ def prices_file() -> Path | None:
     """A JSON file with prices of models (`CREWGRAPH_PRICES`), laid over ours."""
     chosen = os.environ.get("CREWGRAPH_PRICES")
     return Path(chosen).expanduser() if chosen else None
+
+
+def longest_retry_after() -> float:
+    """The longest wait that a provider may ask for, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`, 0 never waits)."""
+    return _number("CREWGRAPH_MAX_RETRY_AFTER", _RETRY_AFTER)
 
 
 def flag(name: str) -> bool:

@@ -11,6 +11,7 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 
+from crewgraph.core.meter import ASKING, METER, heed
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.usage import read_usage
 
@@ -18,12 +19,17 @@ __all__ = ["UsageCounter"]
 
 
 class UsageCounter(BaseCallbackHandler):
-    """Counts the requests of every model that is asked under `listening`."""
+    """Counts the requests of every model that is asked under `listening`, and lets none through that a budget forbids.
+
+    Args:
+        who: on whose behalf they are asked.
+    """
 
     run_inline = True
 
-    def __init__(self) -> None:
+    def __init__(self, who: str = "") -> None:
         self.usage = UsageLedger()
+        self._who = who
         self._names: dict[UUID, str] = {}
         self._lock = threading.Lock()
 
@@ -31,18 +37,26 @@ class UsageCounter(BaseCallbackHandler):
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """A chat model is asked."""
-        self._names[run_id] = _named(serialized, kwargs)
+        self._asked(_named(serialized, kwargs), run_id)
 
     def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
         """A model that completes texts is asked."""
-        self._names[run_id] = _named(serialized, kwargs)
+        self._asked(_named(serialized, kwargs), run_id)
+
+    def _asked(self, name: str, run: UUID) -> None:
+        self._names[run] = name
+        if not ASKING.get():
+            heed(name)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """A model has answered."""
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
+        name, meter = self._names.pop(run_id, "model"), METER.get()
         with self._lock:
-            self.usage.count(self._names.pop(run_id, "model"), reported)
+            self.usage.count(name, reported)
+        if meter is not None and not ASKING.get():
+            meter.answered(self._who, name, reported)
 
     @property
     def listening(self) -> RunnableConfig:

@@ -43,13 +43,15 @@ class Executor:
         source: what the user gave: a runnable, a function, or an object with `invoke`.
         tools: the agent's tools, by name.
         where: whose it is, for messages.
+        role: on whose behalf its models are asked.
 
     Raises:
         CompileError: it cannot be called, or it cannot be given what there is to give.
     """
 
-    def __init__(self, source: Any, tools: Mapping[str, ObservedTool], where: str) -> None:
+    def __init__(self, source: Any, tools: Mapping[str, ObservedTool], where: str, role: str = "") -> None:
         self._runnable, self._tools, self._where = _runnable(source, where), tools, where
+        self._role = role
         self.name = str(getattr(source, "name", None) or getattr(source, "__name__", None) or type(source).__name__)
         self._takes = _taken(self._runnable)
         apart = getattr(self._runnable, "checkpointer", None) is False
@@ -77,14 +79,14 @@ class Executor:
             OutputInvalid: it returned nothing that can be read as a text.
             RunError: it stopped at a question that cannot be kept.
         """
-        counter = UsageCounter()
+        counter = UsageCounter(self._role)
         if isinstance(self._runnable, RunnableLambda) and not hasattr(self._runnable, "func"):
             return self._awaited(given, counter)  # a function that is async alone
         return self._read(self._runnable.invoke(given, {**self._config, **counter.listening}), counter)
 
     async def arun(self, given: Any) -> Any:
         """Call it on this event loop; see `run`."""
-        return await self._awaited(given, UsageCounter())
+        return await self._awaited(given, UsageCounter(self._role))
 
     async def _awaited(self, given: Any, counter: UsageCounter) -> Any:
         return self._read(await self._runnable.ainvoke(given, {**self._config, **counter.listening}), counter)

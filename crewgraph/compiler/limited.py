@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.shared import controllers_of
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.meter import heed
 from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.llm import LLMCallDelayedEvent
+from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
+from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.observed import ObservedModel
+from crewgraph.llm.patience import PatientModel
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.rpm import await_room, wait_for_room
 
@@ -23,10 +28,32 @@ __all__ = ["LimitedModel", "model_of"]
 
 
 def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
-    """A model as an agent asks it: its requests are told, and wait for `max_rpm` of agent and crew."""
-    observed = ObservedModel(as_model(llm), agent, agent, task)
-    controllers = controllers_of(agent, crew)
-    return LimitedModel(observed, controllers) if controllers else observed
+    """A model as an agent asks it: its requests are told, and wait for `max_rpm` of agent and crew.
+
+    Of several, that stand in for one another, only the last is waited for where its provider asks for patience.
+    """
+    model = as_model(llm)
+    if not isinstance(model, FallbackModel):
+        return _patient(_limited(model, agent, task, crew))
+    *others, last = [_limited(one, agent, task, crew) for one in model.models]
+    return FallbackModel([*others, _patient(last)], partial(_falls_back, agent, task))
+
+
+def _limited(model: Model, agent: BaseAgent, task: Task | None, crew: Crew | None) -> "LimitedModel":
+    return LimitedModel(ObservedModel(model, agent, agent, task), controllers_of(agent, crew))
+
+
+def _patient(limited: "LimitedModel") -> Model:
+    asked = limited.model.model
+    times = asked.retries if isinstance(asked, ChatModel) else 0
+    return PatientModel(limited, limited.is_delayed, times) if times else limited
+
+
+def _falls_back(agent: BaseAgent, task: Task | None, failed: str, following: str, error: Exception) -> None:
+    if crewai_event_bus.wants(LLMFallbackEvent):
+        why = f"{type(error).__name__}: {error}"
+        event = LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=following, error=why)
+        crewai_event_bus.emit(agent, event)
 
 
 @dataclass(frozen=True)
@@ -51,16 +78,21 @@ class LimitedModel:
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        wait_for_room(self.controllers, self._waits)
+        heed(self.name)
+        if self.controllers:
+            wait_for_room(self.controllers, self.is_delayed)
         return self.model.complete(messages, tools, stop, config)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        await await_room(self.controllers, self._waits)
+        heed(self.name)
+        if self.controllers:
+            await await_room(self.controllers, self.is_delayed)
         return await self.model.acomplete(messages, tools, stop, config)
 
-    def _waits(self, seconds: float, max_rpm: int) -> None:
+    def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
+        """Tell of a wait, for `max_rpm` or because the provider asked for it."""
         if crewai_event_bus.wants(LLMCallDelayedEvent):
             event = LLMCallDelayedEvent(
                 from_agent=self.model.agent,

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.effects import Mark, Recorded
-from crewgraph.core.meter import METER, Meter
+from crewgraph.core.meter import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
 from crewgraph.core.recall import named, spent_in
@@ -31,6 +31,7 @@ Record = dict[str, Any]
 
 _STARTED = "?"
 _APPENDED = "+"
+_CLOCKED = "!"
 _PATIENCE = 5.0
 _REMEMBERED = 256
 
@@ -171,6 +172,18 @@ class Journal:
         if self._unsure:
             yield from self._until_stored()
         yield from self._put(key, record)
+
+    def clocked(self) -> Program[None]:
+        """Keep how long the run has taken, where its time is bounded: what was cut off has left no record.
+
+        Raises:
+            JournalError: it could not be kept.
+        """
+        meter = METER.get()
+        if meter is None or meter.deadline is None or self.saver is None:
+            return
+        clock = round(meter.clock, 3)
+        yield from self._put(f"{_CLOCKED}{clock}", {SPENT: {"at": clock}})
 
     def keep(self) -> Program[None]:
         """The body raised (an error or a question): what it has done must be found by the next attempt."""

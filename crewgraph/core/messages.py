@@ -67,3 +67,6 @@ class Reply(TypedDict):
 
     extra: dict[str, Any]
     """LangChain's `additional_kwargs`, to be sent back with the history."""
+
+    model: NotRequired[str]
+    """The model that answered, where it is another than the one that was asked."""

@@ -25,6 +25,7 @@ from crewgraph.core.effects import (
 )
 from crewgraph.core.journal import Journal, JournalError, Record
 from crewgraph.core.leaving import heed
+from crewgraph.core.meter import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.watched import is_watched
@@ -41,8 +42,10 @@ def whole(body: Body[T], journal: Journal) -> Program[T]:
         return (yield from _played(body, _Frame(journal), ""))
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as error:
         yield from journal.keep()
+        if isinstance(error, (Exception, Stopped)) and not isinstance(error, JournalError):
+            yield from journal.clocked()
         raise
 
 

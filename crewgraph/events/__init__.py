@@ -74,6 +74,7 @@ from crewgraph.events.llm import (
     LLMCallStartedEvent,
     LLMCallType,
     LLMEventBase,
+    LLMFallbackEvent,
     LLMStreamChunkEvent,
     ToolCall,
 )
@@ -168,6 +169,7 @@ __all__ = [
     "LLMCallStartedEvent",
     "LLMCallType",
     "LLMEventBase",
+    "LLMFallbackEvent",
     "LLMGuardrailBaseEvent",
     "LLMGuardrailCompletedEvent",
     "LLMGuardrailFailedEvent",

@@ -15,6 +15,7 @@ __all__ = [
     "LLMCallStartedEvent",
     "LLMCallType",
     "LLMEventBase",
+    "LLMFallbackEvent",
     "LLMStreamChunkEvent",
     "ToolCall",
 ]
@@ -64,7 +65,7 @@ class LLMEventBase(BaseEvent):
 
 
 class LLMCallDelayedEvent(LLMEventBase):
-    """A model is not asked yet: the minute has seen as many requests as `max_rpm` allows."""
+    """A model is not asked yet, for `max_rpm` allows no more requests or its provider asks for patience (`Retry-After`)."""
 
     type: str = "llm_call_delayed"
 
@@ -74,8 +75,23 @@ class LLMCallDelayedEvent(LLMEventBase):
     seconds: float
     """How long the request is going to wait, unless others give up their places."""
 
-    max_rpm: int
-    """How many requests a minute may see."""
+    max_rpm: int | None = None
+    """How many requests a minute may see; None where the provider asked for the wait."""
+
+
+class LLMFallbackEvent(LLMEventBase):
+    """A model failed, and another one is asked in its place."""
+
+    type: str = "llm_fallback"
+
+    model: str
+    """The model that failed."""
+
+    fallback: str
+    """The one that is asked."""
+
+    error: str
+    """What went wrong."""
 
 
 class LLMCallStartedEvent(LLMEventBase):

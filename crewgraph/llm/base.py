@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, Self
 
 from crewgraph.core.bridge import in_thread
+from crewgraph.core.meter import ASKING, METER
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.usage import UsageMetrics, read_usage
@@ -177,6 +178,9 @@ class BaseLLM(ABC):
         if usage is not None and ongoing is not None:
             ongoing.used.append(usage)
         self._count(UsageMetrics.of(usage))
+        meter = METER.get()
+        if meter is not None and not ASKING.get():  # asked by somebody's own code, a converter's or a tool's
+            meter.answered("", self.model, usage)
 
     def _emit_text(self, text: str) -> None:
         """Show a piece of the answer as it is written: for subclasses that stream."""

@@ -31,6 +31,7 @@ _PROBE: ToolSpec = {
     "parameters": {"type": "object", "properties": {}},
 }
 _CACHED_BINDINGS = 64
+_RETRIES = 2
 _CONVERTED = 512
 _SENT_OTHERWISE = {"tool_calls", "function_call", "parsed", "refusal"}
 _NO_PARAMETER = (  # words in the names of parameters that change no answer, or that nobody else is to read
@@ -73,6 +74,7 @@ class ChatModel:
         self._given = parameters or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
+        self._has_fallbacks = _falls_back(source)
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
@@ -107,6 +109,12 @@ class ChatModel:
         if self._offers_tools is None:
             self._offers_tools = _binds_tools(self.source, self._base)
         return self._offers_tools
+
+    @property
+    def retries(self) -> int:
+        """How often its client makes a failed request again; what it does by default where it does not say."""
+        found = getattr(self._base, "max_retries", None)
+        return found if isinstance(found, int) else _RETRIES
 
     def answering(self, response_format: type[BaseModel] | Mapping[str, Any] | None) -> "ChatModel":
         """The same model with answers of another form."""
@@ -176,6 +184,8 @@ class ChatModel:
     def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
         raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
         reply = _read(answer if raw is None else raw)
+        if self._has_fallbacks and (by := _answering(answer if raw is None else raw)) and not by.startswith(self.name):
+            reply["model"] = by
         if forms and isinstance(self._response_format, type):
             reply = _formed(reply)
         if self._on_usage is not None:
@@ -201,6 +211,26 @@ def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
             source = source.default
         else:
             return source, bound
+
+
+def _falls_back(source: Any) -> bool:
+    """Whether another model than the first may answer."""
+    runnables = load("langchain_core.runnables")
+    while not isinstance(source, runnables.RunnableWithFallbacks):
+        if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
+            source = source.bound
+        elif isinstance(source, runnables.RunnableSequence):
+            source = source.last
+        else:
+            return False
+    return True
+
+
+def _answering(answer: Any) -> str | None:
+    """The model that an answer says it is of."""
+    told: Any = getattr(answer, "response_metadata", None)
+    found = (told.get("model_name") or told.get("model")) if isinstance(told, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _own_stop(base: Any) -> list[str]:

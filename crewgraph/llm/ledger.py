@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from crewgraph.core.messages import Usage
+from crewgraph.core.messages import Reply, Usage
+from crewgraph.core.ports import Model
 from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["UsageLedger", "plain_usage", "total"]
@@ -19,6 +20,10 @@ class UsageLedger:
     def count(self, model: str, usage: Usage | None) -> None:
         """Add one answered request; None where nothing was reported counts the request alone."""
         self._of(model).count(usage)
+
+    def answered(self, model: Model, reply: Reply) -> None:
+        """Add a request that a model, or one that stood in for it, has answered."""
+        self.count(reply.get("model", model.name), reply["usage"])
 
     def add(self, used: Mapping[str, Any]) -> None:
         """Add what another ledger told, as it is or as plain data."""

@@ -21,9 +21,12 @@ from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
+from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.ongoing import ONGOING
+from crewgraph.llm.prices import Price, tell
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.tool_call import tool_calls
+from crewgraph.llm.words import fallback_words, price_word, provider_word
 
 __all__ = ["LLM"]
 
@@ -119,6 +122,9 @@ class LLM(BaseLLM):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
     """How long it thinks."""
 
+    fallbacks: Sequence[Any] = ()
+    """The models that are asked, in this order, where it fails: whatever may stand in `llm=`."""
+
     stream: bool
     """Whether the answer is fetched piece by piece."""
 
@@ -152,10 +158,12 @@ class LLM(BaseLLM):
     ) -> None:
         """Name a model; the keywords are the attributes of the same names.
 
-        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated.
+        `provider` says who serves it where its name does not, `max_retries` how often a request is repeated, `fallbacks`
+        which models are asked where it fails, `price` what it costs in USD per million tokens ({"input": 1, "output": 5}).
         A keyword that is nobody's here goes to the provider with each request.
         """
-        provider = _provider_word(kwargs)
+        provider, price = provider_word(kwargs), price_word(kwargs)
+        self.fallbacks = fallback_words(kwargs)
         api_base = api_base or base_url
         super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
         self.api_base = api_base
@@ -168,14 +176,16 @@ class LLM(BaseLLM):
         self.callbacks = callbacks
         self.reasoning_effort = reasoning_effort
         self.stream = stream
-        self._name(model, provider)
+        self._name(model, provider, price)
 
-    def _name(self, model: str, provider: str | None) -> None:
+    def _name(self, model: str, provider: str | None, price: Price | None) -> None:
         self._named = _Named(model, model, provider)
         try:
             target = self._target()
         except UnknownModel:
             return  # told when it is asked; the environment may still say where it is served
+        if price is not None:
+            tell(target.model, price)
         self._provider = target.provider.name
         if self._provider in _NATIVE:
             self.model = target.model
@@ -325,11 +335,13 @@ class LLM(BaseLLM):
     def _asked(self, form: Any, agent: Any, task: Any) -> Model:
         """The model that answers in a form; it tells of its requests, unless somebody above does."""
         adapter = self.adapter()
-        model = adapter if form is self.response_format else adapter.answering(form)
+        own = adapter if form is self.response_format else adapter.answering(form)
+        models: list[Model] = [own, *map(load("crewgraph.llm.resolve").as_model, self.fallbacks)]
         ongoing = ONGOING.get()
-        if ongoing is not None and ongoing.observed:
-            return model
-        return load("crewgraph.llm.observed").ObservedModel(model, self, agent, task)
+        if ongoing is None or not ongoing.observed:
+            observed = load("crewgraph.llm.observed").ObservedModel
+            models = [observed(model, self, agent, task) for model in models]
+        return FallbackModel(models) if self.fallbacks else models[0]
 
     def _note(self, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
@@ -358,17 +370,6 @@ def _is_given(value: Any) -> bool:
 def _kept(value: Any) -> Any:
     """A list or dict as it is now, so that a change of the user's own is noticed."""
     return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
-
-
-def _provider_word(kwargs: dict[str, Any]) -> str | None:
-    """Who serves the model, by the several words for it; they are taken out."""
-    kwargs.pop("is_litellm", None)
-    named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
-    if kwargs.pop("azure", False):
-        named = named or "azure"
-    if kwargs.pop("custom_openai", False):
-        named = named or "openai"
-    return named
 
 
 def _config(callbacks: Sequence[Any] | None) -> Any:

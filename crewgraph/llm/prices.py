@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.settings import prices_file
 
-__all__ = ["Price", "cost", "price_of", "register", "replace"]
+__all__ = ["Price", "cost", "price_of", "register", "replace", "tell"]
 
 _MILLION = 1_000_000
 _DATED = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
@@ -121,7 +121,11 @@ def register(
     Raises:
         pydantic.ValidationError: a price is below zero.
     """
-    price = Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write)
+    tell(model, Price(input=input, output=output, cached_input=cached_input, cache_write=cache_write))
+
+
+def tell(model: str, price: Price) -> None:
+    """The same for a price that was made already."""
     _prices.registered = {**_prices.registered, model: price}
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 from weakref import WeakValueDictionary
@@ -12,6 +12,7 @@ from crewgraph.errors import ModelError, NoModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
 from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 
@@ -31,7 +32,8 @@ def as_model(llm: object) -> Model:
     Args:
         llm: None (the environment's choice), a name, an `LLM`, a `BaseLLM` of one's own, a LangChain chat
             model or a Runnable that ends in one, an object with `.call(messages)`, a dict of `LLM`'s
-            keywords, or an object with `model_name` or `deployment_name`. It is never changed.
+            keywords, or an object with `model_name` or `deployment_name`; or a list of these, each of which
+            is asked where those before it failed. It is never changed.
 
     Raises:
         MissingExtra: the provider's package is not installed.
@@ -47,13 +49,25 @@ def as_model(llm: object) -> Model:
     if isinstance(llm, str):
         return _named(llm).adapter()
     if isinstance(llm, LLM) and type(llm).call is LLM.call and type(llm).acall is LLM.acall:
-        return llm.adapter()
+        return _of(llm)
     if isinstance(llm, Mapping):
-        return _from_keywords(cast("Mapping[str, Any]", llm)).adapter()
+        return _of(_from_keywords(cast("Mapping[str, Any]", llm)))
+    if isinstance(llm, (list, tuple)):
+        return FallbackModel([one for given in cast("Sequence[object]", llm) for one in _alone(as_model(given))])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     return _remembered(llm)
+
+
+def _of(llm: LLM) -> Model:
+    """A model by its name, and what stands in for it."""
+    own = llm.adapter()
+    return FallbackModel([own, *map(as_model, llm.fallbacks)]) if llm.fallbacks else own
+
+
+def _alone(model: Model) -> Sequence[Model]:
+    return model.models if isinstance(model, FallbackModel) else [model]
 
 
 def default_llm() -> LLM:

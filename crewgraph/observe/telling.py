@@ -235,8 +235,15 @@ def _(event: events.AgentReasoningFailedEvent) -> Line:
 
 @tell.register
 def _(event: events.LLMCallDelayedEvent) -> Line:
-    text = f"{event.seconds:.1f} s, for no minute is to see more than max_rpm={event.max_rpm}"
-    return Line(where=_where(event), what="model call waits", text=text)
+    rpm = f"no minute is to see more than max_rpm={event.max_rpm}"
+    why = "its provider asks for it (Retry-After)" if event.max_rpm is None else rpm
+    return Line(where=_where(event), what="model call waits", text=f"{event.seconds:.1f} s, for {why}")
+
+
+@tell.register
+def _(event: events.LLMFallbackEvent) -> Line:
+    text = f"{event.fallback} is asked in place of {event.model}: {event.error}"
+    return Line(where=_where(event), what="model replaced", text=text, mood=Mood.WARNING)
 
 
 @tell.register

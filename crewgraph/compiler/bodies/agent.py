@@ -103,13 +103,13 @@ class AgentAtWork:
         made, agent, where = made_executor(self._agent), self._agent, self._engagement.where
         if made is None and isinstance(agent, LangGraphAgentAdapter):
             graph = react_graph(self.model, Toolbox(self._observed), agent.max_iter, self._book, where)
-            return Executor(graph, {}, where)
+            return Executor(graph, {}, where, agent.role)
         if made is not None and agent.max_rpm is not None:
             raise CompileError(
                 f"{where}: its `max_rpm` cannot bound the requests that its `agent_executor` makes. Leave it out, and give a "
                 "LangChain rate limiter to the models in it."
             )
-        return None if made is None else Executor(made, self._observed, where)
+        return None if made is None else Executor(made, self._observed, where, agent.role)
 
     @cached_property
     def tools(self) -> Toolbox:

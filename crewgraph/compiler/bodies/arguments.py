@@ -33,7 +33,7 @@ def rewritten(
         if failure.type_name == "TimeLimitReached":
             raise
         return None  # the agent, which is told what is wrong with its arguments, may do better
-    usage.count(reader.name, reply["usage"])
+    usage.answered(reader, reply)
     found = extract_json(final_text(reply))
     args = tool.prepare(cast(dict[str, Any], found)) if isinstance(found, dict) else None
     return None if args is None or isinstance(args, Refusal) else tool.effect(args)

@@ -145,7 +145,7 @@ def _asked(
         except EffectFailed as failure:
             # What the agent wrote is worth more than its structure: the task keeps it.
             return None, f"the model could not be asked: {failure}"
-        usage.count(model.name, reply["usage"])
+        usage.answered(model, reply)
         answer = text_of(reply["content"])
         found, problem = read_structure(answer, schema)
         if found is not None:

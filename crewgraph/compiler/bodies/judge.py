@@ -101,7 +101,7 @@ def _asked(
     text, problem = "", ""
     for _ in range(_ATTEMPTS):
         reply: Reply = yield ModelCall(model=model, transcript=transcript, stage="guardrail")
-        usage.count(model.name, reply["usage"])
+        usage.answered(model, reply)
         text = final_text(reply)
         found, problem = read_structure(text, schema)
         if found is not None:

@@ -172,7 +172,7 @@ def _replied(worker: Worker, transcript: Transcript, specs: tuple[ToolSpec, ...]
                 raise
             worker.retries -= 1
         else:
-            worker.usage.count(worker.model.name, reply["usage"])
+            worker.usage.answered(worker.model, reply)
             return reply
 
 

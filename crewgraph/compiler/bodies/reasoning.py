@@ -96,7 +96,7 @@ def planned(planner: Planner) -> Body[Plan | None]:
                 raise
             yield Notify(partial(planner.audience.planning_failed, attempt, str(failure)))
             return plan
-        planner.usage.count(planner.model.name, reply["usage"])
+        planner.usage.answered(planner.model, reply)
         plan = _read(reply)
         yield Notify(partial(planner.audience.planned, attempt, plan.text, plan.ready, attempt == most))
         if plan.ready:

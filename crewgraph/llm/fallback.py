@@ -1,0 +1,124 @@
+"""Models that stand in for one another: each is asked where those before it failed."""
+
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.errors import CrewgraphError, ModelError
+from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.llm.status import status_of
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["FallbackModel", "Told", "is_for_another"]
+
+Told = Callable[[str, str, Exception], None]
+"""Is told of a model that failed, the one that is asked in its place, and why."""
+
+_OF_THE_REQUEST = {400, 413, 422}
+"""What a server answers to a request that is wrong in itself: another model would have to be asked the same."""
+
+_log = logging.getLogger(__name__)
+
+
+def is_for_another(error: BaseException) -> bool:
+    """Whether a request that failed may be made to another model.
+
+    Not one that is wrong in itself, nor a conversation that is too long, which is condensed first. A wrong key, a quota that is
+    used up, a server that is down or cannot be understood: all of that is the one model's.
+    """
+    if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded):
+        return False
+    if isinstance(error, CrewgraphError) and not isinstance(error, ModelError):
+        return False  # a bound was met, for instance
+    return status_of(error) not in _OF_THE_REQUEST
+
+
+@dataclass(frozen=True)
+class FallbackModel:
+    """Several models as one. It is known as the first, also in the record: a run that is resumed may have others to fall back on.
+
+    Tools are offered natively where all of them take tools.
+    """
+
+    models: Sequence[Model]
+    """At least one; in the order they are asked in, with each request anew."""
+
+    told: Told | None = None
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ModelError("A list of models holds none; give the one that is to be asked first, and those after it.")
+
+    @property
+    def name(self) -> str:
+        return self.models[0].name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.models[0].identity
+
+    @property
+    def native_tools(self) -> bool:
+        return all(model.native_tools for model in self.models)
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation; the reply names the model that did, where it is not the first."""
+        for attempt in self._attempts():
+            with attempt:
+                return attempt.named(attempt.model.complete(messages, tools, stop, config))
+        raise AssertionError("the last attempt raises")
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        for attempt in self._attempts():
+            with attempt:
+                return attempt.named(await attempt.model.acomplete(messages, tools, stop, config))
+        raise AssertionError("the last attempt raises")
+
+    def _attempts(self) -> "Generator[_Attempt]":
+        failed: list[str] = []
+        for model, following in zip(self.models, [*self.models[1:], None], strict=True):
+            yield _Attempt(model, following, self.told, failed, is_first=model is self.models[0])
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A `with` around a request to one of the models, which holds a failure that the next one may mend."""
+
+    model: Model
+    following: Model | None
+    told: Told | None
+    failed: list[str]
+    is_first: bool
+
+    def named(self, reply: Reply) -> Reply:
+        return reply if self.is_first else {**reply, "model": reply.get("model") or self.model.name}
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        if self.following is None or not is_for_another(error):
+            if self.failed:
+                error.add_note(f"`{self.model.name}` was asked because {'; '.join(self.failed)}")
+            return False
+        why = f"{type(error).__name__}: {error}"
+        self.failed.append(f"`{self.model.name}` failed ({why})")
+        _log.warning("the model `%s` failed, `%s` is asked: %s", self.model.name, self.following.name, why)
+        if self.told is not None:
+            self.told(self.model.name, self.following.name, error)
+        return True

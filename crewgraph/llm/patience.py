@@ -1,0 +1,110 @@
+"""A model that is asked again after the time that its provider asked for, where its client does not wait for so long."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.core.given_up import when_given_up
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.llm.status import retry_after
+from crewgraph.llm.window import LoopWaiter, Waiter
+from crewgraph.settings import longest_retry_after
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["PatientModel"]
+
+_CLIENTS_WAIT = 60.0
+"""Seconds that all clients wait themselves, before each of their own retries."""
+
+_TIMES = 2
+
+
+@dataclass(frozen=True)
+class PatientModel:
+    """A model at work; waits are told, and end when nobody waits for the answer any longer."""
+
+    model: Model
+    told: Callable[[float], None]
+    """Is told of a wait, in seconds."""
+
+    times: int = _TIMES
+    """How often a request is made again."""
+
+    at_least: float = _CLIENTS_WAIT
+    """Shorter waits are left to the provider's client."""
+
+    at_most: float = field(default_factory=longest_retry_after)
+    """For longer waits the request fails."""
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    @property
+    def native_tools(self) -> bool:
+        return self.model.native_tools
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation.
+
+        Raises:
+            LimitReached: nobody waits for the answer any longer (`max_execution_time`).
+        """
+        for attempt in self._attempts():
+            with attempt:
+                return self.model.complete(messages, tools, stop, config)
+            waiter = Waiter()
+            with when_given_up(waiter.give_up):
+                waiter.sleep(attempt.wait)
+        raise AssertionError("the last attempt raises")
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        for attempt in self._attempts():
+            with attempt:
+                return await self.model.acomplete(messages, tools, stop, config)
+            await LoopWaiter().sleep(attempt.wait)
+        raise AssertionError("the last attempt raises")
+
+    def _attempts(self) -> "Generator[_Attempt]":
+        for left in range(self.times, -1, -1):
+            yield _Attempt(self, left)
+
+
+class _Attempt:
+    """A `with` around a request, which holds a failure after which it is to be made again."""
+
+    def __init__(self, of: PatientModel, left: int) -> None:
+        self._of, self._left = of, left
+        self.wait = 0.0
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        seconds = retry_after(error) if isinstance(error, Exception) else None
+        if error is None or seconds is None or seconds <= self._of.at_least or not self._left:
+            return False
+        if seconds > self._of.at_most:
+            error.add_note(
+                f"the provider asks for {seconds:.0f} seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows "
+                f"{self._of.at_most:g}"
+            )
+            return False
+        self.wait = seconds
+        self._of.told(seconds)
+        return True
