@@ -1,19 +1,26 @@
 """The budgets of a run: what it has spent, and that it stops once one of them is used up."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from threading import RLock
+from typing import Any
 
 from crewgraph.core.meter import Meter, Place, Stopped
 from crewgraph.core.players import Players
+from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.given_budget import BUDGETS, checked_budget
 from crewgraph.errors import BudgetExceeded, UnknownPrice
-from crewgraph.llm.ledger import UsageLedger, total
-from crewgraph.llm.prices import Price, price_of
+from crewgraph.llm.fallback import FallbackModel
+from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.prices import cost, price_of
+from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["RunMeter", "check_price"]
+__all__ = ["RunMeter", "check_prices", "unknown_price"]
 
 _MOST_TOLD = 5
 
@@ -36,6 +43,7 @@ class RunMeter(Players):
         self.crew, self.resumed, self.thread, self.kept = crew, resumed, thread, kept
         self._began, self._before = time.monotonic(), 0.0
         self._begun: dict[str, str] = {}
+        self._silent: set[str] = set()
         self._heard: set[Place] = set()
         self._hearing = RLock()
 
@@ -64,14 +72,35 @@ class RunMeter(Players):
                 self._before = max(self._before, before.at)
                 charge()
 
+    def add(self, used: Iterable[Any]) -> None:
+        told = list(used)
+        super().add(told)
+        if self.crew.max_tokens is None and self.crew.max_cost is None:
+            return
+        for _, model, tokens in told:
+            if not tokens.get("total_tokens") and model not in self._silent:
+                self._silent.add(model)
+                warnings.warn(
+                    f"the model `{model}` does not tell how many tokens it uses: its requests do not count for the budgets of "
+                    f"crew `{self.crew.name}`. A `BaseLLM` of your own tells them with `_track_token_usage_internal`.",
+                    stacklevel=callers_level(),
+                )
+
     def check(self, model: str | None) -> None:
         crew = self.crew
-        if crew.max_tokens is not None and (used := self._tokens().total.total_tokens) >= crew.max_tokens:
-            raise Stopped(self, self._exceeded("max_tokens", used, crew.max_tokens))
-        if crew.max_cost is not None and (cost := self._cost(model)) >= crew.max_cost:
-            raise Stopped(self, self._exceeded("max_cost", cost, crew.max_cost))
-        if crew.max_seconds is not None and (took := self.clock) >= crew.max_seconds:
-            raise Stopped(self, self._exceeded("max_seconds", took, crew.max_seconds))
+        if crew.max_cost is not None:
+            self._check_prices(model)
+        for budget in BUDGETS:
+            limit = getattr(crew, budget)
+            if limit is not None and self.spent(budget) >= limit:
+                raise Stopped(self, partial(self._exceeded, budget, limit))
+
+    def spent(self, budget: str) -> float:
+        """What is spent of a budget: tokens, USD or seconds."""
+        if budget == "max_seconds":
+            return self.clock
+        used = self._tokens()
+        return used.total.total_tokens if budget == "max_tokens" else _usd_of(used.told)
 
     def _tokens(self) -> UsageLedger:
         ledger = UsageLedger()
@@ -79,17 +108,14 @@ class RunMeter(Players):
             ledger.add({model: tokens})
         return ledger
 
-    def _cost(self, model: str | None) -> float:
-        used = self._tokens().told
-        for name in dict.fromkeys([*used, *([model] if model else [])]):
-            try:
-                check_price(self.crew, name)
-            except UnknownPrice as error:
-                raise Stopped(self, error) from None
-        return sum(price.of(usage) for name, usage in used.items() if (price := price_of(name)) is not None)
+    def _check_prices(self, model: str | None) -> None:
+        asked = [name for _, name, _ in self.used] + ([model] if model else [])
+        for name in dict.fromkeys(asked):
+            if price_of(name) is None:
+                raise Stopped(self, partial(unknown_price, self.crew, name))
 
-    def _exceeded(self, budget: str, spent: float, limit: float) -> BudgetExceeded:
-        amount = _AMOUNTS[budget]
+    def _exceeded(self, budget: str, limit: float) -> BudgetExceeded:
+        amount, spent = _AMOUNTS[budget], self.spent(budget)
         crew = f"crew `{self.crew.name}`" if self.crew.name else "the crew"
         if self.thread is not None:
             then = f'Raise it (`crew.{budget} = ...`) and go on with `crew.resume("{self.thread}")`'
@@ -125,31 +151,46 @@ class RunMeter(Players):
         return f"Used by: {'; '.join([*told, *more])}. " if told else ""
 
 
-def check_price(crew: Crew, model: str) -> None:
-    """Look whether a budget in USD can be kept with a model.
+def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
+    """Look, before anything is done, whether the crew's budget in USD can be kept with the models of its agents.
 
     Raises:
+        ValueError: a budget is none; it was changed since the crew was made.
         UnknownPrice: it cannot.
     """
-    if crew.max_cost is not None and price_of(model) is None:
-        raise UnknownPrice(
-            f"`max_cost` of crew `{crew.name}` cannot be kept: the price of the model `{model}` is unknown. Tell it, in USD per "
-            f'million tokens: `crewgraph.llm.prices.register("{model}", input=..., output=...)`, `LLM(..., price={{"input": ..., '
-            '"output": ...})`, or a file in CREWGRAPH_PRICES; a price of 0 is one, too.'
-        )
+    for name in BUDGETS:
+        checked_budget(name, getattr(crew, name))
+    if crew.max_cost is None:
+        return
+    for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():
+        model = as_model(llm)
+        for one in model.models if isinstance(model, FallbackModel) else [model]:
+            if price_of(one.name) is None:
+                raise unknown_price(crew, one.name)
+
+
+def unknown_price(crew: Crew, model: str) -> UnknownPrice:
+    """What a run with a budget in USD raises that is to ask a model without a price."""
+    return UnknownPrice(
+        f"`max_cost` of crew `{crew.name}` cannot be kept: the price of the model `{model}` is unknown. Tell it, in USD per "
+        f'million tokens: `crewgraph.llm.prices.register("{model}", input=..., output=...)`, `LLM(..., price={{"input": ..., '
+        '"output": ...}})`, or a file in CREWGRAPH_PRICES; a price of 0 is one, too.'
+    )
 
 
 def _priced(model: str, tokens: Mapping[str, int]) -> str:
-    price: Price | None = price_of(model)
-    if price is None:
-        return ""
     ledger = UsageLedger()
     ledger.add({model: tokens})
-    return f" ({_usd(price.of(total(ledger.told.values())))})"
+    usd = cost(ledger.told)
+    return "" if usd is None else f" ({_usd(usd)})"
+
+
+def _usd_of(used: Mapping[str, UsageMetrics]) -> float:
+    return sum(price.of(usage) for model, usage in used.items() if (price := price_of(model)) is not None)
 
 
 def _usd(amount: float) -> str:
-    return f"${amount:,.4f}"
+    return f"${amount:,.6f}"
 
 
 _AMOUNTS: dict[str, Callable[[float], str]] = {

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
@@ -73,16 +73,14 @@ class MeteredGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 await steps.aclose()
 
     def _meter(self, given: Any, config: RunnableConfig | None) -> RunMeter:
-        full = ensure_config(config)
-        place = place_of(full)
-        inside = bool(place.task)
+        around, own = var_child_runnable_config.get() or {}, config or {}
+        place = place_of({"configurable": {**around.get("configurable", {}), **own.get("configurable", {})}})
         kept = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
-        thread = str((full.get("configurable") or {}).get("thread_id") or "") or None
         return RunMeter(
             self.crew,
             METER.get(),
             resumed=given is None or isinstance(given, Command) or place.again,
-            thread=thread if kept and not inside else None,
+            thread=place.thread or None if kept and not place.task else None,
             kept=kept,
         )
 
@@ -99,4 +97,4 @@ def _measured(meter: RunMeter) -> Generator[None]:
     except Stopped as stop:
         if stop.meter is not meter:
             raise
-        raise stop.error from None
+        raise stop.why() from None

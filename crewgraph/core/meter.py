@@ -30,12 +30,12 @@ class Stopped(BaseException):
 
     Args:
         meter: the run's.
-        error: what the run raises in its place.
+        why: makes what the run raises in its place, once everything in it has come to a stop.
     """
 
-    def __init__(self, meter: "Meter", error: Exception) -> None:
-        super().__init__(str(error))
-        self.meter, self.error = meter, error
+    def __init__(self, meter: "Meter", why: Callable[[], Exception]) -> None:
+        super().__init__("a bound of the run is met")
+        self.meter, self.why = meter, why
 
 
 class Meter:

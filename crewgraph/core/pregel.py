@@ -198,7 +198,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
 def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
     """The values at a checkpoint that were written since the run in it was begun; others are of earlier runs in its thread."""
     versions: Mapping[str, Any] = saved.checkpoint["channel_versions"]
-    start = versions.get(_INPUT)
+    start: Any = versions.get(_INPUT)
     values: Mapping[str, Any] = saved.checkpoint["channel_values"]
     return {name: value for name, value in values.items() if start is None or versions.get(name, start) > start}
 

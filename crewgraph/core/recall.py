@@ -44,4 +44,4 @@ def spent_in(saved: Any, records: str) -> list[_Told]:
 
 def _is_sealed(value: Any) -> bool:
     spent: Any = cast("_Told", value).get(SPENT) if isinstance(value, dict) else None
-    return isinstance(spent, dict) and bool(spent) and set(cast("_Told", spent)) <= {"used", "at"}
+    return isinstance(spent, dict) and bool(cast("_Told", spent)) and set(cast("_Told", spent)) <= {"used", "at"}

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
+from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.plain_model import model_again, plain_model
 from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.prices import cost
@@ -92,6 +93,11 @@ class TaskOutput(_Structured):
             return None
         return cost(self.usage_by_model)
 
+    @property
+    def costs(self) -> Costs:
+        """What that was, model by model; `print` shows it as a table."""
+        return Costs(Cost(self.name or self.description, self.agent, *used) for used in self.usage_by_model.items())
+
     def __eq__(self, other: object) -> bool:
         # Outputs are the same whether or not their conversations are still known.
         return isinstance(other, TaskOutput) and {**vars(self), "messages": ()} == {**vars(other), "messages": ()}
@@ -172,6 +178,11 @@ class CrewOutput(_Structured):
         """What the run costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
         costs = [output.cost for output in self.tasks_output]
         return None if None in costs else sum(one for one in costs if one is not None)
+
+    @property
+    def costs(self) -> Costs:
+        """What the run used and costs, by task, agent and model; `print` shows it as a table."""
+        return Costs(row for output in self.tasks_output for row in output.costs)
 
     @property
     def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -228,8 +228,8 @@ def _falls_back(source: Any) -> bool:
 
 def _answering(answer: Any) -> str | None:
     """The model that an answer says it is of."""
-    told: Any = getattr(answer, "response_metadata", None)
-    found = (told.get("model_name") or told.get("model")) if isinstance(told, dict) else None
+    told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
+    found = told.get("model_name") or told.get("model")
     return found if isinstance(found, str) else None
 
 

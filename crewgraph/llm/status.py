@@ -1,7 +1,6 @@
 """What a provider's answer to a request that failed says, wherever its client's exception holds it."""
 
 import time
-from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
@@ -26,7 +25,7 @@ def retry_after(error: BaseException) -> float | None:
     if status_of(error) not in _LATER:
         return None
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
-    told = headers.get("retry-after") if isinstance(headers, Mapping) or hasattr(headers, "get") else None
+    told: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
     if not isinstance(told, str):
         return None
     try:

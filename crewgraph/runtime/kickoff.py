@@ -10,6 +10,7 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.agent import check_coworkers, check_ready
+from crewgraph.compiler.budget import check_prices
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
@@ -170,6 +171,7 @@ class _Started:
         for one in {id(work.agent): work for work in self.tasks}.values():
             check_ready(one)  # a missing key is told before anything is done
         check_coworkers(self.tasks)
+        check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
         judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
         for llm in {id(one.llm): one.llm for one in judges if one and one.llm is not None}.values():
             as_model(llm)

@@ -1,0 +1,112 @@
+"""What a run cost: a row for each task and model, sums by task, agent and model, and a table to print."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from crewgraph.llm.prices import cost
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["Cost", "Costs"]
+
+_HEADS = ("task", "agent", "model", "requests", "read", "cached", "written", "reasoning", "USD")
+_TEXTS = 3
+_UNKNOWN = "?"
+_WIDEST = 40
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one model was used for in one task."""
+
+    task: str
+    """The task's name, else its description."""
+
+    agent: str
+    """The role of the agent that the task was given to."""
+
+    model: str
+    usage: UsageMetrics
+
+    @property
+    def usd(self) -> float | None:
+        """What that costs in USD, by the prices of `crewgraph.llm.prices`; None where the price or the tokens are unknown."""
+        return cost({self.model: self.usage})
+
+
+class Costs(Sequence[Cost]):
+    """What a run cost; `print` shows it as a table."""
+
+    def __init__(self, rows: Iterable[Cost]) -> None:
+        self._rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Cost:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Cost]:
+        return iter(self._rows)
+
+    @property
+    def usd(self) -> float | None:
+        """The sum in USD; None where a part is unknown."""
+        return _sum(self._rows)
+
+    @property
+    def by_task(self) -> dict[str, float | None]:
+        """The same by the task's name, else its description."""
+        return _sums((row.task, row) for row in self._rows)
+
+    @property
+    def by_agent(self) -> dict[str, float | None]:
+        """The same by the role of the agent that a task was given to."""
+        return _sums((row.agent, row) for row in self._rows)
+
+    @property
+    def by_model(self) -> dict[str, float | None]:
+        """The same by the name of the model."""
+        return _sums((row.model, row) for row in self._rows)
+
+    def __str__(self) -> str:
+        total = UsageMetrics()
+        for row in self._rows:
+            total.add_usage_metrics(row.usage)
+        cells = [(row.task, row.agent, row.model, *_numbers(row.usage, row.usd)) for row in self._rows]
+        table = [_HEADS, *cells, ("total", "", "", *_numbers(total, self.usd))]
+        table = [tuple(" ".join(cell.split())[:_WIDEST] for cell in line) for line in table]
+        widths = [max(len(line[n]) for line in table) for n in range(len(_HEADS))]
+        return "\n".join(_line(line, widths) for line in table)
+
+
+def _numbers(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
+    tokens = (usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens, usage.reasoning_tokens)
+    return (
+        f"{usage.successful_requests:,}",
+        *(f"{number:,}" for number in tokens),
+        _UNKNOWN if usd is None else f"{usd:,.6f}",
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        cell.ljust(width) if n < _TEXTS else cell.rjust(width)
+        for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _sum(rows: Iterable[Cost]) -> float | None:
+    total = 0.0
+    for row in rows:
+        if row.usd is None:
+            return None
+        total += row.usd
+    return total
+
+
+def _sums(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
+    by: dict[str, list[Cost]] = {}
+    for name, row in rows:
+        by.setdefault(name, []).append(row)
+    return {name: _sum(listed) for name, listed in by.items()}
