@@ -74,17 +74,14 @@ class ChatModel:
         self._given = parameters or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
-        self._has_fallbacks = _falls_back(source)
+        self._names = [_name_of(one) for one in _models_of(source)]
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
         """The model's name as its provider knows it."""
-        for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
-            if isinstance(found := getattr(self._base, attribute, None), str) and found:
-                return found
-        return str(getattr(self._base, "_llm_type", None) or type(self._base).__name__)
+        return _name_of(self._base)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -184,7 +181,7 @@ class ChatModel:
     def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
         raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
         reply = _read(answer if raw is None else raw)
-        if self._has_fallbacks and (by := _answering(answer if raw is None else raw)) and not by.startswith(self.name):
+        if len(self._names) > 1 and (by := _answering(answer if raw is None else raw, self._names)) != self.name:
             reply["model"] = by
         if forms and isinstance(self._response_format, type):
             reply = _formed(reply)
@@ -213,24 +210,28 @@ def _base_of(source: Any) -> tuple[Any, dict[str, Any]]:
             return source, bound
 
 
-def _falls_back(source: Any) -> bool:
-    """Whether another model than the first may answer."""
+def _models_of(source: Any) -> list[Any]:
+    """The models that may answer, the first one first."""
     runnables = load("langchain_core.runnables")
-    while not isinstance(source, runnables.RunnableWithFallbacks):
-        if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-            source = source.bound
-        elif isinstance(source, runnables.RunnableSequence):
-            source = source.last
-        else:
-            return False
-    return True
+    if isinstance(source, runnables.RunnableWithFallbacks):
+        return [model for one in (source.runnable, *source.fallbacks) for model in _models_of(one)]
+    if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
+        return _models_of(source.bound)
+    return _models_of(source.last) if isinstance(source, runnables.RunnableSequence) else [source]
 
 
-def _answering(answer: Any) -> str | None:
-    """The model that an answer says it is of."""
+def _name_of(model: Any) -> str:
+    for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
+        if isinstance(found := getattr(model, attribute, None), str) and found:
+            return found
+    return str(getattr(model, "_llm_type", None) or type(model).__name__)
+
+
+def _answering(answer: Any, names: Sequence[str]) -> str:
+    """Which of several models an answer says it is of; providers add a date to the name."""
     told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
-    found = told.get("model_name") or told.get("model")
-    return found if isinstance(found, str) else None
+    found = str(told.get("model_name") or told.get("model") or names[0])
+    return max((name for name in names if found.startswith(name)), key=len, default=found)
 
 
 def _own_stop(base: Any) -> list[str]:

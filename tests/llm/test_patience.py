@@ -1,0 +1,162 @@
+"""`Retry-After`: waits that a provider asks for, beyond those that its client makes itself."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from heard import heard
+from modes import Mode
+from servers.openai_api import Answer, OpenAIServer, error
+
+from crewgraph import LLM, Agent, Crew, Task
+from crewgraph.core.messages import Message
+from crewgraph.errors import BudgetExceeded, TimeLimitReached
+from crewgraph.events import LLMCallDelayedEvent
+from crewgraph.llm.patience import PatientModel
+from crewgraph.llm.resolve import as_model
+from crewgraph.llm.status import retry_after
+
+ASK: list[Message] = [{"role": "user", "content": "hello"}]
+LONG = 200  # seconds, more than any client waits
+
+
+def later(value: str, status: int = 429) -> Answer:
+    refused = error(status, "too many")
+    return Answer(status=status, body=refused.body, headers={"Retry-After": value})
+
+
+def model_at(server: OpenAIServer, **words: Any) -> LLM:
+    return LLM("openai/test", base_url=server.url, api_key="key", **words)
+
+
+def patient(server: OpenAIServer, told: list[float], **more: Any) -> PatientModel:
+    model = as_model(model_at(server, max_retries=0))
+    return PatientModel(model, told.append, **{"times": 2, "at_least": 0.0, "at_most": 5.0, **more})
+
+
+def ask(mode: Mode, model: PatientModel) -> str:
+    reply = mode.run(
+        lambda: model.complete(ASK, (), (), {}),
+        lambda: model.acomplete(ASK, (), (), {}),
+    )
+    return str(reply["content"])
+
+
+def crew_of(llm: LLM, **more: Any) -> Crew:
+    clerk = Agent(role="clerk", goal="g", backstory="b", llm=llm, **more)
+    return Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_request_is_made_again_after_the_time_that_the_provider_asked_for(mode: Mode, status: int):
+    told: list[float] = []
+    with OpenAIServer([later("0.4", status), later("0.2", status), "hello"]) as server:
+        began = time.monotonic()
+        assert ask(mode, patient(server, told)) == "hello"
+        assert time.monotonic() - began >= 0.6
+    assert told == [0.4, 0.2]
+
+
+def test_the_time_may_be_a_date(mode: Mode):
+    told: list[float] = []
+    at = datetime.now(UTC) + timedelta(seconds=2)
+    with OpenAIServer([later(format_datetime(at, usegmt=True)), "hello"]) as server:
+        assert ask(mode, patient(server, told)) == "hello"
+    assert datetime.now(UTC) >= at.replace(microsecond=0)
+    assert 0 < told[0] <= 2
+
+
+@pytest.mark.parametrize("value", ["", "soon", "nan", "inf", "Mon, 99 Foo 2026"])
+def test_a_time_that_is_none_is_not_waited_for(mode: Mode, value: str):
+    told: list[float] = []
+    with OpenAIServer([later(value), "never"]) as server, pytest.raises(Exception, match="too many"):
+        ask(mode, patient(server, told))
+    assert not told
+
+
+def test_a_time_in_the_past_is_no_time(mode: Mode):
+    past = format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)
+    with OpenAIServer([later(past)]) as server, pytest.raises(Exception, match="too many") as failed:
+        ask(mode, patient(server, []))
+    assert retry_after(failed.value) == 0
+
+
+def test_other_failures_are_not_waited_for(mode: Mode):
+    with OpenAIServer([later("0.1", 500), "never"]) as server, pytest.raises(Exception, match="too many"):
+        ask(mode, patient(server, []))
+
+
+def test_patience_ends_with_the_number_of_retries_and_with_the_bound(mode: Mode):
+    told: list[float] = []
+    with OpenAIServer([later("0.1")] * 3) as server:
+        with pytest.raises(Exception, match="too many"):
+            ask(mode, patient(server, told))
+        assert len(server.requests) == 3
+    with OpenAIServer([later("6")]) as server, pytest.raises(Exception, match="too many") as failed:
+        ask(mode, patient(server, told))
+    assert failed.value.__notes__ == [
+        "the provider asks for 6 seconds of patience (`Retry-After`), and CREWGRAPH_MAX_RETRY_AFTER allows 5"
+    ]
+
+
+def test_what_the_client_waits_for_is_left_to_the_client(mode: Mode):
+    told: list[float] = []
+    with OpenAIServer([later("0.3"), "hello"]) as server:
+        model = PatientModel(as_model(model_at(server)), told.append)
+        began = time.monotonic()
+        assert ask(mode, model) == "hello"
+        assert time.monotonic() - began >= 0.3
+    assert not told
+
+
+def test_an_agents_time_ends_the_wait(mode: Mode):
+    with OpenAIServer([later(str(LONG)), "never"]) as server:
+        made, began = crew_of(model_at(server), max_execution_time=1), time.monotonic()
+        with heard() as events, pytest.raises(TimeLimitReached):
+            mode.kickoff(made)
+        assert time.monotonic() - began < 5 and len(server.requests) == 1
+    assert [(one.seconds, one.max_rpm) for one in events if isinstance(one, LLMCallDelayedEvent)] == [(LONG, None)]
+
+
+def test_a_crews_time_ends_the_wait_and_the_run_goes_on_later(mode: Mode):
+    with OpenAIServer([later(str(LONG)), "hello"]) as server:
+        made = crew_of(model_at(server))
+        made.max_seconds = 0.5
+        with pytest.raises(BudgetExceeded):
+            mode.kickoff(made, thread_id="w")
+        made.max_seconds = 20
+        assert mode.resume(made, "w").raw == "hello"
+
+
+def test_cancellation_ends_the_wait():
+    with OpenAIServer([later(str(LONG))]) as server:
+
+        async def run() -> None:
+            running = asyncio.create_task(crew_of(model_at(server)).akickoff(checkpointer=False))
+            while not server.requests:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+        began = time.monotonic()
+        asyncio.run(run())
+        assert time.monotonic() - began < 5
+
+
+def test_who_wants_no_retries_or_has_another_model_does_not_wait(mode: Mode):
+    with OpenAIServer([later(str(LONG))]) as server, pytest.raises(Exception, match="too many"):
+        mode.kickoff(crew_of(model_at(server, max_retries=0)))
+    with OpenAIServer([later(str(LONG)), "hello"]) as server:
+        made = crew_of(model_at(server, fallbacks=[model_at(server)]))
+        assert mode.kickoff(made).raw == "hello"
+
+
+def test_the_bound_is_the_environments(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_MAX_RETRY_AFTER", "0")
+    with OpenAIServer([later(str(LONG))]) as server, pytest.raises(Exception, match="too many"):
+        mode.kickoff(crew_of(model_at(server)))
