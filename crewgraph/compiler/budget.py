@@ -144,7 +144,7 @@ class RunMeter(Players):
         used = sorted(self.used, key=lambda one: -one[2].get("total_tokens", 0))
         told = [
             f"{' '.join(who.split()) or 'others'} {tokens.get('total_tokens', 0):,} tokens in "
-            f"{tokens.get('successful_requests', 0)} requests to `{model}`{_priced(model, tokens)}"
+            f"{_requests(tokens.get('successful_requests', 0))} to `{model}`{_priced(model, tokens)}"
             for who, model, tokens in used[:_MOST_TOLD]
         ]
         more = [f"{len(used) - _MOST_TOLD} more"] if len(used) > _MOST_TOLD else []
@@ -183,6 +183,10 @@ def _priced(model: str, tokens: Mapping[str, int]) -> str:
     ledger.add({model: tokens})
     usd = cost(ledger.told)
     return "" if usd is None else f" ({_usd(usd)})"
+
+
+def _requests(number: int) -> str:
+    return f"{number} request" if number == 1 else f"{number} requests"
 
 
 def _usd_of(used: Mapping[str, UsageMetrics]) -> float:

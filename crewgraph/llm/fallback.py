@@ -53,7 +53,9 @@ class FallbackModel:
 
     def __post_init__(self) -> None:
         if not self.models:
-            raise ModelError("A list of models holds none; give the one that is to be asked first, and those after it.")
+            raise ModelError(
+                'A list of models holds none; give them in the order they are to be asked in: ["openai/gpt-4o", ...].'
+            )
 
     @property
     def name(self) -> str:

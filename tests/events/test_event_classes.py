@@ -88,6 +88,7 @@ KINDS = {
     "KnowledgeSearchQueryFailedEvent": "knowledge_search_query_failed",
     "LLMCallCompletedEvent": "llm_call_completed",
     "LLMCallDelayedEvent": "llm_call_delayed",
+    "LLMFallbackEvent": "llm_fallback",
     "LLMCallFailedEvent": "llm_call_failed",
     "LLMCallStartedEvent": "llm_call_started",
     "LLMGuardrailCompletedEvent": "llm_guardrail_completed",

@@ -17,6 +17,7 @@ from modes import Mode
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
+from crewgraph.definitions.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent
 from crewgraph.llm.rpm import RPMController
@@ -287,3 +288,21 @@ def test_runs_for_many_inputs_share_their_crews_bound(mode: Mode):
     made = crew(task("only", agent(times.llm)), rpm_controller=RPMController(max_rpm=2, seconds=0.8))
     mode.run(made.kickoff_for_each, made.akickoff_for_each, [{"n": n} for n in range(5)])
     assert len(times.seen) == 5 and times.closest(2) > 0.5
+
+
+def test_a_streamed_run_keeps_to_the_bound(mode: Mode):
+    times = Times()
+    made = crew(
+        *(task(f"t{n}", agent(times.llm)) for n in range(3)), rpm_controller=RPMController(max_rpm=1, seconds=0.3)
+    )
+    assert len(list(mode.told(made))) > 3
+    assert len(times.seen) == 3 and times.closest(1) > 0.2
+
+
+def test_a_lite_agent_keeps_to_its_bound(mode: Mode):
+    times = Times()
+    lite = LiteAgent(role="r", goal="g", backstory="b", llm=times.llm)
+    lite.set_rpm_controller(RPMController(max_rpm=1, seconds=0.3))
+    for _ in range(2):
+        mode.run(lite.kickoff, lite.akickoff, "hello")
+    assert len(times.seen) == 2 and times.closest(1) > 0.2
