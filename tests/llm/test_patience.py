@@ -32,9 +32,9 @@ def model_at(server: OpenAIServer, **words: Any) -> LLM:
     return LLM("openai/test", base_url=server.url, api_key="key", **words)
 
 
-def patient(server: OpenAIServer, told: list[float], **more: Any) -> PatientModel:
+def patient(server: OpenAIServer, told: list[float]) -> PatientModel:
     model = as_model(model_at(server, max_retries=0))
-    return PatientModel(model, told.append, **{"times": 2, "at_least": 0.0, "at_most": 5.0, **more})
+    return PatientModel(model, told.append, times=2, at_least=0.0, at_most=5.0)
 
 
 def ask(mode: Mode, model: PatientModel) -> str:

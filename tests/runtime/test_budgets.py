@@ -280,7 +280,7 @@ def test_a_compiled_graph_keeps_to_the_budgets_of_its_crew(mode: Mode):
     copied = graph.with_config({"tags": ["x"]})
     made.max_tokens = 1
     with pytest.raises(BudgetExceeded):
-        llm.script = ["again"] * 9
+        llm.script = lambda _: "again"
         mode.invoke(copied, {"inputs": {}}, {"configurable": {"thread_id": "h"}})
 
 
@@ -290,12 +290,17 @@ class Around(TypedDict, total=False):
     said: Annotated[list[str], operator.add]
 
 
+def after(state: Around) -> Around:
+    assert "t2" in state
+    return {"said": [state["t2"]["raw"]]}
+
+
 def test_a_crew_that_is_a_node_of_a_graph_stops_that_graph_and_goes_on_with_it(mode: Mode):
     llm, saver = counted("one", "two", "three"), InMemorySaver()
     made = chain(llm, max_tokens=20)
     graph = StateGraph(Around)
     graph.add_node("crew", mode.compile(made))
-    graph.add_node("after", lambda state: {"said": [state["t2"]["raw"]]})
+    graph.add_node("after", after)
     graph.add_edge(START, "crew")
     graph.add_edge("crew", "after")
     graph.add_edge("after", END)
@@ -318,7 +323,7 @@ def test_a_flow_whose_crew_is_stopped_goes_on_with_it(mode: Mode):
     @persist
     class Asking(Flow[dict[str, Any]]):
         @start()
-        def ask(self) -> str:
+        def inquire(self) -> str:
             return mode.kickoff(made).raw
 
     flow = Asking()
@@ -413,11 +418,11 @@ def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run
 
 def test_the_time_of_an_agent_and_that_of_its_crew_are_told_apart(mode: Mode):
     made = chain(ScriptedLLM(["late"] * 3, delay=1), 1, max_seconds=0.3)
-    made.agents[0].max_execution_time = 20  # pyright: ignore[reportAttributeAccessIssue]
+    made.agents[0].max_execution_time = 20
     with pytest.raises(BudgetExceeded):
         mode.kickoff(made)
     made.max_seconds = 20
-    made.agents[0].max_execution_time = 1  # pyright: ignore[reportAttributeAccessIssue]
+    made.agents[0].max_execution_time = 1
     made.agents[0].llm.delay = 3
     with pytest.raises(TimeoutError, match="max_execution_time"):
         mode.kickoff(made)

@@ -29,7 +29,8 @@ def own_prices() -> Iterator[None]:
 
 
 def named(name: str, server: OpenAIServer, **more: Any) -> LLM:
-    return LLM(f"openai/{name}", base_url=server.url, api_key="key", **{"max_retries": 0, **more})
+    options: dict[str, Any] = {"max_retries": 0, **more}
+    return LLM(f"openai/{name}", base_url=server.url, api_key="key", **options)
 
 
 def down(message: str = "down") -> ScriptedLLM:
