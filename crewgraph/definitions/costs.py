@@ -1,4 +1,4 @@
-"""What a run cost: a row for each task and model, sums by task, agent and model, and a table to print."""
+"""What a run cost: a row for each task, agent and model, sums by task, agent and model, and a table to print."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ _WIDEST = 40
 
 @dataclass(frozen=True)
 class Cost:
-    """What one model was used for in one task."""
+    """What an agent used one model for in one task."""
 
     task: str
     """The task's name, else its description."""
 
     agent: str
-    """The role of the agent that the task was given to."""
+    """The role of the agent: that of the task, or one that it handed work to."""
 
     model: str
     usage: UsageMetrics
@@ -60,7 +60,7 @@ class Costs(Sequence[Cost]):
 
     @property
     def by_agent(self) -> dict[str, float | None]:
-        """The same by the role of the agent that a task was given to."""
+        """The same by the role of the agent."""
         return _sums((row.agent, row) for row in self._rows)
 
     @property

@@ -96,7 +96,9 @@ class TaskOutput(_Structured):
     @property
     def costs(self) -> Costs:
         """What that was, model by model; `print` shows it as a table."""
-        return Costs(Cost(self.name or self.description, self.agent, *used) for used in self.usage_by_model.items())
+        by_agent = self.usage_by_agent or {self.agent: self.usage_by_model}
+        task = self.name or self.description
+        return Costs(Cost(task, role, *used) for role, by_model in by_agent.items() for used in by_model.items())
 
     def __eq__(self, other: object) -> bool:
         # Outputs are the same whether or not their conversations are still known.

@@ -21,7 +21,7 @@ from modes import Mode
 from pydantic import BaseModel, ValidationError
 from servers.openai_api import OpenAIServer, text
 
-from crewgraph import Agent, Crew, LLMGuardrail, ScriptedLLM, ToolUse
+from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import BudgetExceeded, UnknownPrice
@@ -525,3 +525,26 @@ def test_an_agent_in_a_tool_counts(mode: Mode):
     with pytest.raises(BudgetExceeded) as stopped:
         mode.kickoff(made)
     assert sorted(stopped.value.used) == ["chief", "helper"]
+
+
+def test_managers_and_coworkers_count_and_their_work_is_not_repeated(mode: Mode):
+    given = {"coworker": "clerk", "task": "look it up", "context": "all of it"}
+    boss = counted(ToolUse("delegate_work_to_coworker", given), "Final Answer: managed")
+    clerk = counted("looked up")
+    worker = agent(clerk, role="clerk")
+    made = Crew(
+        agents=[worker],
+        tasks=[task("t", worker)],
+        process=Process.hierarchical,
+        manager_agent=agent(boss, role="boss", allow_delegation=True),
+        max_tokens=22,
+    )
+    with pytest.raises(BudgetExceeded) as stopped:
+        mode.kickoff(made, thread_id="h")
+    assert {who: by["scripted"].total_tokens for who, by in stopped.value.used.items()} == {"boss": 11, "clerk": 11}
+    made.max_tokens = None
+    prices.register("scripted", input=100_000, output=0)
+    result = mode.resume(made, "h")
+    assert result.raw == "managed" and (len(boss.requests), len(clerk.requests)) == (2, 1)
+    assert result.costs.by_agent == {"boss": pytest.approx(2), "clerk": pytest.approx(1)}
+    assert result.costs.usd == result.cost == pytest.approx(3)
