@@ -130,18 +130,18 @@ class Perform(Operation):
 
     def run(self) -> Any:
         with metering(self.meter):
-            deadline = self._deadline()
+            deadline, of_run = self._deadline()
             if deadline is None:
                 return self.effect.perform(self.config)
-            with self._in_time():
+            with self._in_time(of_run):
                 return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
 
     async def arun(self) -> Any:
         with metering(self.meter):
-            deadline = self._deadline()
+            deadline, of_run = self._deadline()
             if deadline is None:
                 return await self._aperformed()
-            with self._in_time():
+            with self._in_time(of_run):
                 return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
 
     @property
@@ -152,12 +152,13 @@ class Perform(Operation):
         self.meter.at = self.meter.clock
         return self.meter.told
 
-    def _deadline(self) -> float | None:
+    def _deadline(self) -> tuple[float | None, float | None]:
+        """When it is not waited for any longer, and whether that is the run's time: then once more."""
         of_run = None if self.meter is None else self.meter.deadline
         if of_run is None:
-            return self.deadline
+            return self.deadline, None
         heed()
-        return of_run if self.deadline is None else min(of_run, self.deadline)
+        return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
 
     async def _aperformed(self) -> Any:
         if not is_watched(self.config):
@@ -166,11 +167,13 @@ class Perform(Operation):
             return await self.effect.aperform(config)
 
     @contextmanager
-    def _in_time(self) -> Generator[None]:
+    def _in_time(self, of_run: float | None) -> Generator[None]:
         try:
             yield
         except TimeIsUp:
-            heed()
+            if of_run is not None:
+                time.sleep(max(of_run - time.monotonic(), 0))  # clocks are read, and waits end, a little early
+                heed()
             raise TimeLimitReached(f"{self.effect.label} was still under way when the time was up") from None
 
 

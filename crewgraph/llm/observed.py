@@ -91,7 +91,7 @@ class ObservedModel:
     def _answered(self, messages: Sequence[Message], reply: Reply) -> Reply:
         reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
         if (meter := METER.get()) is not None:
-            meter.answered(str(getattr(self.agent, "role", "")), self.name, reply["usage"])
+            meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,
