@@ -9,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from crewgraph.compiler.assignment import Assignment, assignments, made_of
 from crewgraph.compiler.crew import crew_graph
 from crewgraph.compiler.form import Form
+from crewgraph.compiler.planning import planning_made_of, planning_of
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
@@ -24,6 +25,8 @@ class CrewGraph:
 
     graph: Graph
     tasks: Sequence[Assignment]
+    planning: Assignment | None = None
+    """The task that makes the plan for the others, if any does."""
 
 
 def compiled(
@@ -64,13 +67,16 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
     """
     refuse_unready(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
-    key: Hashable = (made_of(crew), id(checkpointer), granularity)
+    key: Hashable = (made_of(crew), planning_made_of(crew), id(checkpointer), granularity)
     known: CrewGraph | None = crew.kept.get(key)
     if known is None:
         tasks = assignments(crew)
-        graph = crew_graph(crew, tasks, Form(granularity=_known(granularity), stored=checkpointer is not False))
-        known = CrewGraph(graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}"), tasks)
+        planning = planning_of(crew, tasks)
+        form = Form(granularity=_known(granularity), stored=checkpointer is not False)
+        graph = crew_graph(crew, tasks, form, planning)
+        known = CrewGraph(graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}"), tasks, planning)
         crew.kept.put(key, known)
+    crew.planning_tasks = [] if known.planning is None else [known.planning.task]
     return known
 
 

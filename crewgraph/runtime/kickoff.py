@@ -93,7 +93,7 @@ def kicked_off(
         _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
         raise
     if audience is not None:
-        audience.begins(crew.name, run.place.thread_id, given, run.tasks)
+        audience.begins(crew.name, run.place.thread_id, given, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
@@ -166,8 +166,9 @@ class _Started:
     def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
         self.crew, self.place = crew, place
         made = graph_of(crew, place.checkpointer, granularity)
-        self.graph, self.tasks = made.graph, made.tasks
-        for one in {id(work.agent): work for work in self.tasks}.values():
+        self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
+        planner = [] if self.planning is None else [self.planning]
+        for one in {id(work.agent): work for work in [*planner, *self.tasks]}.values():
             check_ready(one)  # a missing key is told before anything is done
         check_coworkers(self.tasks)
         judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
@@ -212,6 +213,7 @@ class _Started:
             again=place.again,
             notes=notes,
             retention=retention,
+            channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
         )
         written = run.written
         try:
@@ -226,7 +228,7 @@ class _Started:
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
-        output = crew_output(self.tasks, written, place.thread_id, notes)
+        output = crew_output(self.tasks, written, place.thread_id, notes, self.planning)
         crew.publish(output)
         self.tokens = output.token_usage.total_tokens
         for callback in crew.after_kickoff_callbacks:

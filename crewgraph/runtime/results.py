@@ -17,7 +17,11 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def crew_output(
-    tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None, notes: RunNotes
+    tasks: Sequence[Assignment],
+    written: Mapping[str, Any],
+    thread_id: str | None,
+    notes: RunNotes,
+    planning: Assignment | None = None,
 ) -> CrewOutput:
     """The output of a crew: that of its last task that gave a text, and all of them.
 
@@ -26,16 +30,15 @@ def crew_output(
         written: the tasks' outputs as plain data, by channel.
         thread_id: the thread the run is kept under.
         notes: what else is known of those that were done in this process.
+        planning: the task that made the plan for them, which shows it from now on.
 
     Raises:
         OutputInvalid: no task gave a text.
     """
-    outputs: list[TaskOutput] = []
-    for one in tasks:
-        if one.slug in written:
-            outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
-            if one.slug in notes.tasks:
-                outputs[-1].messages = notes.tasks[one.slug].messages
+    outputs = [_output(one, written, notes) for one in tasks if one.slug in written]
+    plan = None
+    if planning is not None and planning.slug in written:
+        plan = planning.task.output = _output(planning, written, notes)
     last = next((output for output in reversed(outputs) if output.raw), None)
     if last is None:
         raise OutputInvalid(
@@ -43,16 +46,24 @@ def crew_output(
             "models replied."
         )
     usage = UsageMetrics()
-    for output in outputs:
+    for output in outputs if plan is None else [plan, *outputs]:
         usage.add_usage_metrics(output.usage)
     return CrewOutput(
         raw=last.raw,
         pydantic=last.pydantic,
         json_dict=last.json_dict,
         tasks_output=outputs,
+        plan=plan,
         token_usage=usage,
         thread_id=thread_id,
     )
+
+
+def _output(one: Assignment, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+    output = TaskOutput.from_plain(written[one.slug], one.task.output_pydantic)
+    if one.slug in notes.tasks:
+        output.messages = notes.tasks[one.slug].messages
+    return output
 
 
 def execution_logs(
