@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
+from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
 from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.core.steps import PENDING, STEPS
@@ -37,6 +38,9 @@ class Assignment(Engagement):
 
     planned: int | None = None
     """Its number in the plan of its crew; None where the crew does not plan."""
+
+    lessons: Lessons = NO_LESSONS
+    """What the agents of its crew were taught."""
 
     @property
     def sources(self) -> tuple[str, ...]:

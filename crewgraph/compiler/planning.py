@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.limited import first_llm
 from crewgraph.compiler.state import PLANNING
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
@@ -27,7 +28,7 @@ def planning_of(crew: Crew, tasks: Sequence[Assignment]) -> Assignment | None:
         role=book.slice("planner_role"),
         goal=book.slice("planner_goal"),
         backstory=book.slice("planner_backstory"),
-        llm=_llm(crew),
+        llm=first_llm(crew, crew.planning_llm),
         verbose=crew.verbose,
     )
     planner.crew = crew
@@ -44,7 +45,7 @@ def planning_of(crew: Crew, tasks: Sequence[Assignment]) -> Assignment | None:
 
 def planning_made_of(crew: Crew) -> Hashable:
     """What the planning of a crew is made of, besides its tasks."""
-    return (id(_llm(crew)), id(crew.texts), crew.verbose) if crew.planning else None
+    return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 
 
 def listed(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book) -> str:
@@ -68,10 +69,3 @@ def _told(number: int, one: Assignment, inputs: Mapping[str, Any], book: Book) -
         goal=worker["goal"] or "",
         tools=", ".join(one.tools) or "none",
     )
-
-
-def _llm(crew: Crew) -> Any:
-    """The planner's model: its own, else that of the first who has one."""
-    working = [task.agent for task in crew.tasks if task.agent is not None]
-    given = [crew.planning_llm, *(agent.llm for agent in [*working, *crew.agents])]
-    return next((llm for llm in given if llm is not None), None)

@@ -34,7 +34,7 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs
 from crewgraph.runtime.retention import Retention
 
-__all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
+__all__ = ["akickoff", "aresume", "checked_inputs", "kicked_off", "kickoff", "resume", "resumed", "tell", "why"]
 
 _LEAST_STEPS = 10_000
 
@@ -65,12 +65,12 @@ async def akickoff(
 
 def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
-    return drive(_resumed(crew, thread_id, checkpointer))
+    return drive(resumed(crew, thread_id, checkpointer))
 
 
 async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
-    return await adrive(_resumed(crew, thread_id, checkpointer))
+    return await adrive(resumed(crew, thread_id, checkpointer))
 
 
 def kicked_off(
@@ -89,8 +89,8 @@ def kicked_off(
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": thread_id}
         told = dict(inputs) if isinstance(inputs, Mapping) else None
-        _tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
-        _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
+        tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
+        tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
         raise
     if audience is not None:
         audience.begins(crew.name, run.place.thread_id, given, run.tasks, run.planning)
@@ -105,10 +105,10 @@ def _prepared(
     crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
 ) -> "Program[tuple[_Started, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions left them."""
-    given = _checked(inputs or {})
+    given = checked_inputs(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
-        given = given if changed is None else _checked(changed)
+        given = given if changed is None else checked_inputs(changed)
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
@@ -118,7 +118,8 @@ def _prepared(
     return run, given
 
 
-def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+def resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+    """A resume as a program."""
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
@@ -136,14 +137,19 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
     granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
         run = _Started(crew, run.place, granularity)
-    check_stored(run.tasks, state.values, run.place.thread_id)
+    planner = [] if run.planning is None else [run.planning]
+    check_stored([*planner, *run.tasks], state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
 
 
-def _checked(inputs: Any) -> dict[str, Any]:
-    """Inputs, if they are names with values."""
+def checked_inputs(inputs: Any) -> dict[str, Any]:
+    """Inputs, if they are names with values.
+
+    Raises:
+        TypeError: they are something else.
+    """
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
@@ -188,15 +194,15 @@ class _Started:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
         with shown(crew), logged(crew):
-            _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
+            tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
             except (GraphBubbleUp, Parked):
                 raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
-                _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
+                tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
                 raise
-            _tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
+            tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
             yield Heard()
         return output
 
@@ -237,7 +243,8 @@ class _Started:
         return output
 
 
-def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+def tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+    """Emit an event, where somebody wants it."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**fields))
 
@@ -281,7 +288,8 @@ def _named(place: RunPlace) -> str:
     return f"the {type(place.checkpointer).__name__}" if place.checkpointer is not None else "the surrounding graph"
 
 
-def _why(error: BaseException) -> str:
+def why(error: BaseException) -> str:
+    """What went wrong, in words for events."""
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error}"
     return f"{text} ({notes})" if notes else text

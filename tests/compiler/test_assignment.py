@@ -161,7 +161,6 @@ CREW: dict[str, Any] = {
     "contextual_memory": True,
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "training": True,
 }
 AGENT: dict[str, Any] = {
     "knowledge": object(),

@@ -13,8 +13,9 @@ from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
+from servers.langsmith_api import traced
 
-from crewgraph import ConditionalTask, Crew, ScriptedLLM
+from crewgraph import ConditionalTask, Crew, ScriptedLLM, TaskOutput, TaskStarted
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.errors import NoModelError, OutputInvalid, StorageError
 from crewgraph.events import BaseEvent, CrewKickoffStartedEvent, TaskCompletedEvent, TaskStartedEvent
@@ -35,6 +36,10 @@ def planned(
     planner, worker = ScriptedLLM(plan), ScriptedLLM(answers or [f"{name} done" for name in names])
     by = agent(worker)
     return crew(*(task(name, by) for name in names), planning=True, planning_llm=planner, **more), planner, worker
+
+
+def done(given: Any) -> str:
+    return "done"
 
 
 def names(events: Sequence[BaseEvent], kind: type[TaskStartedEvent | TaskCompletedEvent]) -> list[str]:
@@ -141,7 +146,7 @@ def test_a_run_that_failed_to_plan_goes_on_with_another_planner(mode: Mode):
 @pytest.mark.parametrize("of_task", [True, False])
 def test_without_a_model_of_its_own_the_planner_has_that_of_an_agent(mode: Mode, of_task: bool):
     model = ScriptedLLM([plan_of("PLAN-1"), "done"])
-    worker = agent(model if of_task else None, agent_executor=None if of_task else (lambda given: "done"))
+    worker = agent(model if of_task else None, agent_executor=None if of_task else done)
     boss = agent(model, role="boss")
     team = Crew(agents=[boss, worker] if not of_task else [worker], tasks=[task("dive", worker)], planning=True)
     assert mode.kickoff(team).raw == "done"
@@ -149,7 +154,7 @@ def test_without_a_model_of_its_own_the_planner_has_that_of_an_agent(mode: Mode,
 
 
 def test_a_planner_without_a_key_is_told_before_anything_is_paid_for(mode: Mode):
-    worker = agent(None, agent_executor=lambda given: "done")
+    worker = agent(None, agent_executor=done)
     with pytest.raises(NoModelError):
         mode.kickoff(crew(task("dive", worker), planning=True))
 
@@ -165,16 +170,38 @@ def test_the_planner_is_heard_before_the_tasks(mode: Mode):
 
 def test_callbacks_are_told_of_tasks_alone(mode: Mode):
     told: list[str] = []
-    team, _, _ = planned("dive", plan=[plan_of("PLAN-1")], task_callback=lambda output: told.append(output.name or ""))
-    team.step_callback = lambda step: told.append("step")
+
+    def ended(output: TaskOutput) -> None:
+        told.append(output.name or "")
+
+    def stepped(step: Any) -> None:
+        told.append("step")
+
+    team, _, _ = planned("dive", plan=[plan_of("PLAN-1")], task_callback=ended, step_callback=stepped)
     mode.kickoff(team)
     assert told == ["step", "dive"]
 
 
 def test_the_stream_tells_of_the_planner(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
-    begun = [(item.task, item.index) for item in mode.told(team) if item.kind == "task_started"]  # pyright: ignore[reportAttributeAccessIssue]
+    begun = [(item.task, item.index) for item in mode.told(team) if isinstance(item, TaskStarted)]
     assert begun == [("planning", -1), ("dive", 0)]
+
+
+def test_a_trace_shows_the_planner_as_the_first_node():
+    with traced() as langsmith:
+        planned("dive", plan=[plan_of("PLAN-1")])[0].kickoff()
+        assert (
+            langsmith.tree()
+            == """\
+Crew: crew [chain]
+  planning [chain]
+    Agent: Planner [chain]
+      scripted [llm]
+  dive [chain]
+    Agent: worker [chain]
+      scripted [llm]"""
+        )
 
 
 def test_the_console_shows_the_planner(capsys: pytest.CaptureFixture[str]):
@@ -245,7 +272,7 @@ def test_a_graph_around_the_crew_keeps_the_plan(mode: Mode):
 
 
 def test_what_was_planned_is_not_planned_again_by_a_resume(mode: Mode):
-    team, planner, worker = planned(
+    team, planner, _ = planned(
         "dive", plan=[plan_of("PLAN-1")], answers=[ConnectionError("down"), "done"], checkpointer=InMemorySaver()
     )
     with pytest.raises(ConnectionError):
