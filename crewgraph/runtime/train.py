@@ -198,7 +198,10 @@ class _Work:
 
 def _by_role(crew: Crew) -> dict[str, BaseAgent]:
     working = [*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]
-    return {agent.template("role") or "": agent for agent in reversed(working)}
+    agents: dict[str, BaseAgent] = {}
+    for agent in working:
+        agents.setdefault(agent.template("role") or "", agent)
+    return agents
 
 
 def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
