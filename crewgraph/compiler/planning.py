@@ -59,7 +59,7 @@ def listed(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book) -
 
 
 def _told(number: int, one: Assignment, inputs: Mapping[str, Any], book: Book) -> str:
-    asked, worker = one.task.worded(inputs), one.agent.worded(inputs)
+    asked, worker = one.task.worded(inputs), (one.task.agent or one.agent).worded(inputs)
     return book.slice(
         "planning_of_task",
         number=str(number),

@@ -17,6 +17,7 @@ from crewgraph.core.plain import plain
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.process import Process
 from crewgraph.definitions.training import (
     Feedback,
     TrainedAgent,
@@ -197,10 +198,12 @@ class _Work:
 
 
 def _by_role(crew: Crew) -> dict[str, BaseAgent]:
-    working = [*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]
+    manager = [crew.manager_agent] if crew.process is Process.hierarchical else []
+    working = [*manager, *crew.agents, *(task.agent for task in crew.tasks)]
     agents: dict[str, BaseAgent] = {}
     for agent in working:
-        agents.setdefault(agent.template("role") or "", agent)
+        if agent is not None:
+            agents.setdefault(agent.template("role") or "", agent)
     return agents
 
 

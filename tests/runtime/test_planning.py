@@ -15,7 +15,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from servers.langsmith_api import traced
 
-from crewgraph import ConditionalTask, Crew, ScriptedLLM, TaskOutput, TaskStarted
+from crewgraph import ConditionalTask, Crew, Process, ScriptedLLM, Task, TaskOutput, TaskStarted
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.errors import NoModelError, OutputInvalid, StorageError
 from crewgraph.events import BaseEvent, CrewKickoffStartedEvent, TaskCompletedEvent, TaskStartedEvent
@@ -239,6 +239,24 @@ def test_parallel_and_conditional_tasks_get_their_plans(mode: Mode):
     told = sorted(asked(worker))
     assert [f"P-{n}" in text for n, text in enumerate(told, 1)] == [True] * 3
     assert "P-4" in output.tasks_output[3].description and output.tasks_output[3].raw == ""
+
+
+def test_a_manager_gets_the_plan_of_each_task(mode: Mode):
+    planner, manager = ScriptedLLM([plan_of("PLAN-1", "PLAN-2")]), ScriptedLLM(["a", "b"])
+    worker = agent(ScriptedLLM([]), role="Digger")
+    tasks = [Task(name=name, description=f"do {name}", expected_output="x") for name in ("one", "two")]
+    tasks[0].agent = worker
+    team = Crew(
+        agents=[worker],
+        tasks=tasks,
+        process=Process.hierarchical,
+        manager_llm=manager,
+        planning=True,
+        planning_llm=planner,
+    )
+    assert mode.kickoff(team).raw == "b"
+    assert ["PLAN-1" in text for text in asked(manager)] == [True, False]
+    assert "Who does it: Digger" in asked(planner)[0] and "Who does it: Crew Manager" in asked(planner)[0]
 
 
 def test_each_run_of_several_has_a_plan_of_its_own(mode: Mode):

@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, text
 
-from crewgraph import Agent, Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.errors import CompileError, OutputInvalid, RunError, StorageError
 from crewgraph.events import (
     CrewKickoffStartedEvent,
@@ -203,6 +203,35 @@ def test_a_crew_that_plans_is_trained_as_well(mode: Mode):
     team = crew(task("dive", agent(ScriptedLLM(taught))), planning=True, planning_llm=ScriptedLLM([plan]))
     train(mode, team, 1, "x.json", feedback=ask)
     assert [one.name for one in shown] == ["dive"]
+
+
+def led(manager: ScriptedLLM, worker: ScriptedLLM, **more: Any) -> Crew:
+    todo = Task(name="dive", description="do dive", expected_output="x")
+    digger = agent(worker, role="Digger")
+    return Crew(agents=[digger], tasks=[todo], process=Process.hierarchical, manager_llm=manager, **more)
+
+
+def handed() -> ToolUse:
+    return ToolUse("Delegate work to coworker", {"task": "dig", "context": "c", "coworker": "Digger"})
+
+
+def test_of_what_a_manager_has_done_by_others_people_are_asked_once(mode: Mode):
+    manager = ScriptedLLM([handed(), "dug", handed(), "deeper dug", lessons("L")])
+    ask, shown = says("deeper")
+    train(mode, led(manager, ScriptedLLM(["a hole", "a pit"])), 1, "x.json", feedback=ask)
+    assert [(one.raw, one.agent) for one in shown] == [("dug", "Crew Manager")]
+    assert said_in("x.json") == [(1, "dive", "dug", "deeper", "deeper dug")]
+    assert list(held("x.json")["agents"]) == ["Crew Manager"]
+
+
+def test_those_who_are_handed_work_keep_to_their_lessons(mode: Mode):
+    manager, worker = ScriptedLLM([handed(), "dug"]), ScriptedLLM(["a hole"])
+    data = {
+        role: {"suggestions": [f"AS {role}"], "quality": 1, "final_summary": ""} for role in ("Digger", "Crew Manager")
+    }
+    mode.kickoff(led(manager, worker, training_data=data))
+    assert "- AS Digger" in asked(worker)[0]
+    assert "- AS Crew Manager" in asked(manager)[0]
 
 
 # ------------------------------------------------------------------------------------------------- later runs

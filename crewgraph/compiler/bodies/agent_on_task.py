@@ -74,7 +74,9 @@ class AgentOnTask(AgentAtWork):
             answer = yield from self._by_own_version(own, refused)
         else:
             answer = yield from self.own_answer(refused)
-        return answer if refused else (yield from taught(self._assignment, self._briefing, answer, self._improved))
+        if refused or self._depth:  # people have seen it, or see what is made of it
+            return answer
+        return (yield from taught(self._assignment, self._briefing, answer, self._improved))
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
@@ -147,7 +149,8 @@ class AgentOnTask(AgentAtWork):
         expected, role = self._book.slice("manager_request"), texts["role"] or ""
         task = HandedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        assignment = handed_on(task, agent, crew, context, deeper=deeper)
+        handed = handed_on(task, agent, crew, context, deeper=deeper)
+        assignment = replace(handed, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
             goal=texts["goal"] or "",
