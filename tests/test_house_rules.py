@@ -16,6 +16,7 @@ BROAD_EXCEPTS = {
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "crewgraph/compiler/cached.py",  # a cache that fails is logged, and the tool is used
     "crewgraph/compiler/bodies/agent_on_task.py",  # the failure is told, then raised again
+    "crewgraph/compiler/bodies/crew_plan.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to

@@ -7,6 +7,8 @@ import typer
 
 from crewgraph import __version__
 from crewgraph.cli.run import RunProgram, run
+from crewgraph.cli.test import test
+from crewgraph.cli.train import train
 from crewgraph.cli.where import where
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import load
@@ -43,6 +45,8 @@ app = _App(
 """The command."""
 
 app.command(context_settings={"allow_interspersed_args": False})(run)
+app.command()(test)
+app.command()(train)
 app.command()(where)
 
 

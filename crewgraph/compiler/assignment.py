@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
+from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
@@ -35,6 +36,12 @@ class Assignment(Engagement):
     told: str | None = None
     """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
 
+    planned: int | None = None
+    """Its number in the plan of its crew; None where the crew does not plan."""
+
+    lessons: Lessons = NO_LESSONS
+    """What the agents of its crew were taught."""
+
     @property
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
@@ -60,6 +67,8 @@ def assignments(crew: Crew) -> list[Assignment]:
         CompileError: a task has no agent, or two tools of the same name.
     """
     taken, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
+    if crew.planning:
+        taken.add(PLANNING)
     made: list[Assignment] = []
     for n, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
@@ -76,6 +85,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 context=context,
                 given_tools=given,
                 tools=guarded_tools([*given, *own_tools(agent, given)], adapted, title(task)),
+                planned=n + 1 if crew.planning else None,
             )
         )
     return made

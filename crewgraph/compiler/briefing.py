@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from crewgraph.compiler.assignment import Assignment, context_of
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.task import Task
+from crewgraph.errors import StorageError
 
 __all__ = ["TRIGGER", "Briefing", "briefing_alone", "briefing_of"]
 
@@ -57,12 +61,30 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         role=worker["role"] or "",
         goal=worker["goal"] or "",
         backstory=worker["backstory"] or "",
-        description=with_conversation(asked["description"] or "", inputs, assignment.book),
+        description=_with_plan(
+            with_conversation(asked["description"] or "", inputs, assignment.book), assignment, state
+        ),
         expected_output=asked["expected_output"] or "",
         output_file=asked["output_file"],
         context=context_of(assignment, state),
         trigger=_trigger(task, assignment.crew, inputs),
     )
+
+
+def _with_plan(description: str, assignment: Assignment, state: Mapping[str, Any]) -> str:
+    """What is to be done, with what the crew's plan says of it."""
+    crew = assignment.crew
+    if assignment.planned is None or crew is None or PLANNING not in state:
+        return description
+    try:
+        plan = CrewPlan.model_validate(state[PLANNING]["pydantic"])
+    except (TypeError, LookupError, ValidationError):
+        raise StorageError(
+            f"`{PLANNING}` in the state is no plan of a crew; if the state was edited, give the output of a task "
+            "(`TaskOutput(...).to_plain()`) whose `pydantic` is one"
+        ) from None
+    steps = plan.by_number(len(crew.tasks)).get(assignment.planned)
+    return assignment.book.slice("planned_task", task=description, plan=steps) if steps else description
 
 
 def briefing_alone(task: Task, agent: BaseAgent | None, context: str) -> Briefing:

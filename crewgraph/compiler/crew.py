@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.compiler.form import Form
 from crewgraph.compiler.idle import tell_idle
-from crewgraph.compiler.sequential import wire_sequential
-from crewgraph.compiler.state import INPUTS, schema
+from crewgraph.compiler.planning import planning_of
+from crewgraph.compiler.sequential import told_of, wire_sequential
+from crewgraph.compiler.state import INPUTS, PLANNING, schema
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import crew_faults
@@ -20,14 +21,20 @@ __all__ = ["crew_graph"]
 
 
 def crew_graph(
-    crew: Crew, tasks: Sequence[Assignment] | None = None, form: Form | None = None
+    crew: Crew,
+    tasks: Sequence[Assignment] | None = None,
+    form: Form | None = None,
+    planning: Assignment | None = None,
 ) -> "StateGraph[Any, Any, Any, Any]":
     """The graph of a crew: a node per task; its state holds `inputs` and a channel per task, written once.
+
+    A crew that plans has a node before them, with a channel that is no part of the graph's output.
 
     Args:
         crew: what to translate.
         tasks: its assignments, where the caller has made them.
         form: how it is translated; a node per task where None.
+        planning: the task that makes the plan for the others, where the caller has made it.
 
     Raises:
         CompileError: the crew has nothing to do or nobody to do it, or uses what cannot be translated.
@@ -41,11 +48,18 @@ def crew_graph(
     refuse_unready(crew)
     tell_idle(crew)
     tasks = tasks or assignments(crew)
+    planning, form = planning or planning_of(crew, tasks), form or Form()
     outputs = [one.slug for one in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        schema("CrewState", [INPUTS, *outputs]),
+        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),
         input_schema=schema("CrewInput", [INPUTS]),
         output_schema=schema("CrewResult", outputs),
     )
-    wire_sequential(graph, tasks, (form or Form()).node)
+    if planning is None:
+        wire_sequential(graph, tasks, form.node)
+    else:
+        node = form.planning(planning, tasks)
+        graph.add_node(PLANNING, node, input_schema=schema(PLANNING, [INPUTS]), metadata=told_of(planning))
+        graph.add_edge(START, PLANNING)
+        wire_sequential(graph, tasks, form.node, first=PLANNING)
     return graph

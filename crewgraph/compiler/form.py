@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.bodies.crew_plan import crew_plan_body
 from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.state import PLANNING
 from crewgraph.compiler.steps import STAGES, step_graph
 from crewgraph.core.node import BodyNode
 from crewgraph.errors import CompileError
@@ -42,15 +44,19 @@ class Form:
             )
         return BodyNode(assignment.slug, partial(task_body, assignment), stored=self.stored, seals=True)
 
+    def planning(self, planning: Assignment, tasks: Sequence[Assignment]) -> Any:
+        """The node that makes the plan; it has no steps."""
+        return BodyNode(planning.slug, partial(crew_plan_body, planning, tasks), stored=self.stored)
+
     def tasks(self, names: Sequence[str], tasks: Sequence[Assignment]) -> list[str]:
         """Those of some names that are tasks.
 
         Raises:
             CompileError: a name is that of nothing one could stop at.
         """
-        slugs = [one.slug for one in tasks]
+        slugs = [*([PLANNING] if tasks and tasks[0].planned is not None else []), *(one.slug for one in tasks)]
         steps = STAGES if self.granularity == "step" else ()
-        known = {*slugs, *steps, *(f"{slug}:{step}" for slug in slugs for step in steps)}
+        known = {*slugs, *steps, *(f"{one.slug}:{step}" for one in tasks for step in steps)}
         for name in names:
             if name not in known:
                 listed = ", ".join(f"`{one}`" for one in (*slugs, *steps))

@@ -24,7 +24,7 @@ from crewgraph.llm.rpm import await_room, wait_for_room
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["LimitedModel", "model_of"]
+__all__ = ["LimitedModel", "first_llm", "model_of"]
 
 
 def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
@@ -54,6 +54,13 @@ def _falls_back(agent: BaseAgent, task: Task | None, failed: str, following: str
         why = f"{type(error).__name__}: {error}"
         event = LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=following, error=why)
         crewai_event_bus.emit(agent, event)
+
+
+def first_llm(crew: Crew, *wishes: Any) -> Any:
+    """The first of some models that is not None, else that of the first agent who has one, as the user gave it."""
+    working = [task.agent for task in crew.tasks if task.agent is not None]
+    given = [*wishes, *(agent.llm for agent in [*working, *crew.agents])]
+    return next((llm for llm in given if llm is not None), None)
 
 
 @dataclass(frozen=True)

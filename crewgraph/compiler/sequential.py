@@ -10,13 +10,13 @@ from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.task import skipped_output
-from crewgraph.compiler.state import INPUTS, schema
+from crewgraph.compiler.state import INPUTS, PLANNING, schema
 from crewgraph.core.bridge import acall, call
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import ConditionalTask
 
-__all__ = ["TaskNode", "wire_sequential"]
+__all__ = ["TaskNode", "told_of", "wire_sequential"]
 
 _State = dict[str, Any]
 _FEW = 8
@@ -34,15 +34,18 @@ TaskNode = Callable[[Assignment, Sequence[str]], Any]
 """Makes the node of a task, from the task and the channels that it reads."""
 
 
-def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], task_node: TaskNode) -> None:
+def wire_sequential(
+    graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Assignment], task_node: TaskNode, first: str = START
+) -> None:
     """Add the nodes and edges of a sequential crew.
 
     Args:
         graph: an empty graph whose state has a channel per task.
         tasks: the crew's tasks in order.
         task_node: makes the node of a task.
+        first: the node that stands before them, if any.
     """
-    ends = _Ends((START,))
+    ends = _Ends((first,))
     schemas = _Schemas([one.slug for one in tasks])
     at = 0
     while at < len(tasks):
@@ -53,7 +56,7 @@ def wire_sequential(graph: "StateGraph[Any, Any, Any, Any]", tasks: Sequence[Ass
                 assignment.slug,
                 task_node(assignment, read.channels),
                 input_schema=read.schema,
-                metadata=_told(assignment),
+                metadata=told_of(assignment),
             )
         if isinstance(group[0].task, ConditionalTask):
             ends = _conditional(graph, ends, group[0], tasks[at - 1])
@@ -90,7 +93,7 @@ class _Read:
     schema: Any
 
 
-def _told(assignment: Assignment) -> dict[str, Any]:
+def told_of(assignment: Assignment) -> dict[str, Any]:
     """What traces and streams say of each run of a task."""
     crew = assignment.crew.name if assignment.crew is not None else None
     return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.role}
@@ -110,14 +113,19 @@ class _Schemas:
         self._prefixes: dict[int, _Read] = {}
 
     def of(self, assignment: Assignment) -> _Read:
-        sources = assignment.sources
+        sources, shared = assignment.sources, _shared(assignment)
         if len(sources) <= _FEW:
-            return _Read(sources, schema(assignment.slug, [INPUTS, *sources]))
+            return _Read((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources]))
         length = 1 << max(self._position[source] for source in sources).bit_length()
         if length not in self._prefixes:
-            read = tuple(self._slugs[:length])
+            read = (*shared, *self._slugs[:length])
             self._prefixes[length] = _Read(read, schema(f"first_{length}", [INPUTS, *read]))
         return self._prefixes[length]
+
+
+def _shared(assignment: Assignment) -> tuple[str, ...]:
+    """What every task of the crew reads, besides its inputs."""
+    return () if assignment.planned is None else (PLANNING,)
 
 
 def _conditional(
@@ -125,7 +133,7 @@ def _conditional(
 ) -> _Ends:
     """A conditional edge to the task or to its skip node, from whatever ran before."""
     skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that
-    graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS]))
+    graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared(assignment)]))
     sources = ends.nodes
     if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
         meeting = f"before {assignment.slug}"

@@ -1,14 +1,17 @@
-"""The state of a crew's graph: its inputs, and a channel per task."""
+"""The state of a crew's graph: its inputs, perhaps its plan, and a channel per task."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
-__all__ = ["INPUTS", "schema"]
+__all__ = ["INPUTS", "PLANNING", "schema"]
 
 INPUTS = "inputs"
 """The channel of a crew's inputs."""
+
+PLANNING = "planning"
+"""The node that makes the plan of a crew, and its channel."""
 
 
 def schema(name: str, channels: Iterable[str]) -> Any:

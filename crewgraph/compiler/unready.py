@@ -22,8 +22,6 @@ _CREW: tuple[_Rule, ...] = (
     ("contextual_memory", lambda crew: bool(crew.contextual_memory)),
     ("knowledge", lambda crew: crew.knowledge is not None),
     ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
-    ("planning", lambda crew: bool(crew.planning)),
-    ("training", lambda crew: crew.training),
 )
 
 _ANY_AGENT: tuple[_Rule, ...] = (

@@ -10,7 +10,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS
+from crewgraph.definitions.crew_evaluation import CrewEvaluation
+from crewgraph.definitions.crew_memories import CrewMemories
 from crewgraph.definitions.crew_runs import CrewRuns
+from crewgraph.definitions.crew_training import CrewTraining
 from crewgraph.definitions.crew_verbs import CrewVerbs
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.faults import crew_faults
@@ -30,10 +33,10 @@ from crewgraph.text import placeholders
 __all__ = ["Crew"]
 
 
-_OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training_data"})
+_OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training"})
 
 
-class Crew(CrewVerbs, CrewRuns, Definition):
+class Crew(CrewVerbs, CrewRuns, CrewTraining, CrewEvaluation, CrewMemories, Definition):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -174,10 +177,15 @@ class Crew(CrewVerbs, CrewRuns, Definition):
     """The inputs of the last run."""
 
     training: bool = False
-    """Whether it is in training."""
+    """Whether it is in training; `train` sets it while it lasts."""
 
     training_data: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """What it was taught."""
+    """What its agents were taught, by their roles as they are written: `suggestions`, which are added to the prompts of their
+    tasks, `quality` and `final_summary`. Set by `train`; where it is empty, `trained_agents_file` is read."""
+
+    trained_agents_file: str | None = None
+    """The file of a training that the agents' prompts take lessons from; CREWGRAPH_TRAINED_AGENTS_FILE where None, else
+    `trained_agents_data.json` in the working directory, if that is there."""
 
     tracing: bool | None = False
     """Accepted, without effect: runs are traced by LangSmith, where its environment variables say so."""

@@ -9,6 +9,7 @@ __all__ = [
     "alone",
     "chunks",
     "each",
+    "evaluations",
     "flow_history",
     "flow_plots",
     "flow_streams",
@@ -17,6 +18,7 @@ __all__ = [
     "kickoffs",
     "runs",
     "streams",
+    "trainings",
 ]
 
 
@@ -95,3 +97,17 @@ def flow_plots() -> ModuleType:
     from crewgraph.plot import flow  # noqa: PLC0415
 
     return flow
+
+
+def trainings() -> ModuleType:
+    """Trainings of crews, as the runtime carries them out."""
+    from crewgraph.runtime import train  # noqa: PLC0415
+
+    return train
+
+
+def evaluations() -> ModuleType:
+    """Tests of crews, as the runtime carries them out."""
+    from crewgraph.runtime import evaluate  # noqa: PLC0415
+
+    return evaluate

@@ -154,6 +154,9 @@ class CrewOutput(_Structured):
     tasks_output: list[TaskOutput] = Field(default_factory=list[TaskOutput])
     """The outputs of all tasks, in the order of the tasks."""
 
+    plan: TaskOutput | None = None
+    """Where the crew plans: what the planner wrote, as `raw` and as the `CrewPlan` `pydantic`."""
+
     token_usage: UsageMetrics = Field(default_factory=UsageMetrics)
     """What the models reported for the whole run."""
 
@@ -163,28 +166,32 @@ class CrewOutput(_Structured):
     @property
     def usage_by_task(self) -> dict[str, UsageMetrics]:
         """What the models reported for each task, by the task's name, else its description."""
-        return _sums((output.name or output.description, output.usage) for output in self.tasks_output)
+        return _sums((output.name or output.description, output.usage) for output in self._all)
 
     @property
     def usage_by_agent(self) -> dict[str, UsageMetrics]:
         """The same, by the role of the agent: that of a task, and those whom it handed work to."""
-        return _sums(part for output in self.tasks_output for part in _by_agent(output))
+        return _sums(part for output in self._all for part in _by_agent(output))
 
     @property
     def usage_by_model(self) -> dict[str, UsageMetrics]:
         """The same, by the name of the model."""
-        return _sums(one for output in self.tasks_output for one in output.usage_by_model.items())
+        return _sums(one for output in self._all for one in output.usage_by_model.items())
 
     @property
     def cost(self) -> float | None:
         """What the run costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
-        costs = [output.cost for output in self.tasks_output]
+        costs = [output.cost for output in self._all]
         return None if None in costs else sum(one for one in costs if one is not None)
 
     @property
     def costs(self) -> Costs:
         """What the run used and costs, by task, agent and model; `print` shows it as a table."""
-        return Costs(row for output in self.tasks_output for row in output.costs)
+        return Costs(row for output in self._all for row in output.costs)
+
+    @property
+    def _all(self) -> list[TaskOutput]:
+        return self.tasks_output if self.plan is None else [self.plan, *self.tasks_output]
 
     @property
     def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]

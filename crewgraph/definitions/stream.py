@@ -87,7 +87,7 @@ class TaskStarted(TaskItem):
 
     kind: Literal["task_started"] = field(default="task_started", init=False)
     index: int
-    """The place of the task in the crew, from 0."""
+    """The place of the task in the crew, from 0; -1 for the planning before them."""
 
     name: str | None
     """The task's own name."""

@@ -47,6 +47,7 @@ __all__ = [
     "ajudge",
     "answer",
     "areply",
+    "body_alone",
     "execute",
     "handed_over",
     "judge",
@@ -158,7 +159,7 @@ def _replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
     with shown_agent(agent):
-        plain = yield from _alone(f"Kickoff: {engagement.slug}", engagement.slug, body, given={"messages": given})
+        plain = yield from body_alone(f"Kickoff: {engagement.slug}", engagement.slug, body, given={"messages": given})
         yield Heard()
     return LiteAgentOutput.from_plain(plain, structure)
 
@@ -176,7 +177,7 @@ def _check_structure(structure: Any, where: str) -> None:
 
 
 def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
-    return (yield from _alone(f"Task: {assignment.slug}", assignment.slug, partial(body, assignment), notes))
+    return (yield from body_alone(f"Task: {assignment.slug}", assignment.slug, partial(body, assignment), notes))
 
 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
@@ -189,11 +190,11 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
     def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
         return {"verdict": (yield from judged(guardrail, output.raw, asked, "", model, english(), UsageLedger()))}
 
-    verdict = yield from _alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
+    verdict = yield from body_alone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
 
 
-def _alone(
+def body_alone(
     name: str,
     node: str,
     body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],

@@ -53,7 +53,7 @@ class _View:
     def of(self, item: StreamItem) -> Generator[StreamChunk | StreamResult]:
         """The chunk for an item, or the output."""
         if isinstance(item, TaskStarted):
-            task = self._crew.tasks[item.index]
+            task = (self._crew.planning_tasks if item.index < 0 else self._crew.tasks)[item.index]
             self._known[item.task] = {
                 "task_index": item.index,
                 "task_name": item.name or item.description,

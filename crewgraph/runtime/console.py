@@ -75,7 +75,7 @@ def shown(crew: Crew) -> Generator[None]:
         id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)
     }
     if crew.verbose:
-        ids.add(id(crew))
+        ids |= {id(crew), *map(id, crew.planning_tasks)}
     with _showing(ids):
         yield
 

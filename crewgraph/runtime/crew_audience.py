@@ -21,7 +21,12 @@ class CrewAudience(Audience):
         self._shown: dict[int, Shown] = {}
 
     def begins(
-        self, crew: str | None, thread_id: str | None, inputs: Mapping[str, Any], tasks: Sequence[Assignment]
+        self,
+        crew: str | None,
+        thread_id: str | None,
+        inputs: Mapping[str, Any],
+        tasks: Sequence[Assignment],
+        planning: Assignment | None = None,
     ) -> None:
         """The run begins: what it is kept under, and the tasks that are spoken of."""
 
@@ -32,7 +37,7 @@ class CrewAudience(Audience):
             id(one.task): Shown(
                 n, filled(one.task.template("description")), {"task": one.slug, "agent": filled(one.agent.role)}
             )
-            for n, one in enumerate(tasks)
+            for n, one in [*enumerate(tasks), *([] if planning is None else [(-1, planning)])]
         }
         self.add(Started(crew=crew, thread_id=thread_id, inputs=dict(inputs)))
 

@@ -1,7 +1,7 @@
 """The compiled graph of a crew, made once for as long as the crew stays what it is."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
@@ -9,7 +9,10 @@ from langgraph.graph.state import CompiledStateGraph
 from crewgraph.compiler.assignment import Assignment, assignments, made_of
 from crewgraph.compiler.crew import crew_graph
 from crewgraph.compiler.form import Form
+from crewgraph.compiler.lessons import Lessons, lessons_of
 from crewgraph.compiler.metered import metered
+from crewgraph.compiler.planning import planning_made_of, planning_of
+from crewgraph.compiler.training import TRAINING
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
@@ -25,6 +28,8 @@ class CrewGraph:
 
     graph: Graph
     tasks: Sequence[Assignment]
+    planning: Assignment | None = None
+    """The task that makes the plan for the others, if any does."""
 
 
 def compiled(
@@ -45,7 +50,7 @@ def compiled(
         after=tuple(interrupt_after),
     )
     refuse_unready(crew)
-    tasks = assignments(crew) if crew.tasks else None
+    tasks = _taught(crew, lessons_of(crew)) if crew.tasks else None
     graph = crew_graph(crew, tasks, form)
     made = graph.compile(
         checkpointer=checkpointer,
@@ -65,16 +70,34 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
         CompileError: the crew cannot become a graph.
     """
     refuse_unready(crew)
+    _refuse_in_training(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
-    key: Hashable = (made_of(crew), id(checkpointer), granularity)
+    lessons = lessons_of(crew)
+    key: Hashable = (made_of(crew), planning_made_of(crew), lessons, id(checkpointer), granularity)
     known: CrewGraph | None = crew.kept.get(key)
     if known is None:
-        tasks = assignments(crew)
-        graph = crew_graph(crew, tasks, Form(granularity=_known(granularity), stored=checkpointer is not False))
+        tasks = _taught(crew, lessons)
+        planning = planning_of(crew, tasks)
+        form = Form(granularity=_known(granularity), stored=checkpointer is not False)
+        graph = crew_graph(crew, tasks, form, planning)
         made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")
-        known = CrewGraph(metered(made, crew), tasks)
+        known = CrewGraph(metered(made, crew), tasks, planning)
         crew.kept.put(key, known)
+    crew.planning_tasks = [] if known.planning is None else [known.planning.task]
     return known
+
+
+def _refuse_in_training(crew: Crew) -> None:
+    training = TRAINING.get()
+    if crew.training and (training is None or training.crew is not crew):
+        raise CompileError(
+            "`training` of the crew says that it is in training. `crew.train(n_iterations, filename)` sets it while that lasts; "
+            "leave it out for a run without people."
+        )
+
+
+def _taught(crew: Crew, lessons: Lessons) -> list[Assignment]:
+    return [replace(one, lessons=lessons) for one in assignments(crew)]
 
 
 def _known(granularity: str) -> str:

@@ -35,7 +35,7 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
 from crewgraph.runtime.retention import Retention
 
-__all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
+__all__ = ["akickoff", "aresume", "checked_inputs", "kicked_off", "kickoff", "resume", "resumed", "tell", "why"]
 
 _LEAST_STEPS = 10_000
 
@@ -66,12 +66,12 @@ async def akickoff(
 
 def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
-    return drive(_resumed(crew, thread_id, checkpointer))
+    return drive(resumed(crew, thread_id, checkpointer))
 
 
 async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
-    return await adrive(_resumed(crew, thread_id, checkpointer))
+    return await adrive(resumed(crew, thread_id, checkpointer))
 
 
 def kicked_off(
@@ -90,11 +90,11 @@ def kicked_off(
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": thread_id}
         told = dict(inputs) if isinstance(inputs, Mapping) else None
-        _tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
-        _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
+        tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
+        tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
         raise
     if audience is not None:
-        audience.begins(crew.name, run.place.thread_id, given, run.tasks)
+        audience.begins(crew.name, run.place.thread_id, given, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
@@ -106,10 +106,10 @@ def _prepared(
     crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
 ) -> "Program[tuple[_Started, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions left them."""
-    given = _checked(inputs or {})
+    given = checked_inputs(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
-        given = given if changed is None else _checked(changed)
+        given = given if changed is None else checked_inputs(changed)
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
     run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
@@ -119,7 +119,8 @@ def _prepared(
     return run, given
 
 
-def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+def resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+    """A resume as a program."""
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
@@ -137,14 +138,19 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
     granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
         run = _Started(crew, run.place, granularity)
-    check_stored(run.tasks, state.values, run.place.thread_id)
+    planner = [] if run.planning is None else [run.planning]
+    check_stored([*planner, *run.tasks], state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
 
 
-def _checked(inputs: Any) -> dict[str, Any]:
-    """Inputs, if they are names with values."""
+def checked_inputs(inputs: Any) -> dict[str, Any]:
+    """Inputs, if they are names with values.
+
+    Raises:
+        TypeError: they are something else.
+    """
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
@@ -167,8 +173,9 @@ class _Started:
     def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
         self.crew, self.place = crew, place
         made = graph_of(crew, place.checkpointer, granularity)
-        self.graph, self.tasks = made.graph, made.tasks
-        for one in {id(work.agent): work for work in self.tasks}.values():
+        self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
+        planner = [] if self.planning is None else [self.planning]
+        for one in {id(work.agent): work for work in [*planner, *self.tasks]}.values():
             check_ready(one)  # a missing key is told before anything is done
         check_coworkers(self.tasks)
         check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
@@ -189,15 +196,15 @@ class _Started:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
         with shown(crew), logged(crew):
-            _tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
+            tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
             except (GraphBubbleUp, Parked):
                 raise  # a question: the graph around the kickoff asks it, and the run goes on with the answer
             except BaseException as error:
-                _tell(CrewKickoffFailedEvent, crew, **about, error=_why(error))
+                tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
                 raise
-            _tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
+            tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
             yield Heard()
         return output
 
@@ -214,6 +221,7 @@ class _Started:
             again=place.again,
             notes=notes,
             retention=retention,
+            channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
         )
         written = run.written
         try:
@@ -223,7 +231,9 @@ class _Started:
         except BudgetExceeded as error:
             if error.output is None:  # else of another crew's run, inside of this one
                 saved = (yield Saving(own, "get_tuple", self.config)) if own else None
-                error.output = partial_output(self.tasks, written_so_far(saved, written), place.thread_id, notes)
+                error.output = partial_output(
+                    self.tasks, written_so_far(saved, written), place.thread_id, notes, self.planning
+                )
             raise
         else:
             yield retention.trim()
@@ -234,7 +244,7 @@ class _Started:
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
-        output = crew_output(self.tasks, written, place.thread_id, notes)
+        output = crew_output(self.tasks, written, place.thread_id, notes, self.planning)
         crew.publish(output)
         self.tokens = output.token_usage.total_tokens
         for callback in crew.after_kickoff_callbacks:
@@ -243,7 +253,8 @@ class _Started:
         return output
 
 
-def _tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+def tell(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+    """Emit an event, where somebody wants it."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(**fields))
 
@@ -287,7 +298,8 @@ def _named(place: RunPlace) -> str:
     return f"the {type(place.checkpointer).__name__}" if place.checkpointer is not None else "the surrounding graph"
 
 
-def _why(error: BaseException) -> str:
+def why(error: BaseException) -> str:
+    """What went wrong, in words for events."""
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error}"
     return f"{text} ({notes})" if notes else text

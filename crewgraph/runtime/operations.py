@@ -1,7 +1,7 @@
 """The I/O of a run as operations, so that one program serves `kickoff` and `akickoff`."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
@@ -73,7 +73,7 @@ class Run(Operation):
 
     The updates are gathered as they come, for reading the whole state after each step would make steps slower the more
     tasks there are. A run inside a node that runs again (`again`) may have done a part before: that part comes with the
-    values it begins with.
+    values it begins with. `channels` are those that are gathered where they are not the graph's output.
     """
 
     def __init__(
@@ -87,12 +87,13 @@ class Run(Operation):
         again: bool = False,
         notes: RunNotes | None = None,
         retention: Retention | None = None,
+        channels: Sequence[str] | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
         self.retention = retention
         self.options: dict[str, Any] = {
             "stream_mode": ["updates", "values"] if again else ["updates"],
-            "output_keys": graph.output_channels,  # the run's output in the trace, too
+            "output_keys": channels or graph.output_channels,  # the run's output in the trace, too
         }
         if durability is not None:
             self.options["durability"] = durability

@@ -19,7 +19,11 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def crew_output(
-    tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None, notes: RunNotes
+    tasks: Sequence[Assignment],
+    written: Mapping[str, Any],
+    thread_id: str | None,
+    notes: RunNotes,
+    planning: Assignment | None = None,
 ) -> CrewOutput:
     """The output of a crew: that of its last task that gave a text, and all of them.
 
@@ -28,24 +32,30 @@ def crew_output(
         written: the tasks' outputs as plain data, by channel.
         thread_id: the thread the run is kept under.
         notes: what else is known of those that were done in this process.
+        planning: the task that made the plan for them, which shows it from now on.
 
     Raises:
         OutputInvalid: no task gave a text.
     """
-    outputs = _outputs(tasks, written, notes)
+    outputs, plan = _outputs(tasks, planning, written, notes)
     if not any(output.raw for output in outputs):
         raise OutputInvalid(
             f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
             "models replied."
         )
-    return _joined(outputs, thread_id)
+    return _joined(outputs, plan, thread_id)
 
 
 def partial_output(
-    tasks: Sequence[Assignment], written: Mapping[str, Any], thread_id: str | None, notes: RunNotes
+    tasks: Sequence[Assignment],
+    written: Mapping[str, Any],
+    thread_id: str | None,
+    notes: RunNotes,
+    planning: Assignment | None = None,
 ) -> CrewOutput:
-    """The output of a run that has not come to its end: the tasks that are done, if any."""
-    return _joined(_outputs(tasks, written, notes), thread_id)
+    """The output of a run that has not come to its end: the tasks that are done, if any; see `crew_output`."""
+    outputs, plan = _outputs(tasks, planning, written, notes)
+    return _joined(outputs, plan, thread_id)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,26 +71,34 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, Any]) ->
     return {**written_since_start(saved), **pending, **written}
 
 
-def _outputs(tasks: Sequence[Assignment], written: Mapping[str, Any], notes: RunNotes) -> list[TaskOutput]:
-    outputs: list[TaskOutput] = []
-    for one in tasks:
-        if one.slug in written:
-            outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
-            if one.slug in notes.tasks:
-                outputs[-1].messages = notes.tasks[one.slug].messages
-    return outputs
+def _outputs(
+    tasks: Sequence[Assignment], planning: Assignment | None, written: Mapping[str, Any], notes: RunNotes
+) -> tuple[list[TaskOutput], TaskOutput | None]:
+    """What the tasks gave, and the plan."""
+    plan = None
+    if planning is not None and planning.slug in written:
+        plan = planning.task.output = _output(planning, written, notes)
+    return [_output(one, written, notes) for one in tasks if one.slug in written], plan
 
 
-def _joined(outputs: list[TaskOutput], thread_id: str | None) -> CrewOutput:
+def _joined(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
     last = next((output for output in reversed(outputs) if output.raw), None)
     return CrewOutput(
         raw=last.raw if last else "",
         pydantic=last.pydantic if last else None,
         json_dict=last.json_dict if last else None,
         tasks_output=outputs,
-        token_usage=total(output.usage for output in outputs),
+        plan=plan,
+        token_usage=total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
         thread_id=thread_id,
     )
+
+
+def _output(one: Assignment, written: Mapping[str, Any], notes: RunNotes) -> TaskOutput:
+    output = TaskOutput.from_plain(written[one.slug], one.task.output_pydantic)
+    if one.slug in notes.tasks:
+        output.messages = notes.tasks[one.slug].messages
+    return output
 
 
 def execution_logs(

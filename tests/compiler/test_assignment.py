@@ -161,8 +161,6 @@ CREW: dict[str, Any] = {
     "contextual_memory": True,
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "planning": True,
-    "training": True,
 }
 AGENT: dict[str, Any] = {
     "knowledge": object(),
@@ -197,9 +195,9 @@ def test_what_a_task_cannot_do_yet_is_refused_by_name(name: str):
 
 def test_everything_that_is_refused_is_named_at_once():
     worker = agent("x", planning=True, apps=["gmail"])
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], planning=True))
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], memory=True))
     assert text == (
-        "this version of crewgraph does not offer `planning` of the crew, `apps` of agent `Clerk`, `planning` of agent "
+        "this version of crewgraph does not offer `memory` of the crew, `apps` of agent `Clerk`, `planning` of agent "
         "`Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
     )
 

@@ -156,6 +156,13 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.converter": {**_CONVERSION, **_CONVERTER, **_CONVERTER_ERROR, **_OUTPUT_CONVERTER},
     "crewai.types.streaming": {**_STREAMING, **_CHUNKS},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
+    "crewai.utilities.evaluators": {},
+    "crewai.utilities.evaluators.task_evaluator": rows(
+        "crewgraph.definitions.training", TrainingTaskEvaluation="TrainedAgent"
+    ),
+    "crewai.utilities.planning_handler": rows(
+        "crewgraph.definitions.crew_plan", "PlanPerTask", PlannerTaskPydanticOutput="CrewPlan"
+    ),
     "crewai.utilities.reasoning_handler": rows(
         "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
     ),

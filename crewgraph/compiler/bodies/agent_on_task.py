@@ -11,6 +11,7 @@ from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.handover import Handover, Team
 from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.reasoning import Plan
+from crewgraph.compiler.bodies.training import taught, told_lessons
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.executor import made_executor
 from crewgraph.compiler.observed import ObservedTool
@@ -70,8 +71,12 @@ class AgentOnTask(AgentAtWork):
         """
         own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
         if own is not None:
-            return (yield from self._by_own_version(own, refused))
-        return (yield from self.own_answer(refused))
+            answer = yield from self._by_own_version(own, refused)
+        else:
+            answer = yield from self.own_answer(refused)
+        if refused or self._depth:  # people have seen it, or see what is made of it
+            return answer
+        return (yield from taught(self._assignment, self._briefing, answer, self._improved))
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
@@ -90,12 +95,28 @@ class AgentOnTask(AgentAtWork):
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
+    def _improved(self, answer: str, feedback: str) -> Body[str]:
+        """Its answer after somebody has said what is to be better."""
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if own is not None:
+            return (yield from self._by_own_version(own, (answer, feedback)))
+        dialogue = self._dialogue
+        assert dialogue is not None  # there is an answer
+        dialogue.reopen({"role": "assistant", "content": answer})
+        dialogue.reopen({"role": "user", "content": self._book.slice("human_feedback", human_feedback=feedback)})
+        begun = dialogue.transcript.messages
+        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
+        better = yield from self.in_time(partial(self.replied, dialogue, self._briefing.context), begun)
+        yield Notify(partial(self._report.agent_completes, better))
+        return better
+
     def plan(self) -> Body[Plan | None]:
         """Its plan for the task."""
         return self.planned(self._briefing)
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
-        notes = yield from self.notes(self._briefing, refused)
+        lessons = told_lessons(self._assignment, self._briefing, self._book)
+        notes = (*lessons, *(yield from self.notes(self._briefing, refused)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         self._dialogue = dialogue
@@ -128,7 +149,8 @@ class AgentOnTask(AgentAtWork):
         expected, role = self._book.slice("manager_request"), texts["role"] or ""
         task = HandedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        assignment = handed_on(task, agent, crew, context, deeper=deeper)
+        handed = handed_on(task, agent, crew, context, deeper=deeper)
+        assignment = replace(handed, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
             goal=texts["goal"] or "",

@@ -4,19 +4,17 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.compiler.bodies.formed import formed
 from crewgraph.compiler.bodies.guard import Judged
-from crewgraph.compiler.bodies.protocol import final_text
-from crewgraph.core.effects import Body, ModelCall
-from crewgraph.core.messages import Message, Reply
+from crewgraph.core.effects import Body
+from crewgraph.core.messages import Message
 from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.model_guardrail import (
     Faithfulness,
     HallucinationGuardrail,
     LLMGuardrailResult,
     ModelGuardrail,
 )
-from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
@@ -97,20 +95,11 @@ def _asked(
     book: Book,
     usage: UsageLedger,
 ) -> Body[_M]:
-    transcript = Transcript(messages)
-    text, problem = "", ""
-    for _ in range(_ATTEMPTS):
-        reply: Reply = yield ModelCall(model=model, transcript=transcript, stage="guardrail")
-        usage.answered(model, reply)
-        text = final_text(reply)
-        found, problem = read_structure(text, schema)
-        if found is not None:
-            return found
-        if text:
-            transcript.add({"role": "assistant", "content": text})
-        transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
+    asked = yield from formed(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
+    if asked.found is not None:
+        return asked.found
     raise OutputInvalid(
         f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, also when it was "
-        f"asked again: {problem}. Its last reply: {shorten(text, 200)!r}. Give the judging to a model that writes JSON: "
-        f"`{type(guardrail).__name__}(..., llm=...)`."
+        f"asked again: {asked.problem}. Its last reply: {shorten(asked.text, 200)!r}. Give the judging to a model that writes "
+        f"JSON: `{type(guardrail).__name__}(..., llm=...)`."
     )

@@ -1,0 +1,130 @@
+"""What a test of a crew finds out."""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from crewgraph.llm.ledger import total
+from crewgraph.llm.usage import UsageMetrics
+
+__all__ = ["CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
+
+
+class Mark(BaseModel):
+    """What a model says of an answer."""
+
+    quality: float = Field(
+        ge=1,
+        le=10,
+        description="How well the result does what was asked for, from 1 (not at all) to 10 (in every respect)",
+    )
+    """1 to 10."""
+
+    reasons: str = Field("", description="Why, in a few sentences: what is good, and what is missing")
+    """Why."""
+
+
+class TaskScore(BaseModel):
+    """A task in one round of a test."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    """The task's name, else its description."""
+
+    agent: str
+    """The role of the agent that did it."""
+
+    score: float | None = None
+    """The mark, 1 to 10; None where the task was skipped or could not be judged."""
+
+    reasons: str = ""
+    """Why."""
+
+    error: str | None = None
+    """Why it could not be judged."""
+
+    skipped: bool = False
+    """Whether it was a conditional task that was not done."""
+
+    seconds: float = 0.0
+    """How long the task took."""
+
+    usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What the models reported for the task; judging it is not counted."""
+
+    cost: float | None = None
+    """What that costs in USD; None where a price or the tokens are unknown."""
+
+
+class ScoredRound(BaseModel):
+    """One round of a test."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scores: list[TaskScore]
+    """The tasks, in their order."""
+
+    seconds: float
+    """How long the run took."""
+
+    usage: UsageMetrics
+    """What the models reported for the run, planning included; judging it is not counted."""
+
+    cost: float | None
+    """What that costs in USD; None where a price or the tokens are unknown."""
+
+    @property
+    def average(self) -> float | None:
+        """The mean of its marks; None where there is none."""
+        return mean(one.score for one in self.scores)
+
+
+class CrewTestResult(BaseModel):
+    """What a test of a crew found out."""
+
+    model: str
+    """The model that judged."""
+
+    rounds: list[ScoredRound] = Field(default_factory=list[ScoredRound])
+    """The rounds that are finished, in order."""
+
+    evaluation_usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What judging used; it is not counted in the usage of the crew."""
+
+    @property
+    def scores(self) -> list[TaskScore]:
+        """Every task of every round."""
+        return [score for one in self.rounds for score in one.scores]
+
+    @property
+    def by_task(self) -> list[list[TaskScore]]:
+        """The rounds of each task, in the order of the tasks."""
+        return [list(one) for one in zip(*(one.scores for one in self.rounds), strict=True)]
+
+    @property
+    def average(self) -> float | None:
+        """The mean of all marks; None where there is none."""
+        return mean(one.score for one in self.scores)
+
+    @property
+    def usage(self) -> UsageMetrics:
+        """What the models reported for all rounds, without judging."""
+        return total(one.usage for one in self.rounds)
+
+    @property
+    def seconds(self) -> float:
+        """How long all rounds took together."""
+        return sum(one.seconds for one in self.rounds)
+
+    @property
+    def cost(self) -> float | None:
+        """What all rounds cost in USD, without judging; None where a price or the tokens are unknown."""
+        costs = [one.cost for one in self.rounds]
+        return None if None in costs else sum(one for one in costs if one is not None)
+
+
+def mean(numbers: Iterable[float | None]) -> float | None:
+    """The mean of the numbers that are there; None where there is none."""
+    known = [one for one in numbers if one is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,38 @@
+"""A table on standard output."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["show"]
+
+_WIDEST = 40
+
+
+def show(title: str, names: int, heads: Sequence[str], parts: Sequence[Sequence[Sequence[str]]], below: str) -> None:
+    """Print a table.
+
+    Args:
+        title: what stands above it.
+        names: how many of the columns hold names; the others hold numbers.
+        heads: the heads of the columns.
+        parts: its rows, in parts that a line divides.
+        below: what stands below it.
+    """
+    table = Table(title=Text(title))
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < names else "right")
+    for rows in parts:
+        table.add_section()
+        for row in rows:
+            table.add_row(*(Text(_short(cell)) for cell in row))
+    console = Console()
+    console.print(table)
+    console.print(Text(below))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"

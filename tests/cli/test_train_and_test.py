@@ -1,0 +1,80 @@
+"""`crewgraph train` and `crewgraph test`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli.conftest import ROOT, Python
+
+_TEAM = """
+import json
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+
+def reply(messages):
+    last = str(messages[-1]["content"])
+    if "The worker:" in last:
+        return json.dumps({"suggestions": ["s"], "quality": 7, "final_summary": "s"})
+    if "The result that was expected" in last:
+        return json.dumps({"quality": 8, "reasons": "fine"})
+    return last.partition("say ")[2].partition("\\n")[0] or "better"
+
+by = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(reply))
+crew = Crew(agents=[by], tasks=[Task(name="talk", description="say {word}", expected_output="x", agent=by)])
+"""
+
+
+@pytest.fixture(autouse=True)
+def team(tmp_path: Path) -> None:
+    (tmp_path / "team.py").write_text(_TEAM)
+
+
+def test_a_crew_is_tested(python: Python):
+    ran = python("-m", "crewgraph", "test", "-n", "2", "--target", "team.py:crew", "-i", "word=hello")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "talk" in ran.stdout and "8.0" in ran.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
+    ours, theirs = os.openpty()
+    options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--input", '{"word": "hello"}']
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    with subprocess.Popen(
+        [sys.executable, "-m", "crewgraph", "train", *options],
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        os.write(ours, b"louder\n")
+        printed, errors = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "hello" in printed and "trained: x.json" in printed
+    assert "x.json" in errors
+    held = json.loads((tmp_path / "x.json").read_text())
+    assert held["training"]["feedback"][0]["human_feedback"] == "louder"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["train", "--target", "team.py:crew"], "nobody at a terminal"),
+        (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
+        (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
+        (["test"], "which crew or flow"),
+        (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),
+        (["test", "--target", "team.py:crew", "-i", "word"], "write `name=value`"),
+        (["test", "--target", "team.py:crew", "-i", "{word"], "no JSON"),
+        (["test", "--target", "team.py:crew", "-i", "other=1"], "word"),
+    ],
+)
+def test_what_cannot_be_done_is_told_without_a_traceback(python: Python, command: list[str], told: str):
+    ran = python("-m", "crewgraph", *command)
+    assert ran.returncode != 0
+    assert told in ran.stderr and "Traceback" not in ran.stderr

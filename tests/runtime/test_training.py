@@ -1,0 +1,554 @@
+"""People teach a crew: they are asked, answers are improved, lessons are drawn, and later runs keep to them."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from heard import heard
+from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
+from servers.openai_api import Answer, OpenAIServer, Request, text
+
+from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph.errors import CompileError, OutputInvalid, RunError, StorageError
+from crewgraph.events import (
+    CrewKickoffStartedEvent,
+    CrewTrainCompletedEvent,
+    CrewTrainFailedEvent,
+    CrewTrainStartedEvent,
+)
+from runtime.parts import agent, asked, crew, served, task
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return Mode(request.param)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lessons(*suggestions: str, quality: float = 7) -> str:
+    return json.dumps({"suggestions": suggestions, "quality": quality, "final_summary": "do better"})
+
+
+def taught(messages: Sequence[dict[str, Any]]) -> str:
+    """A script without state: improves what it is told to improve, and draws one lesson from all that was said."""
+    last = str(messages[-1]["content"])
+    if "The worker:" in last:
+        said = [part.split("\n")[0] for part in last.split("What was said of it:\n")[1:]]
+        return lessons(f"LESSON {' + '.join(said)}")
+    if "A person has read" in last:
+        return f"better: {last.splitlines()[1]}"
+    return last.partition("do ")[2].split("\n")[0]
+
+
+def says(*feedback: Any) -> tuple[Callable[[TaskOutput], str], list[TaskOutput]]:
+    """Somebody who is asked, and what was shown."""
+    shown: list[TaskOutput] = []
+    answers = iter(feedback)
+
+    def ask(output: TaskOutput) -> str:
+        shown.append(output)
+        said = next(answers)
+        if isinstance(said, BaseException):
+            raise said
+        return said
+
+    return ask, shown
+
+
+def train(
+    mode: Mode,
+    team: Crew,
+    n: int,
+    file: str,
+    inputs: Any = None,
+    *,
+    feedback: Callable[[TaskOutput], Any] | None = None,
+) -> None:
+    asks = feedback
+    mode.run(lambda: team.train(n, file, inputs, feedback=asks), lambda: team.atrain(n, file, inputs, feedback=asks))
+
+
+def held(file: str) -> dict[str, Any]:
+    return json.loads(Path(file).read_text("utf-8"))
+
+
+def said_in(file: str) -> list[tuple[int, str, str, str, str]]:
+    names = ("iteration", "task", "initial_output", "human_feedback", "improved_output")
+    return [cast(Any, tuple(one[name] for name in names)) for one in held(file)["training"]["feedback"]]
+
+
+def two(llm: Any, **more: Any) -> Crew:
+    return crew(task("dive", agent(llm, role="Diver")), task("rise", agent(llm, role="Pilot")), **more)
+
+
+# --------------------------------------------------------------------------------------------------- rounds
+def test_an_answer_is_improved_by_what_a_person_says_before_the_next_task_begins(mode: Mode):
+    llm = ScriptedLLM(taught)
+    ask, shown = says("deeper", "faster")
+    train(mode, two(llm), 1, "x.json", feedback=ask)
+    assert [(one.name, one.raw, one.agent) for one in shown] == [("dive", "dive", "Diver"), ("rise", "rise", "Pilot")]
+    assert said_in("x.json") == [
+        (1, "dive", "dive", "deeper", "better: deeper"),
+        (1, "rise", "rise", "faster", "better: faster"),
+    ]
+    assert [message["role"] for message in llm.requests[1].messages] == ["system", "user", "assistant", "user"]
+    assert "better: deeper" in asked(llm)[2]
+
+
+def test_an_empty_line_accepts_the_answer_and_nothing_is_learned_from_it(mode: Mode):
+    llm = ScriptedLLM(taught)
+    ask, _ = says("deeper", " ")
+    train(mode, two(llm), 1, "x.json", feedback=ask)
+    assert said_in("x.json")[1] == (1, "rise", "rise", "", "rise")
+    assert list(held("x.json")["agents"]) == ["Diver"]
+    assert len(llm.requests) == 4
+
+
+def test_an_agent_keeps_to_what_was_said_in_earlier_rounds(mode: Mode):
+    llm = ScriptedLLM(taught)
+    ask, _ = says("deeper", "faster", "", "")
+    train(mode, two(llm), 2, "x.json", feedback=ask)
+    first, second = asked(llm)[4:6]
+    assert "- deeper" in first and "faster" not in first
+    assert "- faster" in second and "- deeper" not in second
+
+
+def test_lessons_are_drawn_from_all_rounds_for_each_agent(mode: Mode):
+    llm, team = ScriptedLLM(taught), two(ScriptedLLM([]))
+    for one in team.agents:
+        one.llm = llm
+    ask, _ = says("deeper", "faster", "slower", "")
+    train(mode, team, 2, "x.json", feedback=ask)
+    assert held("x.json")["agents"] == {
+        "Diver": {"suggestions": ["LESSON deeper + slower"], "quality": 7.0, "final_summary": "do better"},
+        "Pilot": {"suggestions": ["LESSON faster"], "quality": 7.0, "final_summary": "do better"},
+    }
+    assert team.training_data == held("x.json")["agents"]
+    assert team.training is False
+
+
+def test_a_function_that_is_async_is_awaited(mode: Mode):
+    async def ask(output: TaskOutput) -> str:
+        return "deeper"
+
+    train(mode, crew(task("dive", agent(ScriptedLLM(taught)))), 1, "x.json", feedback=ask)
+    assert said_in("x.json") == [(1, "dive", "dive", "deeper", "better: deeper")]
+
+
+def test_what_returns_no_text_is_told(mode: Mode):
+    with pytest.raises(TypeError, match="`feedback` returned 7"):
+        train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: 7)
+
+
+def test_an_agent_with_a_way_of_its_own_works_again_with_what_was_said(mode: Mode):
+    class Own(Agent):
+        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
+            return f"own [{context}]"
+
+    ask, _ = says("deeper")
+    worker = Own(role="Own", goal="g", backstory="b", llm=ScriptedLLM([lessons("L")]))
+    train(mode, crew(task("dive", worker)), 1, "x.json", feedback=ask)
+    assert "deeper" in said_in("x.json")[0][4]
+
+
+def test_guardrails_judge_the_improved_answer(mode: Mode):
+    judged: list[str] = []
+
+    def guard(output: TaskOutput) -> tuple[bool, str]:
+        judged.append(output.raw)
+        return True, output.raw
+
+    ask, shown = says("deeper")
+    train(mode, crew(task("dive", agent(ScriptedLLM(taught)), guardrail=guard)), 1, "x.json", feedback=ask)
+    assert (judged, len(shown)) == (["better: deeper"], 1)
+
+
+def test_tasks_beside_each_other_are_all_asked_for(mode: Mode):
+    by = agent(ScriptedLLM(taught), role="Diver")
+    team = crew(task("a", by, async_execution=True), task("b", by, async_execution=True), task("c", by))
+    train(mode, team, 1, "x.json", feedback=lambda output: f"on {output.name}")
+    assert sorted(one[1:4] for one in said_in("x.json"))[:2] == [("a", "a", "on a"), ("b", "b", "on b")]
+
+
+def test_another_crew_that_runs_meanwhile_asks_nobody(mode: Mode):
+    inner = crew(task("inner", agent(ScriptedLLM(["inside"]))))
+
+    def ask_others() -> str:
+        """Ask others."""
+        return inner.kickoff().raw
+
+    llm = ScriptedLLM([ToolUse("ask_others", {}), "outside"], native_tools=True)
+    ask, shown = says("")
+    train(mode, crew(task("outer", agent(llm, tools=[ask_others]))), 1, "x.json", feedback=ask)
+    assert [one.raw for one in shown] == ["outside"]
+
+
+def test_a_crew_that_plans_is_trained_as_well(mode: Mode):
+    plan = json.dumps({"list_of_plans_per_task": [{"task_number": 1, "plan": "PLAN-1"}]})
+    ask, shown = says("deeper")
+    team = crew(task("dive", agent(ScriptedLLM(taught))), planning=True, planning_llm=ScriptedLLM([plan]))
+    train(mode, team, 1, "x.json", feedback=ask)
+    assert [one.name for one in shown] == ["dive"]
+
+
+def led(manager: ScriptedLLM, worker: ScriptedLLM, **more: Any) -> Crew:
+    todo = Task(name="dive", description="do dive", expected_output="x")
+    digger = agent(worker, role="Digger")
+    return Crew(agents=[digger], tasks=[todo], process=Process.hierarchical, manager_llm=manager, **more)
+
+
+def handed() -> ToolUse:
+    return ToolUse("Delegate work to coworker", {"task": "dig", "context": "c", "coworker": "Digger"})
+
+
+def test_of_what_a_manager_has_done_by_others_people_are_asked_once(mode: Mode):
+    manager = ScriptedLLM([handed(), "dug", handed(), "deeper dug", lessons("L")])
+    ask, shown = says("deeper")
+    train(mode, led(manager, ScriptedLLM(["a hole", "a pit"])), 1, "x.json", feedback=ask)
+    assert [(one.raw, one.agent) for one in shown] == [("dug", "Crew Manager")]
+    assert said_in("x.json") == [(1, "dive", "dug", "deeper", "deeper dug")]
+    assert list(held("x.json")["agents"]) == ["Crew Manager"]
+
+
+def test_those_who_are_handed_work_keep_to_their_lessons(mode: Mode):
+    manager, worker = ScriptedLLM([handed(), "dug"]), ScriptedLLM(["a hole"])
+    data = {
+        role: {"suggestions": [f"AS {role}"], "quality": 1, "final_summary": ""} for role in ("Digger", "Crew Manager")
+    }
+    mode.kickoff(led(manager, worker, training_data=data))
+    assert "- AS Digger" in asked(worker)[0]
+    assert "- AS Crew Manager" in asked(manager)[0]
+
+
+# ------------------------------------------------------------------------------------------------- later runs
+def test_a_later_run_keeps_to_what_its_agents_were_taught(mode: Mode):
+    def answered(request: Request) -> Answer:
+        return text(taught(request.body["messages"]))
+
+    with OpenAIServer(answered) as server:
+        ask, _ = says("deeper", "")
+        train(mode, two(served(server.url)), 1, "trained_agents_data.json", feedback=ask)
+        before = len(server.bodies)
+        mode.kickoff(two(served(server.url)))
+        first, second = (str(body["messages"][-1]["content"]) for body in server.bodies[before:])
+    assert "- LESSON deeper" in first
+    assert "LESSON" not in second
+
+
+def test_the_file_may_have_another_name(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    ask, _ = says("deeper", "")
+    train(mode, two(ScriptedLLM(taught)), 1, "mine.json", feedback=ask)
+    plain, named, of_environment = ScriptedLLM(taught), ScriptedLLM(taught), ScriptedLLM(taught)
+    mode.kickoff(two(plain))
+    mode.kickoff(two(named, trained_agents_file="mine.json"))
+    monkeypatch.setenv("CREWAI_TRAINED_AGENTS_FILE", "mine.json")
+    mode.kickoff(two(of_environment))
+    assert ["LESSON" in asked(llm)[0] for llm in (plain, named, of_environment)] == [False, True, True]
+
+
+def test_what_was_taught_may_be_given_as_data(mode: Mode):
+    llm = ScriptedLLM(taught)
+    data = {"Diver": {"suggestions": ["BREATHE"], "quality": 3, "final_summary": ""}}
+    team = two(llm, training_data=data)
+    mode.kickoff(team.copy())
+    assert "- BREATHE" in asked(llm)[0] and "BREATHE" not in asked(llm)[1]
+
+
+def test_a_role_with_placeholders_is_the_same_role_with_other_inputs(mode: Mode):
+    llm = ScriptedLLM(taught)
+    team = crew(task("dive", agent(llm, role="Diver of {sea}")))
+    train(mode, team, 1, "trained_agents_data.json", {"sea": "RED"}, feedback=lambda output: "deeper")
+    again = crew(task("dive", agent(llm, role="Diver of {sea}")))
+    mode.kickoff(again, {"sea": "BLACK"})
+    assert "LESSON deeper" in asked(llm)[-1]
+
+
+def test_a_file_that_changes_between_runs_counts_as_it_is(mode: Mode):
+    llm, path = ScriptedLLM(taught), Path("trained_agents_data.json")
+    team = two(llm)
+    for word in ("ONE", "THREE"):
+        path.write_text(json.dumps({"version": 1, "agents": {"Diver": json.loads(lessons(word))}}))
+        mode.kickoff(team)
+    path.unlink()
+    mode.kickoff(team)
+    assert [word in text for word, text in zip(("ONE", "THREE"), asked(llm)[::2], strict=False)] == [True, True]
+    assert "keep to it" not in asked(llm)[4]
+
+
+def test_a_graph_of_the_crew_has_the_lessons(mode: Mode):
+    llm = ScriptedLLM(taught)
+    data = {"Diver": {"suggestions": ["BREATHE"], "quality": 3, "final_summary": ""}}
+    mode.invoke(mode.compile(two(llm, training_data=data)), {"inputs": {}})
+    assert "- BREATHE" in asked(llm)[0]
+
+
+# -------------------------------------------------------------------------------------------- files and input
+@pytest.mark.parametrize("name", ["x", "x.pkl"])
+def test_nothing_is_pickled_and_that_is_said(mode: Mode, caplog: pytest.LogCaptureFixture, name: str):
+    train(mode, two(ScriptedLLM(taught)), 1, name, feedback=lambda output: "")
+    assert held("x.json")["version"] == 1
+    assert os.listdir() == ["x.json"]
+    assert "what is taught is in `x.json`" in caplog.text
+
+
+def test_a_pickle_is_never_opened(mode: Mode, folder: Path, caplog: pytest.LogCaptureFixture):
+    # Whoever opens it as a pickle makes a file.
+    bomb = b"\x80\x02cbuiltins\nopen\n(X\x08\x00\x00\x00explodedX\x01\x00\x00\x00wtR."
+    for name in ("x.pkl", "trained_agents_data.pkl", "y.json"):
+        Path(name).write_bytes(bomb)
+    train(mode, two(ScriptedLLM(taught)), 1, "x.pkl", feedback=lambda output: "")
+    assert "the pickle `x.pkl` is not opened" in caplog.text
+    mode.kickoff(two(ScriptedLLM(taught)))
+    with pytest.raises(StorageError, match=r"`y\.json` is a pickle(.|\n)*not opened"):
+        train(mode, two(ScriptedLLM([])), 1, "y.json", feedback=lambda output: "")
+    assert not (folder / "exploded").exists()
+
+
+def test_the_file_is_for_its_owner_alone(mode: Mode):
+    train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: "")
+    assert stat.S_IMODE(Path("x.json").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("inputs", ["rain", [1], {1: 2}])
+def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
+    with pytest.raises(TypeError, match="give a dict of names and values"):
+        train(mode, two(ScriptedLLM([])), 1, "x.json", inputs, feedback=lambda output: "")
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize(
+    ("n", "kind", "told"),
+    [
+        (0, ValueError, "at least 1"),
+        (-1, ValueError, "at least 1"),
+        ("3", TypeError, "whole number"),
+        (True, TypeError, "whole"),
+    ],
+)
+def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: type[Exception], told: str):
+    with pytest.raises(kind, match=told):
+        train(mode, two(ScriptedLLM([])), n, "x.json", feedback=lambda output: "")
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "told"),
+    [
+        ("", RunError, "give the name of a file"),
+        (7, RunError, "give the name of a file"),
+        ("sub", RunError, "`sub` is a folder"),
+        ("nowhere/x.json", StorageError, "there is no folder `nowhere`"),
+        ("/proc/x.json", StorageError, "cannot be written"),
+        ("broken.json", StorageError, r"`broken\.json` is no training file: it is no JSON"),
+        ("other.json", StorageError, r"`other\.json` is no training file: .*colour"),
+        ("later.json", StorageError, "has version 2; this version of crewgraph reads version 1"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_before_anything_is_paid_for(
+    mode: Mode, file: Any, kind: type[Exception], told: str
+):
+    Path("sub").mkdir()
+    Path("broken.json").write_text('{"version": 1,')
+    Path("other.json").write_text('{"colour": "red"}')
+    Path("later.json").write_text('{"version": 2}')
+    with pytest.raises(kind, match=told):
+        train(mode, two(ScriptedLLM([])), 1, file, feedback=lambda output: "")
+
+
+def test_a_broken_file_of_a_later_run_is_told_before_anything_is_paid_for(mode: Mode):
+    Path("trained_agents_data.json").write_text("{")
+    with pytest.raises(StorageError, match="no training file"):
+        mode.kickoff(two(ScriptedLLM([])))
+
+
+def test_a_named_file_that_is_not_there_is_told(mode: Mode):
+    with pytest.raises(RunError, match=r"there is no training file `.*mine\.json`"):
+        mode.kickoff(two(ScriptedLLM([]), trained_agents_file="mine.json"))
+
+
+def test_data_that_teach_nothing_are_told(mode: Mode):
+    with pytest.raises(RunError, match="`training_data` of the crew is to be like"):
+        mode.kickoff(two(ScriptedLLM([]), training_data={"Diver": "be good"}))
+
+
+def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
+    with heard() as events, pytest.raises(RunError, match=r"nobody at a terminal(.|\n)*feedback="):
+        train(mode, two(ScriptedLLM([])), 1, "x.json")
+    assert (events, os.listdir()) == ([], [])
+
+
+def test_a_crew_that_says_it_is_in_training_is_not_kicked_off(mode: Mode):
+    with pytest.raises(CompileError, match=r"crew\.train\(n_iterations, filename\)"):
+        mode.kickoff(two(ScriptedLLM([]), training=True))
+
+
+# ------------------------------------------------------------------------------------------------- going on
+def test_events_tell_of_the_training(mode: Mode):
+    with heard() as events:
+        train(mode, two(ScriptedLLM(taught)), 2, "x.json", {"a": 1}, feedback=lambda output: "")
+    started, completed = events[0], events[-1]
+    assert isinstance(started, CrewTrainStartedEvent) and isinstance(completed, CrewTrainCompletedEvent)
+    assert (started.n_iterations, started.filename, started.inputs) == (2, "x.json", {"a": 1})
+    assert (completed.n_iterations, completed.filename) == (2, "x.json")
+    assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
+
+
+def test_a_failure_is_told_and_what_was_said_is_kept(mode: Mode):
+    llm = ScriptedLLM(["a", "b", ConnectionError("down")])
+    team = two(llm)
+    with heard() as events, pytest.raises(ConnectionError):
+        train(mode, team, 1, "x.json", feedback=lambda output: "deeper")
+    failed = [event for event in events if isinstance(event, CrewTrainFailedEvent)]
+    assert len(failed) == 1 and "down" in failed[0].error
+    assert said_in("x.json") == [(1, "dive", "a", "deeper", "b")]
+    assert (held("x.json")["training"]["finished"], team.training) == (False, False)
+
+
+def test_a_training_goes_on_where_it_was(mode: Mode):
+    llm = ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d", "e", "f", "g", "h", lessons("L"), lessons("M")])
+    ask, shown = says("one", "two", "three", "four")
+    team = two(llm, checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        train(mode, team, 2, "x.json", feedback=ask)
+    assert [one.raw for one in shown] == ["a", "c"]
+    train(mode, team, 2, "x.json", feedback=ask)
+    assert [one.raw for one in shown] == ["a", "c", "e", "g"]
+    assert said_in("x.json") == [
+        (1, "dive", "a", "one", "b"),
+        (1, "rise", "c", "two", "d"),
+        (2, "dive", "e", "three", "f"),
+        (2, "rise", "g", "four", "h"),
+    ]
+    assert held("x.json")["training"]["finished"]
+
+
+def test_lessons_that_could_not_be_drawn_are_drawn_without_asking_again(mode: Mode):
+    diver = pilot = agent(ScriptedLLM(["a", "b", "c", "no", "no", "nothing"]), role="Pilot")
+    ask, shown = says("", "two")
+    team = crew(task("dive", diver), task("rise", pilot))
+    with pytest.raises(OutputInvalid, match=r"no lessons for agent `Pilot`(.|\n)*'nothing'(.|\n)*asks nobody again"):
+        train(mode, team, 1, "x.json", feedback=ask)
+    pilot.llm = ScriptedLLM([lessons("M")])
+    train(mode, team, 1, "x.json", feedback=ask)
+    assert (len(shown), held("x.json")["agents"]["Pilot"]["suggestions"]) == (2, ["M"])
+
+
+def test_more_rounds_are_added_to_a_training_that_is_not_finished(mode: Mode):
+    llm = ScriptedLLM(["a", "b", ConnectionError("down")])
+    with pytest.raises(ConnectionError):
+        train(mode, two(llm, checkpointer=InMemorySaver()), 2, "x.json", feedback=lambda output: "")
+    team = two(ScriptedLLM(taught), checkpointer=InMemorySaver())
+    train(mode, team, 3, "x.json", feedback=lambda output: "")
+    assert (held("x.json")["training"]["done"], len(said_in("x.json"))) == (3, 6)
+
+
+@pytest.mark.parametrize(("inputs", "told"), [({"a": 2}, "with other inputs"), ({"a": 1}, "with another crew")])
+def test_a_file_with_another_training_that_is_not_finished_is_left_alone(mode: Mode, inputs: Any, told: str):
+    team = two(ScriptedLLM(["a", ConnectionError("down")]))
+    with pytest.raises(ConnectionError):
+        train(mode, team, 2, "x.json", {"a": 1}, feedback=lambda output: "")
+    before = held("x.json")
+    other = two(ScriptedLLM([])) if "inputs" in told else crew(task("sleep", agent(ScriptedLLM([]))))
+    with pytest.raises(RunError, match=rf"{told} that is not finished: 0 of 2 rounds(.|\n)*another name"):
+        train(mode, other, 2, "x.json", inputs, feedback=lambda output: "")
+    assert held("x.json") == before
+
+
+def test_a_new_training_keeps_what_other_agents_have_learned(mode: Mode):
+    train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: "deeper")
+    train(
+        mode,
+        crew(task("dive", agent(ScriptedLLM(taught), role="Diver"))),
+        1,
+        "x.json",
+        feedback=lambda output: "slower",
+    )
+    agents = held("x.json")["agents"]
+    assert (agents["Diver"]["suggestions"], agents["Pilot"]["suggestions"]) == (["LESSON slower"], ["LESSON deeper"])
+
+
+def test_a_crew_whose_runs_are_not_kept_is_trained_as_well(mode: Mode):
+    ask, shown = says("deeper", "", "faster", "")
+    train(mode, two(ScriptedLLM(taught), checkpointer=False), 2, "x.json", feedback=ask)
+    assert (len(shown), held("x.json")["training"]["finished"]) == (4, True)
+
+
+# -------------------------------------------------------------------------------------- processes and terminals
+_PROGRAM = """
+import json, os, sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+
+def reply(messages):
+    last = str(messages[-1]["content"])
+    print("model:", "lessons" if "The worker:" in last else "better" if "A person has read" in last else "work", flush=True)
+    if "The worker:" in last:
+        return json.dumps({"suggestions": [f"{last.count('said of it')} things"], "quality": 7, "final_summary": "s"})
+    return "better" if "A person has read" in last else "work"
+
+def ask(output):
+    if sys.argv[1] == "kill" and os.path.exists("asked-" + output.name):
+        os.kill(os.getpid(), 9)
+    open("asked-" + output.name, "w").close()
+    print("asked:", output.name, flush=True)
+    return "more"
+
+by = Agent(role="Diver", goal="g", backstory="b", llm=ScriptedLLM(reply))
+tasks = [Task(name=name, description=name, expected_output="x", agent=by) for name in ("dive", "rise")]
+crew = Crew(agents=[by], tasks=tasks)
+crew.train(2, "x.json", feedback=None if sys.argv[1] == "terminal" else ask)
+"""
+
+
+def python(*args: str, **more: Any) -> "subprocess.CompletedProcess[str]":
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", *args]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60, **more)
+
+
+def test_a_training_that_is_killed_asks_nobody_and_no_model_again(folder: Path):
+    Path("team.py").write_text(_PROGRAM)
+    killed = python("team.py", "kill")
+    assert killed.returncode == -9
+    # The second round was asked about its first task.
+    assert killed.stdout.split("\n")[:-1] == [
+        *("model: work", "asked: dive", "model: better", "model: work", "asked: rise", "model: better"),
+        "model: work",
+    ]
+    gone_on = python("team.py", "live")
+    assert gone_on.stderr == ""
+    assert gone_on.stdout.split("\n")[:-1] == [
+        *("asked: dive", "model: better", "model: work", "asked: rise", "model: better"),
+        "model: lessons",
+    ]
+    assert held("x.json")["agents"]["Diver"]["suggestions"] == ["4 things"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
+    Path("team.py").write_text(_PROGRAM)
+    ours, theirs = os.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "team.py", "terminal"]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, text=True, env=env) as process:
+        os.write(ours, b"deeper\n\nslower\n\n")
+        printed = process.communicate(timeout=60)[0]
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 0
+    assert printed.count("[dive] Diver\n") == 2 and printed.count("[rise] Diver\n") == 2
+    assert "What should be changed? An empty line accepts it." in printed
+    assert [one[3] for one in said_in("x.json")] == ["deeper", "", "slower", ""]
