@@ -16,6 +16,7 @@ CrewgraphError
     │   └── ConverterError   a converter's model did not write what was asked for
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
+    ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
     └── LimitReached     a bound on calls, time or money was met
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
 """
@@ -33,6 +34,7 @@ __all__ = [
     "FlowLoopError",
     "GuardrailFailed",
     "LimitReached",
+    "MCPServerError",
     "MissingExtra",
     "MissingInput",
     "ModelError",
@@ -176,6 +178,10 @@ class StateInvalid(RunError, ValueError):
 
 class ToolFailed(RunError):
     """A tool call cannot be carried out."""
+
+
+class MCPServerError(RunError, ConnectionError):
+    """An MCP server is not there, does not answer in time, or does not have what is asked for."""
 
 
 class LimitReached(RunError):

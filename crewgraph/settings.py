@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["flag", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
+__all__ = ["code_image", "flag", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
 
+_CODE_IMAGE = "python:3.12-slim"
 _DAY_LIMIT = 30
 _BYTE_LIMIT = 1 << 30
 
@@ -53,6 +54,11 @@ def prices_file() -> Path | None:
     """A JSON file with prices of models (`CREWGRAPH_PRICES`), laid over ours."""
     chosen = os.environ.get("CREWGRAPH_PRICES")
     return Path(chosen).expanduser() if chosen else None
+
+
+def code_image() -> str:
+    """The Docker image that agents' code runs in (`CREWGRAPH_CODE_IMAGE`)."""
+    return os.environ.get("CREWGRAPH_CODE_IMAGE") or _CODE_IMAGE
 
 
 def flag(name: str) -> bool:

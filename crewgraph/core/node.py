@@ -8,6 +8,7 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body
 from crewgraph.core.journal import Journal
+from crewgraph.core.opened import closing_opened
 from crewgraph.core.operations import adrive, drive
 from crewgraph.core.rules import whole
 
@@ -33,8 +34,10 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(whole(self._body(input), Journal(config, stored=self._stored)))
+        with closing_opened():
+            return drive(whole(self._body(input), Journal(config, stored=self._stored)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(whole(self._body(input), Journal(config, stored=self._stored)))
+        with closing_opened():
+            return await adrive(whole(self._body(input), Journal(config, stored=self._stored)))

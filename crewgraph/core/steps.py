@@ -15,6 +15,7 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body, Mark, Recorded
 from crewgraph.core.journal import Journal, Record
+from crewgraph.core.opened import closing_opened
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.core.rules import whole
 
@@ -157,11 +158,13 @@ class StepNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(self._stepper.play(self._stage, input, config))
+        with closing_opened():
+            return drive(self._stepper.play(self._stage, input, config))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(self._stepper.play(self._stage, input, config))
+        with closing_opened():
+            return await adrive(self._stepper.play(self._stage, input, config))
 
 
 def _told(boundary: Boundary) -> dict[str, Any]:

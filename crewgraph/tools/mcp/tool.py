@@ -1,0 +1,121 @@
+"""A tool of an MCP server, to be used like any other."""
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from crewgraph.errors import MCPServerError, ToolFailed
+from crewgraph.schema import from_json_schema
+from crewgraph.text import shorten
+from crewgraph.tools.base import BaseTool
+from crewgraph.tools.mcp.content import result_of
+from crewgraph.tools.mcp.filter import ToolFilterContext, passes
+from crewgraph.tools.mcp.reference import Reference
+from crewgraph.tools.mcp.server import MCPServer
+from crewgraph.tools.mcp.session import acalled, called, listed
+
+__all__ = ["MCPTool", "described_tools", "made_tools", "offered_tools"]
+
+
+class MCPTool(BaseTool):
+    """A tool of an MCP server.
+
+    In a run it is called in the run's session with the server, elsewhere in one of its own.
+    """
+
+    server: MCPServer = Field(exclude=True, repr=False)
+    """Where it is carried out."""
+
+    original_tool_name: str
+    """What the server calls it."""
+
+    def _run(self, **arguments: Any) -> Any:
+        """Have it done.
+
+        Raises:
+            ToolFailed: the server says that it failed, or does not answer.
+        """
+        try:
+            return self._read(called(self.server, self.original_tool_name, arguments))
+        except MCPServerError as error:
+            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+
+    async def _arun(self, **arguments: Any) -> Any:
+        """The same on an event loop."""
+        try:
+            return self._read(await acalled(self.server, self.original_tool_name, arguments))
+        except MCPServerError as error:
+            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+
+    def _read(self, answer: dict[str, Any]) -> Any:
+        result = result_of(answer)
+        if not answer.get("isError"):
+            return result
+        told = result if isinstance(result, str) else str(result[0]["text"])
+        raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
+
+
+def described_tools(reference: Reference, agent: Any) -> list[dict[str, Any]]:
+    """The tools that a reference offers an agent, as the server describes them; asks the server.
+
+    Raises:
+        MCPServerError: it is not there, or has not the tool that is meant.
+        Exception: whatever its filter raises.
+    """
+    tools = listed(reference.server)
+    if reference.only is None:
+        context = ToolFilterContext(agent=agent, server_name=reference.server.name)
+        choose = reference.server.tool_filter
+        return [tool for tool in tools if passes(choose, context, {"original_name": tool["name"], **tool})]
+    meant = [tool for tool in tools if _alike(tool["name"]) == _alike(reference.only)]
+    if not meant:
+        names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
+        raise MCPServerError(
+            f"the {reference.server.label} has no tool `{reference.only}`, which stands behind the # of its address. It has: "
+            f"{names}."
+        )
+    return meant
+
+
+def _alike(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name).casefold()
+
+
+def made_tools(
+    meant: Sequence[Reference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
+) -> list[MCPTool]:
+    """Tools, as their servers describe them.
+
+    Args:
+        meant: where they are carried out.
+        described: name, description and inputSchema of each, by server.
+        taken: names of other tools; before the name of one that is among them stands the server's.
+    """
+    names, made = set(taken), list[MCPTool]()
+    for one, tools in zip(meant, described, strict=True):
+        for tool in tools:
+            made.append(_made(one.server, tool, names))
+            names.add(made[-1].name)
+    return made
+
+
+def offered_tools(meant: Sequence[Reference], agent: Any) -> list[MCPTool]:
+    """The tools that references offer an agent; asks the servers.
+
+    Raises:
+        MCPServerError: one is not there, or has not the tool that is meant.
+    """
+    return made_tools(meant, [described_tools(one, agent) for one in meant])
+
+
+def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+    own = str(described["name"])
+    return MCPTool(
+        name=own if own not in taken else f"{server.name}_{own}",
+        description=described.get("description") or described.get("title") or own,
+        args_schema=from_json_schema(described.get("inputSchema") or {}, name=f"{own}Arguments"),
+        server=server,
+        original_tool_name=own,
+    )
