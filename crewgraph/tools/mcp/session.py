@@ -160,6 +160,8 @@ class _Live:
         self._over = asyncio.Event()
         self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
+        self._why: Exception | None = None
+        """What ended it."""
 
     @property
     def is_over(self) -> bool:
@@ -217,11 +219,11 @@ class _Live:
             for one in (asked, *beats):
                 one.cancel()
             await asyncio.wait({asked, *beats})
-        return self._read(asked, holding)
+        return self._read(asked)
 
-    def _read(self, asked: "asyncio.Future[T]", holding: "asyncio.Task[None]") -> T:
+    def _read(self, asked: "asyncio.Future[T]") -> T:
         if asked.cancelled():
-            raise EOFError(_told(holding.exception() if holding.done() and not holding.cancelled() else None))
+            raise EOFError(_told(self._why))
         error = asked.exception()
         if error is None:
             return asked.result()
@@ -241,10 +243,11 @@ class _Live:
                 if not self._session.done():
                     self._session.set_result(session)
                 await self._over.wait()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - told to who waits for the session, else to those who use it
             if self._session.done():
                 _log.debug("the connection to the %s ended", where, exc_info=error)
-                raise
+                self._why = error
+                return
             self._session.set_exception(
                 MCPServerError(
                     f"the {where} cannot be used: {_told(error)}. Look at whether it runs, and at its address or command, "
