@@ -46,6 +46,11 @@ class MCPServer(BaseModel):
         raise NotImplementedError
 
     @property
+    def address(self) -> str | None:
+        """Its address, without what may be secret; None where it has none."""
+        return None
+
+    @property
     def name(self) -> str:
         """What a filter is told of it, and what stands before the name of a tool where another has the same."""
         raise NotImplementedError
@@ -126,9 +131,13 @@ class _Addressed(MCPServer):
         }
 
     @property
-    def label(self) -> str:
+    def address(self) -> str:
         parts = urlsplit(self.url)
-        return f"MCP server `{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}`"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def label(self) -> str:
+        return f"MCP server `{self.address}`"
 
     @property
     def name(self) -> str:

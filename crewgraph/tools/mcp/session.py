@@ -14,7 +14,7 @@ from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
 from crewgraph.tools.mcp.server import MCPServer
 
-__all__ = ["MCPSession", "acalled", "called", "listed"]
+__all__ = ["MCPSession", "acalled", "called", "known_tools", "listed"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,14 @@ class _Lost(Exception):
     """The connection is gone; what was asked did not reach the server."""
 
 
+def known_tools(server: MCPServer) -> list[dict[str, Any]] | None:
+    """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
+    around = opened_around()
+    if server.listed is not None or around is None:
+        return server.listed
+    return around.of(server.key, lambda: MCPSession(server)).known
+
+
 def listed(server: MCPServer) -> list[dict[str, Any]]:
     """A server's tools as it describes them: name, description and inputSchema.
 
@@ -39,8 +47,6 @@ def listed(server: MCPServer) -> list[dict[str, Any]]:
         MCPServerError: it is not there, or does not answer in time.
         MissingExtra: the package for MCP is not installed.
     """
-    if server.listed is not None:
-        return server.listed
     with _Used(server) as session:
         tools = _loop.run(session.tools())
     server.keep_listed(tools)
@@ -91,6 +97,11 @@ class MCPSession:
         self._is_over = False
         self._live: _Live | None = None
         self._tools: list[dict[str, Any]] | None = None
+
+    @property
+    def known(self) -> list[dict[str, Any]] | None:
+        """The server's tools, where it was asked for them."""
+        return self._tools
 
     def close(self) -> None:
         """End it, without waiting for that."""

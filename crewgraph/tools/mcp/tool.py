@@ -1,7 +1,8 @@
 """A tool of an MCP server, to be used like any other."""
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import Field
@@ -14,7 +15,8 @@ from crewgraph.tools.mcp.content import result_of
 from crewgraph.tools.mcp.filter import ToolFilterContext, passes
 from crewgraph.tools.mcp.reference import Reference
 from crewgraph.tools.mcp.server import MCPServer
-from crewgraph.tools.mcp.session import acalled, called, listed
+from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
+from crewgraph.tools.mcp.telling import told_connection, told_execution
 
 __all__ = ["MCPTool", "described_tools", "made_tools", "offered_tools"]
 
@@ -37,15 +39,21 @@ class MCPTool(BaseTool):
         Raises:
             ToolFailed: the server says that it failed, or does not answer.
         """
-        try:
-            return self._read(called(self.server, self.original_tool_name, arguments))
-        except MCPServerError as error:
-            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+        with self._told(arguments) as done:
+            done["result"] = self._read(called(self.server, self.original_tool_name, arguments))
+        return done["result"]
 
     async def _arun(self, **arguments: Any) -> Any:
         """The same on an event loop."""
+        with self._told(arguments) as done:
+            done["result"] = self._read(await acalled(self.server, self.original_tool_name, arguments))
+        return done["result"]
+
+    @contextmanager
+    def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            return self._read(await acalled(self.server, self.original_tool_name, arguments))
+            with told_execution(self.server, self.original_tool_name, arguments) as done:
+                yield done
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
 
@@ -64,7 +72,7 @@ def described_tools(reference: Reference, agent: Any) -> list[dict[str, Any]]:
         MCPServerError: it is not there, or has not the tool that is meant.
         Exception: whatever its filter raises.
     """
-    tools = listed(reference.server)
+    tools = _listed(reference.server, agent)
     if reference.only is None:
         context = ToolFilterContext(agent=agent, server_name=reference.server.name)
         choose = reference.server.tool_filter
@@ -77,6 +85,14 @@ def described_tools(reference: Reference, agent: Any) -> list[dict[str, Any]]:
             f"{names}."
         )
     return meant
+
+
+def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
+    known = known_tools(server)
+    if known is not None:
+        return known
+    with told_connection(server, agent):
+        return listed(server)
 
 
 def _alike(name: str) -> str:
