@@ -226,10 +226,9 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
 
 def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
     """A model that takes what a JSON schema tells of, and passes it on as it is: who wrote the schema checks the values."""
-    flat = flat_schema(schema)
 
     def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return deepcopy(flat)
+        return deepcopy(dict(schema))
 
     members = {"model_json_schema": classmethod(model_json_schema), "__doc__": schema.get("description")}
     return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))

@@ -42,11 +42,15 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What some work gives; waited for on this thread, which is not the loop's."""
         future = self.begin(work)
+
+        def cancel() -> None:
+            future.cancel()
+
         try:
-            with when_given_up(lambda: future.cancel() and None):
+            with when_given_up(cancel):
                 return future.result()
         except BaseException:
-            future.cancel()
+            cancel()
             raise
 
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:

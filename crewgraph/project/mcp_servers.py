@@ -1,5 +1,6 @@
 """The tools of the MCP servers that a project names: `mcp_server_params` and `self.get_mcp_tools(...)`."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from crewgraph.errors import DefinitionError
@@ -21,14 +22,15 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
         MCPServerError: a server is not there.
         MissingExtra: the package for MCP is not installed.
     """
-    given = getattr(self, "mcp_server_params", None)
+    given: Any = getattr(self, "mcp_server_params", None)
     if not given:
         return []
-    if _KEPT not in vars(self):
-        servers = cast("list[Any]", list(given) if isinstance(given, (list, tuple)) else [given])
+    own = cast("dict[str, Any]", vars(self))
+    if _KEPT not in own:
+        servers = list(cast("Sequence[Any]", given)) if isinstance(given, (list, tuple)) else [given]
         seconds = getattr(self, "mcp_connect_timeout", None)
-        vars(self)[_KEPT] = offered_tools([_in_time(reference(one), seconds) for one in servers], self)
-    tools: list[MCPTool] = vars(self)[_KEPT]
+        own[_KEPT] = offered_tools([_in_time(reference(one), seconds) for one in servers], self)
+    tools: list[MCPTool] = own[_KEPT]
     if unknown := [name for name in names if all(name not in _names(tool) for tool in tools)]:
         there = ", ".join(f"`{tool.name}`" for tool in tools) or "none at all"
         raise DefinitionError(

@@ -17,7 +17,14 @@ from servers.mcp_server import PICTURE, PROGRAM, RunningServer, calls, running, 
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, MCPServerError
-from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent
+from crewgraph.events import (
+    MCPConnectionFailedEvent,
+    MCPEvent,
+    MCPToolExecutionCompletedEvent,
+    MCPToolExecutionFailedEvent,
+    ToolUsageErrorEvent,
+    ToolUsageFinishedEvent,
+)
 from crewgraph.tools import tool
 from crewgraph.tools.mcp import (
     MCPServerHTTP,
@@ -70,6 +77,10 @@ def offered(one: Agent) -> list[str]:
     return [line.partition(":")[0] for line in prompt.splitlines() if line.partition(":")[0].split("_")[-1] in NAMES]
 
 
+def takes_a_place(tool: dict[str, Any]) -> bool:
+    return "place" in tool["inputSchema"]["properties"]
+
+
 def is_running(pid: str) -> bool:
     try:
         os.kill(int(pid), 0)
@@ -87,6 +98,26 @@ def test_an_agent_uses_the_tools_of_a_server_of_each_kind(mode: Mode, any_server
     assert offered(one) == NAMES
     (used,) = [event for event in events if isinstance(event, ToolUsageFinishedEvent)]
     assert (used.tool_name, used.tool_args, used.tool_class) == ("depth", {"place": "Brest"}, "MCPTool")
+
+
+def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPServerStdio):
+    one = worker(DEPTH, ToolUse("fail", {}), mcps=[stdio])
+    with heard() as events:
+        mode.kickoff(crew(task("a", one)))
+    told = [event for event in events if isinstance(event, MCPEvent)]
+    assert [event.type for event in told] == [
+        "mcp_connection_started",
+        "mcp_connection_completed",
+        "mcp_tool_execution_started",
+        "mcp_tool_execution_completed",
+        "mcp_tool_execution_started",
+        "mcp_tool_execution_failed",
+    ]
+    assert told[0].agent_role == "worker" and told[0].transport_type == "stdio" and told[0].server_url is None
+    done, failed = told[3], told[5]
+    assert isinstance(done, MCPToolExecutionCompletedEvent) and isinstance(failed, MCPToolExecutionFailedEvent)
+    assert (done.tool_name, done.tool_args, done.result) == ("depth", {"place": "Brest"}, "12 m at Brest")
+    assert "the lock is stuck" in failed.error and failed.error_type == "ToolFailed"
 
 
 def test_what_a_tool_takes_is_checked_before_the_server_is_asked(mode: Mode, stdio: MCPServerStdio):
@@ -211,7 +242,7 @@ def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, s
     [
         (create_static_tool_filter(allowed_tool_names=["note", "depth"]), ["depth", "note"]),
         (create_static_tool_filter(blocked_tool_names=[name for name in NAMES if name != "end"]), ["end"]),
-        (lambda tool: "place" in tool["inputSchema"]["properties"], ["depth"]),
+        (takes_a_place, ["depth"]),
         (create_dynamic_tool_filter(lambda context, tool: tool["name"] == context.agent.role), ["note"]),
     ],
     ids=["allowed", "blocked", "function", "context"],
@@ -310,8 +341,9 @@ def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, 
 )
 def test_a_server_that_is_not_there_is_told_before_a_model_is_asked(mode: Mode, server: Any, told: str):
     first, second = agent(ScriptedLLM(["x"])), worker(mcps=[server], role="second")
-    with pytest.raises(MCPServerError, match=told):
+    with heard() as events, pytest.raises(MCPServerError, match=told):
         mode.kickoff(crew(task("a", first), task("b", second)))
+    assert any(isinstance(event, MCPConnectionFailedEvent) for event in events)
     assert isinstance(first.llm, ScriptedLLM) and not first.llm.requests
 
 

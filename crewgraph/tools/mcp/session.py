@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from crewgraph.core.loop_thread import LoopThread
 from crewgraph.core.opened import opened_around
@@ -285,8 +285,9 @@ async def _quiet(work: Awaitable[Any]) -> None:
 
 def _told(error: BaseException | None) -> str:
     """What lies at the bottom of groups of exceptions."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
     if error is None:
         return "the connection was closed"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
