@@ -51,15 +51,15 @@ def equipped(agent: BaseAgent, tools: Iterable[Any], taken: Iterable[str]) -> Bo
 def _with_place_for_code(tools: Iterable[Any]) -> Body[None]:
     for tool in tools:
         if isinstance(tool, CodeInterpreterTool):
-            yield Call(function=tool.check, name=tool.name, kind="look for", about=tool.image)
+            yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
 
 
 def _listing(one: Reference, agent: BaseAgent) -> Call:
     return Call(
         function=described_tools,
         args=(one, agent),
-        name=one.server.label,
-        kind="list the tools of the",
+        name=one.server.name,
+        kind="the list of tools of",
         about=[one.server.key, one.only],
     )
 

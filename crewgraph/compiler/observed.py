@@ -12,8 +12,8 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
-from crewgraph.tools.adapt import observation
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.observation import observation
 from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
 

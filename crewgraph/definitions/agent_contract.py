@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.definitions.own_version import ours
 from crewgraph.errors import CompileError
-from crewgraph.tools.mcp.reference import references
-from crewgraph.tools.mcp.tool import MCPTool, offered_tools
+from crewgraph.extras import load
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
+    from crewgraph.tools.mcp.tool import MCPTool
 
 __all__ = ["AgentContract"]
 
@@ -50,7 +50,7 @@ class AgentContract:
         )
 
     @ours
-    def get_mcp_tools(self, mcps: Sequence[Any]) -> list[MCPTool]:
+    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[MCPTool]":
         """Tools of MCP servers, which are asked for them now; in a run the agent gets those of `mcps` without this.
 
         Args:
@@ -61,4 +61,5 @@ class AgentContract:
             MCPServerError: a server is not there, or has not the tool that is meant.
             MissingExtra: the package for MCP is not installed.
         """
-        return offered_tools(references(mcps), self)
+        offered: list[MCPTool] = load("crewgraph.tools.mcp.tool").tools_of(mcps, self)
+        return offered

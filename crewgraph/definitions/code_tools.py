@@ -1,8 +1,8 @@
 """The tools of agents that run code."""
 
 from crewgraph.errors import CompileError
+from crewgraph.extras import load
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.code import CodeInterpreterTool
 
 __all__ = ["code_tools"]
 
@@ -18,4 +18,4 @@ def code_tools(mode: str, where: str) -> list[BaseTool]:
             f'`code_execution_mode="unsafe"` of {where} would run what a model wrote on this machine, with all that you may do '
             'here; it is refused. Leave it "safe", which takes Docker, or give a `CodeInterpreterTool` of your own in `tools`.'
         )
-    return [CodeInterpreterTool()]
+    return [load("crewgraph.tools.code").CodeInterpreterTool()]

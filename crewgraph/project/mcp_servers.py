@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from crewgraph.errors import DefinitionError
 from crewgraph.tools.mcp.reference import Reference, reference
-from crewgraph.tools.mcp.tool import MCPTool, offered_tools
+from crewgraph.tools.mcp.tool import MCPTool, tools_of
 
 __all__ = ["get_mcp_tools"]
 
@@ -29,7 +29,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
     if _KEPT not in own:
         servers = list(cast("Sequence[Any]", given)) if isinstance(given, (list, tuple)) else [given]
         seconds = getattr(self, "mcp_connect_timeout", None)
-        own[_KEPT] = offered_tools([_in_time(reference(one), seconds) for one in servers], self)
+        own[_KEPT] = tools_of([_in_time(reference(one), seconds) for one in servers], self)
     tools: list[MCPTool] = own[_KEPT]
     if unknown := [name for name in names if all(name not in _names(tool) for tool in tools)]:
         there = ", ".join(f"`{tool.name}`" for tool in tools) or "none at all"

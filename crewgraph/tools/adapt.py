@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextvars import Context
@@ -19,20 +18,17 @@ from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
-from crewgraph.tools.image import AddImageTool, shown_by
+from crewgraph.tools.blocks import is_blocks, shown
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
-from crewgraph.tools.mcp.content import Shown, is_blocks, shown
-from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.tools.observation import Shown, observation
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
 from crewgraph.tools.trace import atraced, traced
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "as_tool", "as_tools", "observation"]
-
-_LOOK = "Here is the image."
+__all__ = ["AdaptedTool", "as_tool", "as_tools"]
 
 
 class AdaptedTool(ABC):
@@ -68,9 +64,7 @@ class AdaptedTool(ABC):
     @property
     def origin(self) -> Any:
         """What its author wrote: a function or an object; the same for every tool that is made from it."""
-        if isinstance(self.source, MCPTool):
-            return self.source.server
-        return self.source.func if isinstance(self.source, Tool) else self.source
+        return self.source
 
     @property
     def prompt_text(self) -> str:
@@ -148,10 +142,14 @@ class _OwnTool(AdaptedTool):
 
         return await atraced(self.spec, args, config, work)
 
+    @property
+    def origin(self) -> Any:
+        return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
+
     def shown(self, result: Any) -> Shown:
-        if isinstance(self.source, AddImageTool):
-            return _LOOK, shown_by(result)
-        return shown(result) if isinstance(self.source, MCPTool) and is_blocks(result) else super().shown(result)
+        if isinstance(self.source, BaseTool):
+            return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
+        return super().shown(result)
 
     async def _acall(self, arguments: dict[str, Any]) -> Any:
         if self._afunction is not None:
@@ -204,11 +202,6 @@ def _overrides_arun(source: Any) -> bool:
     """Whether a LangChain tool has an async body of its own, not LangChain's step into a small pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
-
-
-def observation(result: Any) -> str:
-    """How a model is shown what a tool returned: text as it is, other plain data as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 def as_tool(value: Any) -> AdaptedTool:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from crewgraph.schema import from_json_schema, json_schema
-from crewgraph.tools.mcp.content import is_blocks, result_of, shown
+from crewgraph.tools.blocks import is_blocks, shown
+from crewgraph.tools.mcp.content import result_of
 
 
 def text(words: str) -> dict[str, Any]:

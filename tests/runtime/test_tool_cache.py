@@ -74,7 +74,7 @@ def test_tasks_that_run_beside_each_other_share_results_with_those_before_them(m
     others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
     beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
     with heard() as events:
-        mode.kickoff(crew(task("first", worker([depth], BREST)), *beside))
+        mode.kickoff(crew(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
     assert depth.used == ["Brest"]
     assert sorted(from_cache(events)) == [False, True, True, True]
 

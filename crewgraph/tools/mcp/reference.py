@@ -42,6 +42,8 @@ def reference(given: Any) -> Reference:
     Raises:
         DefinitionError: it leads to no server.
     """
+    if isinstance(given, Reference):
+        return given
     if isinstance(given, MCPServer):
         return Reference(given)
     if isinstance(given, str):

@@ -55,6 +55,16 @@ class MCPServer(BaseModel):
         """What a filter is told of it, and what stands before the name of a tool where another has the same."""
         raise NotImplementedError
 
+    def veiled(self, text: str) -> str:
+        """A text without what may be secret in how it is reached: an error of a client shows whole addresses."""
+        for secret in self._secrets:
+            text = text.replace(secret, "...")
+        return text
+
+    @property
+    def _secrets(self) -> list[str]:
+        return []
+
     @property
     def key(self) -> str:
         """A digest of how it is reached."""
@@ -100,6 +110,10 @@ class MCPServerStdio(MCPServer):
         shown = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
         return "_".join(PurePath(one).name for one in shown)
 
+    @property
+    def _secrets(self) -> list[str]:
+        return [one for one in (self.env or {}).values() if len(one) > 3]
+
 
 class _Addressed(MCPServer):
     """A server with an address."""
@@ -134,6 +148,12 @@ class _Addressed(MCPServer):
     def address(self) -> str:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def _secrets(self) -> list[str]:
+        parts = urlsplit(self.url)
+        userinfo = parts.netloc.rpartition("@")[0]
+        return [one for one in (parts.query, userinfo, *(self.headers or {}).values()) if one]
 
     @property
     def label(self) -> str:

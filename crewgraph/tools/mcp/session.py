@@ -146,10 +146,11 @@ class MCPSession:
                 self._live = None
                 await live.end()
                 raise MCPServerError(
-                    f"the {where} ended, or became unreachable, when it was to {what}: {error}."
+                    f"the {where} ended, or became unreachable, when it was to {what}: "
+                    f"{self._server.veiled(str(error))}."
                 ) from None
             except Exception as error:
-                raise MCPServerError(f"the {where} did not {what}: {_told(error)}.") from error
+                raise MCPServerError(f"the {where} did not {what}: {self._server.veiled(_told(error))}.") from error
         raise AssertionError
 
     async def _begun(self) -> "_Live":
@@ -261,8 +262,8 @@ class _Live:
                 return
             self._session.set_exception(
                 MCPServerError(
-                    f"the {where} cannot be used: {_told(error)}. Look at whether it runs, and at its address or command, "
-                    "headers and environment."
+                    f"the {where} cannot be used: {self._server.veiled(_told(error))}. Look at whether it runs, and at its "
+                    "address or command, headers and environment."
                 )
             )
 

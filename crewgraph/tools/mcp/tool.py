@@ -8,17 +8,19 @@ from typing import Any
 from pydantic import Field
 
 from crewgraph.errors import MCPServerError, ToolFailed
+from crewgraph.extras import load
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
+from crewgraph.tools.blocks import is_blocks, shown
 from crewgraph.tools.mcp.content import result_of
 from crewgraph.tools.mcp.filter import ToolFilterContext, passes
-from crewgraph.tools.mcp.reference import Reference
+from crewgraph.tools.mcp.reference import Reference, reference
 from crewgraph.tools.mcp.server import MCPServer
 from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
-from crewgraph.tools.mcp.telling import told_connection, told_execution
+from crewgraph.tools.observation import Shown
 
-__all__ = ["MCPTool", "described_tools", "made_tools", "offered_tools"]
+__all__ = ["MCPTool", "described_tools", "made_tools", "tools_of"]
 
 
 class MCPTool(BaseTool):
@@ -52,10 +54,17 @@ class MCPTool(BaseTool):
     @contextmanager
     def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with told_execution(self.server, self.original_tool_name, arguments) as done:
+            with _telling().told_execution(self.server, self.original_tool_name, arguments) as done:
                 yield done
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
+
+    @property
+    def _origin(self) -> Any:
+        return self.server
+
+    def _shown(self, result: Any) -> Shown:
+        return shown(result) if is_blocks(result) else super()._shown(result)
 
     def _read(self, answer: dict[str, Any]) -> Any:
         result = result_of(answer)
@@ -65,34 +74,38 @@ class MCPTool(BaseTool):
         raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
 
 
-def described_tools(reference: Reference, agent: Any) -> list[dict[str, Any]]:
+def described_tools(meant: Reference, agent: Any) -> list[dict[str, Any]]:
     """The tools that a reference offers an agent, as the server describes them; asks the server.
 
     Raises:
         MCPServerError: it is not there, or has not the tool that is meant.
         Exception: whatever its filter raises.
     """
-    tools = _listed(reference.server, agent)
-    if reference.only is None:
-        context = ToolFilterContext(agent=agent, server_name=reference.server.name)
-        choose = reference.server.tool_filter
+    tools = _listed(meant.server, agent)
+    if meant.only is None:
+        context = ToolFilterContext(agent=agent, server_name=meant.server.name)
+        choose = meant.server.tool_filter
         return [tool for tool in tools if passes(choose, context, {"original_name": tool["name"], **tool})]
-    meant = [tool for tool in tools if _alike(tool["name"]) == _alike(reference.only)]
-    if not meant:
+    found = [tool for tool in tools if _alike(tool["name"]) == _alike(meant.only)]
+    if not found:
         names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
         raise MCPServerError(
-            f"the {reference.server.label} has no tool `{reference.only}`, which stands behind the # of its address. It has: "
+            f"the {meant.server.label} has no tool `{meant.only}`, which stands behind the # of its address. It has: "
             f"{names}."
         )
-    return meant
+    return found
 
 
 def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
     known = known_tools(server)
     if known is not None:
         return known
-    with told_connection(server, agent):
+    with _telling().told_connection(server, agent):
         return listed(server)
+
+
+def _telling() -> Any:
+    return load("crewgraph.tools.mcp.telling")  # events are many classes, and nobody listens who has not loaded them
 
 
 def _alike(name: str) -> str:
@@ -117,12 +130,14 @@ def made_tools(
     return made
 
 
-def offered_tools(meant: Sequence[Reference], agent: Any) -> list[MCPTool]:
-    """The tools that references offer an agent; asks the servers.
+def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
+    """The tools of servers, as users describe or address these, for an agent; asks the servers.
 
     Raises:
+        DefinitionError: something of it leads to no server.
         MCPServerError: one is not there, or has not the tool that is meant.
     """
+    meant = [reference(one) for one in given]
     return made_tools(meant, [described_tools(one, agent) for one in meant])
 
 
