@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from runtime.parts import agent, asked, crew, task
 from servers.mcp_server import PICTURE, PROGRAM, RunningServer, calls, running, until
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
-from crewgraph.errors import CompileError, MCPServerError
+from crewgraph.errors import CompileError, MCPServerError, MissingExtra
 from crewgraph.events import (
     MCPConnectionFailedEvent,
     MCPEvent,
@@ -345,6 +347,38 @@ def test_a_server_that_is_not_there_is_told_before_a_model_is_asked(mode: Mode, 
         mode.kickoff(crew(task("a", first), task("b", second)))
     assert any(isinstance(event, MCPConnectionFailedEvent) for event in events)
     assert isinstance(first.llm, ScriptedLLM) and not first.llm.requests
+
+
+def test_what_may_be_secret_in_an_address_is_not_told(mode: Mode):
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_error(401)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://me:password@127.0.0.1:{server.server_port}/mcp?api_key=secret"
+        with pytest.raises(MCPServerError, match="401") as raised:
+            mode.kickoff(crew(task("a", worker(mcps=[MCPServerHTTP(url=url, headers={"X-Key": "hidden"})]))))
+        server.shutdown()
+    assert not any(word in str(raised.value) for word in ("secret", "password", "hidden"))
+
+
+def test_without_the_package_the_way_to_it_is_told(mode: Mode, stdio: MCPServerStdio, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters", None)
+    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.sessions", None)
+    one = worker(mcps=[stdio])
+    with pytest.raises(MissingExtra, match=r'the MCP server `.*` needs the package .* pip install "crewgraph\[mcp\]"'):
+        mode.kickoff(crew(task("a", one)))
+
+
+def test_a_graph_of_ones_own_asks_servers_before_a_model(mode: Mode):
+    one = worker(mcps=[MCPServerHTTP(url="http://127.0.0.1:9/mcp")])
+    with pytest.raises(MCPServerError, match="cannot be used"):
+        mode.invoke(mode.compile(crew(task("a", one))), {"inputs": {}})
+    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
 
 
 def test_a_server_that_ends_in_the_middle_of_a_call_is_told_to_the_model_and_begun_anew(
