@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.engagement import Engagement, own_tools
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.own_version import own_version
 from crewgraph.tools.code import CodeInterpreterTool
 from crewgraph.tools.mcp.reference import Reference, references
@@ -67,14 +68,22 @@ def _listing(one: Reference, agent: BaseAgent) -> Call:
 class LookAhead(Operation):
     """Looks, before anything is done, whether there is what agents need from outside; what it opens stays open for the run.
 
+    Args:
+        engagements: who works, with which tools; those to whom they may hand work are looked at, too.
+        opened: where what it opens is kept.
+
     Raises:
+        CompileError: a coworker's code is to run on this machine.
         MCPServerError: a server is not there, or has not the tool that is meant.
         ToolFailed: code is to be run, and there is no place for it.
     """
 
     def __init__(self, engagements: Sequence[Engagement], opened: Opened) -> None:
-        self.agents = list({id(one.agent): one.agent for one in engagements}.values())
         sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
+        coworkers = [agent for one in sources if isinstance(one, CoworkerTool) for agent in one.agents]
+        self.agents = list({id(one): one for one in [*(one.agent for one in engagements), *coworkers]}.values())
+        for agent in coworkers:
+            sources += own_tools(agent, agent.tools or ())
         self.images = {one.image: one for one in sources if isinstance(one, CodeInterpreterTool)}
         self.opened = opened
 

@@ -7,7 +7,6 @@ from crewgraph.compiler.unoffered import refuse_unoffered
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
-from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import CompileError
 
 __all__ = ["refuse_unready", "refuse_unready_agent"]

@@ -381,6 +381,19 @@ def test_a_graph_of_ones_own_asks_servers_before_a_model(mode: Mode):
     assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
 
 
+def test_a_coworker_uses_its_servers_and_they_are_looked_for_ahead(mode: Mode, stdio: MCPServerStdio):
+    handing = ToolUse("delegate_work_to_coworker", {"coworker": "other", "task": "look", "context": "none"})
+    other = worker(DEPTH, mcps=[stdio], role="other")
+    first = agent(ScriptedLLM([handing, "Final Answer: first"]), allow_delegation=True)
+    made = Crew(agents=[first, other], tasks=[task("a", first)])
+    assert mode.kickoff(made).raw == "first"
+    assert observed(other) == ["Observation: 12 m at Brest"]
+    other.mcps = [MCPServerStdio(command="no-such-program-here")]
+    first.llm = ScriptedLLM([])
+    with pytest.raises(MCPServerError, match="no-such-program-here"):
+        mode.kickoff(made)
+
+
 def test_a_server_that_ends_in_the_middle_of_a_call_is_told_to_the_model_and_begun_anew(
     mode: Mode, stdio: MCPServerStdio
 ):
