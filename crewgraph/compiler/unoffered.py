@@ -16,7 +16,7 @@ def refuse_unoffered(agent: BaseAgent) -> None:
     """
     where = f"agent `{agent.role}`"
     if agent.apps and own_version(agent, "get_platform_tools") is None:
-        agent.get_platform_tools(agent.apps)
+        agent.get_platform_tools(agent.apps)  # says why there are none
     if agent.mcps and own_version(agent, "get_mcp_tools") is None:
         try:
             references(agent.mcps)

@@ -148,17 +148,14 @@ def test_a_graph_of_ones_own_has_a_session_for_each_task(mode: Mode, stdio: MCPS
     until(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.parametrize("granularity", ["task", "step"])
-def test_agents_and_tasks_on_their_own_and_steps_use_them_too(
-    mode: Mode, stdio: MCPServerStdio, granularity: str, notes: Path
-):
+def test_agents_and_tasks_on_their_own_and_steps_use_them_too(mode: Mode, stdio: MCPServerStdio, notes: Path):
     note = ToolUse("note", {"text": "x"})
     one = worker(note, mcps=[stdio])
     assert mode.run(one.kickoff, one.akickoff, "go").raw == "done"
     alone = task("a", worker(note, mcps=[stdio]))
     assert mode.run(alone.execute_sync, alone.aexecute_sync).raw == "done"
     made = crew(task("b", worker(note, mcps=[stdio])))
-    assert mode.kickoff(made, granularity=granularity).raw == "done"
+    assert mode.kickoff(made, granularity="step").raw == "done"
     assert len(calls(notes)) == 3
     until(lambda: not any(is_running(line.split()[0]) for line in calls(notes)))
 
@@ -249,10 +246,10 @@ def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, s
     ],
     ids=["allowed", "blocked", "function", "context"],
 )
-def test_a_filter_says_which_tools_are_offered(mode: Mode, stdio: MCPServerStdio, choose: Any, names: list[str]):
+def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: Any, names: list[str]):
     stdio.tool_filter = choose
     one = worker(mcps=[stdio], role="note")
-    mode.kickoff(crew(task("a", one)))
+    crew(task("a", one)).kickoff()
     assert offered(one) == names
 
 
@@ -476,6 +473,17 @@ def test_a_run_that_was_killed_goes_on_without_repeating_calls(notes: Path):
     done = ran("second")
     assert done.stdout.strip() == "done", done.stderr
     assert [line.split()[1] for line in calls(notes)] == ["a", "b"]
+
+
+def test_what_is_on_record_is_not_asked_for_again(mode: Mode, notes: Path):
+    with running(notes) as server:
+        one = agent(ScriptedLLM([DEPTH, ConnectionError("down")]), mcps=[server.url])
+        made = crew(task("a", one))
+        with pytest.raises(ConnectionError, match="down"):
+            mode.kickoff(made, thread_id="x")
+    one.llm = ScriptedLLM(["Final Answer: done"])
+    assert mode.resume(made, "x").raw == "done"  # the server is gone by now
+    assert offered(one) == NAMES
 
 
 # ------------------------------------------------------------------ tools of langchain-mcp-adapters
