@@ -17,6 +17,7 @@ CrewgraphError
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
+    ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
     └── LimitReached     a bound on calls, time or money was met
         ├── BudgetExceeded     a run has used up its `max_tokens`, `max_cost` or `max_seconds`
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
@@ -36,6 +37,7 @@ __all__ = [
     "FlowLoopError",
     "GuardrailFailed",
     "LimitReached",
+    "MCPServerError",
     "MissingExtra",
     "MissingInput",
     "ModelError",
@@ -180,6 +182,10 @@ class StateInvalid(RunError, ValueError):
 
 class ToolFailed(RunError):
     """A tool call cannot be carried out."""
+
+
+class MCPServerError(RunError, ConnectionError):
+    """An MCP server is not there, does not answer in time, or does not have what is asked for."""
 
 
 class LimitReached(RunError):

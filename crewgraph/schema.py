@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import partial
 from types import NoneType, SimpleNamespace
 from typing import Annotated, Any, Optional, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -15,7 +16,16 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["call_arguments", "described", "from_signature", "json_schema", "outline", "validated"]
+__all__ = [
+    "call_arguments",
+    "described",
+    "flat_schema",
+    "from_json_schema",
+    "from_signature",
+    "json_schema",
+    "outline",
+    "validated",
+]
 
 _M = TypeVar("_M", bound=BaseModel)
 _Schema = dict[str, Any]
@@ -60,9 +70,15 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
             f"the model `{model.__name__}` has no JSON schema: {error.message} "
             f"Use types that JSON can express, or leave the field out."
         ) from error
-    definitions: dict[str, _Schema] = schema.pop("$defs", {})
+    return flat_schema(schema)
+
+
+def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema, whoever wrote it, as providers want it; see `json_schema`."""
+    own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions", "$schema")}
+    definitions: dict[str, _Schema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
     recurring: dict[str, _Schema] = {}
-    inlined = cast(_Schema, _inlined(schema, definitions, (), recurring))
+    inlined = cast(_Schema, _inlined(own, definitions, (), recurring))
     return {**inlined, "$defs": recurring} if recurring else inlined
 
 
@@ -77,12 +93,14 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
     if "$ref" not in schema:
         return kept
     name = str(schema["$ref"]).rpartition("/")[2]
+    if name not in definitions:  # it leads elsewhere, and stays as it is
+        return {"$ref": schema["$ref"], **kept}
     if name not in above:
         return {**_inlined(definitions[name], definitions, (*above, name), recurring), **kept}
     if name not in recurring:
         recurring[name] = {}  # first, for it leads back to itself
         recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
-    return {"$ref": schema["$ref"], **kept}
+    return {"$ref": f"#/$defs/{name}", **kept}
 
 
 def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:
@@ -204,6 +222,16 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         elif field := _field(function, parameter, hints.get(parameter.name, Any), notes.get(parameter.name)):
             fields[_field_name(parameter.name)] = field
     return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
+
+
+def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
+    """A model that takes what a JSON schema tells of, and passes it on as it is: who wrote the schema checks the values."""
+
+    def model_json_schema(_: type[BaseModel], *args: Any, **kwargs: Any) -> dict[str, Any]:
+        return deepcopy(dict(schema))
+
+    members = {"model_json_schema": classmethod(model_json_schema), "__doc__": schema.get("description")}
+    return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
 
 
 def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:

@@ -7,8 +7,19 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["flag", "longest_retry_after", "prices_file", "private_file", "retention_days", "size_cap", "storage_dir"]
+__all__ = [
+    "code_image",
+    "flag",
+    "longest_retry_after",
+    "prices_file",
+    "private_file",
+    "retention_days",
+    "size_cap",
+    "storage_dir",
+]
 
+
+_CODE_IMAGE = "python:3.12-slim"
 _DAY_LIMIT = 30
 _RETRY_AFTER = 600
 _BYTE_LIMIT = 1 << 30
@@ -59,6 +70,11 @@ def prices_file() -> Path | None:
 def longest_retry_after() -> float:
     """The longest wait that a provider may ask for, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`, 0 never waits)."""
     return _number("CREWGRAPH_MAX_RETRY_AFTER", _RETRY_AFTER)
+
+
+def code_image() -> str:
+    """The Docker image that agents' code runs in (`CREWGRAPH_CODE_IMAGE`)."""
+    return os.environ.get("CREWGRAPH_CODE_IMAGE") or _CODE_IMAGE
 
 
 def flag(name: str) -> bool:

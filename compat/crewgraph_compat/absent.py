@@ -7,6 +7,7 @@ _PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothin
 _COMMANDS = "It holds CrewAI's own commands; crewgraph's are listed by `crewgraph --help`."
 _HANDLER = "The run counts and keeps tool calls itself; give a `cache_handler` to keep results elsewhere."
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
+_MCP = "Runs open sessions with MCP servers themselves: give `mcps=[...]` to an agent, or ask it, `agent.get_mcp_tools([...])`."
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
 _STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
 _EXECUTORS = (
@@ -29,11 +30,20 @@ ABSENT: dict[str, str] = {
     "crewai.events.listeners.tracing": _TRACING,
     "crewai.llms.providers": _PROVIDERS,
     "crewai.llms.third_party": _PROVIDERS,
+    "crewai.mcp.BaseTransport": _MCP,
+    "crewai.mcp.MCPClient": _MCP,
+    "crewai.mcp.MCPToolResolver": _MCP,
+    "crewai.mcp.TransportType": _MCP,
+    "crewai.mcp.client": _MCP,
+    "crewai.mcp.tool_resolver": _MCP,
+    "crewai.mcp.transports": _MCP,
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.rag.chromadb": _STORES,
     "crewai.rag.qdrant": _STORES,
     "crewai.telemetry": _TELEMETRY,
+    "crewai.tools.mcp_native_tool": _MCP,
+    "crewai.tools.mcp_tool_wrapper": _MCP,
 }
 """A dotted path to why neither it nor anything below it is there: whole sentences."""
 

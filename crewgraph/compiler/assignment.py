@@ -166,8 +166,9 @@ def _made_of(task: Task, crew: Crew) -> Hashable:
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
     tools = () if agent is None else tuple(map(id, _given(task, agent)))
-    sees = isinstance(agent, Agent) and agent.multimodal
-    return (id(task), id(agent), id(task.agent), _title(task), bool(task.async_execution), sources, tools, sees)
+    can = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
+    asks = agent is not None and bool(agent.mcps)
+    return (id(task), id(agent), id(task.agent), _title(task), bool(task.async_execution), sources, tools, can, asks)
 
 
 def _title(task: Task) -> str:

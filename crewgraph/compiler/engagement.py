@@ -15,6 +15,7 @@ from crewgraph.definitions.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.code import is_code_interpreter
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Engagement", "engaged", "granted_tools", "guarded_tools", "own_tools"]
@@ -87,9 +88,12 @@ def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
 
 def own_tools(agent: BaseAgent, given: Sequence[Any]) -> list[Any]:
     """The tools that come with what the agent can do."""
-    if not isinstance(agent, Agent) or not agent.multimodal:
+    if not isinstance(agent, Agent):
         return []
-    return [tool for tool in agent.get_multimodal_tools() if not any(isinstance(one, type(tool)) for one in given)]
+    tools = [*agent.get_multimodal_tools()] if agent.multimodal else []
+    if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
+        tools += agent.get_code_execution_tools()
+    return [tool for tool in tools if not any(isinstance(one, type(tool)) for one in given)]
 
 
 def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:

@@ -45,8 +45,8 @@ _AGENT: tuple[_Rule, ...] = (
     ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
         "code_execution_mode",
-        lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe",
-        "agents run no code",
+        lambda agent: getattr(agent, "code_execution_mode", "safe") != "safe" and not agent.allow_code_execution,
+        "it runs no code",
     ),
 )
 

@@ -13,16 +13,14 @@ from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.image import AddImageTool, shown_by
-from crewgraph.tools.use import GuardedTool, observation
+from crewgraph.tools.observation import observation
+from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["ObservedTool"]
-
-_SHOWN = "Here is the image."
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,7 @@ class ObservedTool:
 
     def finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
         """Tell what came of it, and put it as the loop takes it."""
-        source = self.tool.tool.source
-        shown = shown_by(done["result"]) if done["ok"] and isinstance(source, AddImageTool) else []
-        text = _SHOWN if shown else observation(done["result"])
+        text, shown = self.tool.tool.shown(done["result"]) if done["ok"] else (observation(done["result"]), [])
         if not done["ok"]:
             if crewai_event_bus.wants(ToolUsageErrorEvent):
                 crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))

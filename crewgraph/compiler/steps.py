@@ -64,7 +64,10 @@ def step_graph(
 
 
 def _needed(assignment: Assignment) -> list[str]:
-    missing = {"tools": not assignment.tools, "guardrail": not assignment.task.all_guardrails}
+    missing = {
+        "tools": not assignment.tools and not assignment.agent.mcps,
+        "guardrail": not assignment.task.all_guardrails,
+    }
     return [stage for stage in STAGES if not missing.get(stage)]
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from crewgraph.compiler.unoffered import refuse_unoffered
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
-from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import CompileError
 
 __all__ = ["refuse_unready", "refuse_unready_agent"]
@@ -27,13 +27,10 @@ _CREW: tuple[_Rule, ...] = (
 _ANY_AGENT: tuple[_Rule, ...] = (
     ("knowledge", lambda agent: agent.knowledge is not None),
     ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-    ("apps", lambda agent: bool(agent.apps) and own_version(agent, "get_platform_tools") is None),
-    ("mcps", lambda agent: bool(agent.mcps) and own_version(agent, "get_mcp_tools") is None),
 )
 
 _AGENT: tuple[_Rule, ...] = (
     *_ANY_AGENT,
-    ("allow_code_execution", lambda agent: bool(agent.allow_code_execution)),
     ("planning", lambda agent: agent.planning),
     ("planning_config", lambda agent: agent.planning_config is not None),
     ("from_repository", lambda agent: agent.from_repository is not None),
@@ -66,6 +63,7 @@ def refuse_unready_agent(agent: BaseAgent) -> None:
 
 
 def _asked_of(agent: BaseAgent) -> Iterator[str]:
+    refuse_unoffered(agent)
     return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
 
 

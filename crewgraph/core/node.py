@@ -8,6 +8,7 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.effects import Body
 from crewgraph.core.journal import Journal
+from crewgraph.core.opened import closing_opened
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.players import at_work
 from crewgraph.core.recall import sealed
@@ -43,11 +44,13 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(at_work(self._played(input, config)))
+        with closing_opened():
+            return drive(at_work(self._played(input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(at_work(self._played(input, config)))
+        with closing_opened():
+            return await adrive(at_work(self._played(input, config)))
 
     def _played(self, input: Any, config: RunnableConfig) -> Program[Any]:
         journal = Journal(config, stored=self._stored)

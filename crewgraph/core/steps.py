@@ -16,6 +16,7 @@ from langchain_core.runnables.config import ensure_config
 from crewgraph.core.effects import Body, Mark, Recorded
 from crewgraph.core.journal import CHANNEL, Journal, Record
 from crewgraph.core.meter import SPENT
+from crewgraph.core.opened import closing_opened
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.core.players import at_work
 from crewgraph.core.recall import sealed
@@ -167,11 +168,13 @@ class StepNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return drive(at_work(self._stepper.play(self._stage, input, config)))
+        with closing_opened():
+            return drive(at_work(self._stepper.play(self._stage, input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        return await adrive(at_work(self._stepper.play(self._stage, input, config)))
+        with closing_opened():
+            return await adrive(at_work(self._stepper.play(self._stage, input, config)))
 
 
 def _told(boundary: Boundary) -> dict[str, Any]:

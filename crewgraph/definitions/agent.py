@@ -8,14 +8,17 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from crewgraph.definitions.agent_contract import AgentContract
 from crewgraph.definitions.agent_verbs import AgentVerbs
+from crewgraph.definitions.code_tools import code_tools
 from crewgraph.definitions.definition import callers_level, key_of, sharing
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
+from crewgraph.definitions.given_servers import GivenServers
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.kickoff_verbs import KickoffVerbs
+from crewgraph.definitions.own_version import ours
 from crewgraph.definitions.templates import Templated
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
@@ -105,10 +108,10 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     """Whether another framework carries out its work."""
 
     apps: list[Any] | None = None
-    """Hosted applications; not offered here."""
+    """Applications of CrewAI's hosted platform: refused, unless its class has a `get_platform_tools` of its own."""
 
-    mcps: list[Any] | None = None
-    """Addresses of MCP servers whose tools it may use."""
+    mcps: GivenServers = None
+    """MCP servers whose tools it may use: addresses (with `#tool` for one tool), descriptions, or their fields as dicts."""
 
     _rpm_controller: Any = PrivateAttr(default=None)
 
@@ -202,10 +205,10 @@ class Agent(BaseAgent):
     """A template of answers: what stands before `{{ .Response }}` ends the task's message, what follows it ends an answer."""
 
     allow_code_execution: bool | None = False
-    """Whether it may run code."""
+    """Whether it may run code, in Docker."""
 
     code_execution_mode: Literal["safe", "unsafe"] = "safe"
-    """safe runs code in Docker only."""
+    """Where code runs: "safe" is Docker, "unsafe" would be this machine and is refused."""
 
     respect_context_window: bool = True
     """Whether a conversation that is too long for its model is condensed; else that is a `ContextLengthExceeded`."""
@@ -282,3 +285,12 @@ class Agent(BaseAgent):
     def get_multimodal_tools(self) -> Sequence[BaseTool]:
         """The tools that `multimodal=True` adds to those of a task."""
         return [AddImageTool()]
+
+    @ours
+    def get_code_execution_tools(self) -> list[BaseTool]:
+        """The tools that `allow_code_execution=True` adds to those of a task.
+
+        Raises:
+            CompileError: code is to run on this machine.
+        """
+        return code_tools(self.code_execution_mode, self.called)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.definitions.own_version import ours
 from crewgraph.errors import CompileError
+from crewgraph.extras import load
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
+    from crewgraph.tools.mcp.tool import MCPTool
 
 __all__ = ["AgentContract"]
 
@@ -36,18 +38,28 @@ class AgentContract:
 
     @ours
     def get_platform_tools(self, apps: Sequence[Any]) -> list[Any]:
-        """Tools of hosted applications, where `apps` are given.
+        """Tools of CrewAI's hosted applications, where `apps` are given: a class may have its own, we have none.
 
         Raises:
             CompileError: the class has none of its own.
         """
-        raise CompileError(_NOT_YET.format(what="hosted applications", method="get_platform_tools", field="`apps`"))
+        raise CompileError(
+            f"`apps` ({', '.join(map(str, apps))}) are applications of CrewAI's hosted platform, with which crewgraph has "
+            "nothing to do. Many of them have MCP servers, for `mcps=[...]`, or LangChain tools, for `tools=[...]`; or "
+            "override `get_platform_tools`."
+        )
 
     @ours
-    def get_mcp_tools(self, mcps: Sequence[Any]) -> list[Any]:
-        """Tools of MCP servers, where `mcps` are given.
+    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[MCPTool]":
+        """Tools of MCP servers, which are asked for them now; in a run the agent gets those of `mcps` without this.
+
+        Args:
+            mcps: as the field.
 
         Raises:
-            CompileError: the class has none of its own.
+            DefinitionError: something of it leads to no server.
+            MCPServerError: a server is not there, or has not the tool that is meant.
+            MissingExtra: the package for MCP is not installed.
         """
-        raise CompileError(_NOT_YET.format(what="MCP servers", method="get_mcp_tools", field="`mcps`"))
+        offered: list[MCPTool] = load("crewgraph.tools.mcp.tool").tools_of(mcps, self)
+        return offered

@@ -78,6 +78,15 @@ from crewgraph.events.llm import (
     LLMStreamChunkEvent,
     ToolCall,
 )
+from crewgraph.events.mcp import (
+    MCPConnectionCompletedEvent,
+    MCPConnectionFailedEvent,
+    MCPConnectionStartedEvent,
+    MCPEvent,
+    MCPToolExecutionCompletedEvent,
+    MCPToolExecutionFailedEvent,
+    MCPToolExecutionStartedEvent,
+)
 from crewgraph.events.memory import (
     MemoryBaseEvent,
     MemoryQueryCompletedEvent,
@@ -178,6 +187,13 @@ __all__ = [
     "LiteAgentExecutionCompletedEvent",
     "LiteAgentExecutionErrorEvent",
     "LiteAgentExecutionStartedEvent",
+    "MCPConnectionCompletedEvent",
+    "MCPConnectionFailedEvent",
+    "MCPConnectionStartedEvent",
+    "MCPEvent",
+    "MCPToolExecutionCompletedEvent",
+    "MCPToolExecutionFailedEvent",
+    "MCPToolExecutionStartedEvent",
     "MemoryBaseEvent",
     "MemoryQueryCompletedEvent",
     "MemoryQueryFailedEvent",

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribute, Kind
 from crewgraph.project.decorators import decorated
 from crewgraph.project.folder import folder_of
+from crewgraph.project.mcp_servers import get_mcp_tools
 from crewgraph.project.roles import inherited_roles, roles_of
 from crewgraph.project.team import Collected, agents_of, tasks_of
 
@@ -68,7 +68,7 @@ def _prepare(cls: Any, folder: Path) -> None:
         if inspect.getattr_static(cls, name, _NOTHING) is _NOTHING:
             setattr(cls, name, Collected(name, collect))
     if not hasattr(cls, "get_mcp_tools"):
-        cls.get_mcp_tools = _get_mcp_tools
+        cls.get_mcp_tools = get_mcp_tools
 
 
 def _attach(cls: Any, kind: Kind) -> None:
@@ -83,18 +83,3 @@ def _attach(cls: Any, kind: Kind) -> None:
         folder = cls.base_directory if owner is cls else folder_of(owner)
         attribute = ConfigurationAttribute(kind, declared, folder, is_given=True)
     setattr(cls, kind.attribute, attribute)
-
-
-def _get_mcp_tools(self: Any, *names: str) -> list[Any]:
-    """The tools of the MCP servers in `mcp_server_params`: none where there are none.
-
-    Raises:
-        DefinitionError: servers are named; they are not started here.
-    """
-    if not getattr(self, "mcp_server_params", None):
-        return []
-    raise DefinitionError(
-        f"`{type(self).__name__}` has `mcp_server_params`, but crewgraph starts no MCP servers. Load their tools with the "
-        "package langchain-mcp-adapters, and give them to the agent: "
-        "`tools=await MultiServerMCPClient({...}).get_tools()`."
-    )

@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -11,9 +12,11 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.agent import check_coworkers, check_ready
 from crewgraph.compiler.budget import check_prices
+from crewgraph.compiler.equipment import LookAhead
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
+from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
@@ -83,8 +86,21 @@ def kicked_off(
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
+    with closing(Opened()) as opened:
+        return (yield from _begun(crew, inputs, thread_id, checkpointer, granularity, audience, opened))
+
+
+def _begun(
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    thread_id: str | None,
+    checkpointer: Any,
+    granularity: str,
+    audience: CrewAudience | None,
+    opened: Opened,
+) -> Program[CrewOutput]:
     try:
-        run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity)
+        run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity, opened)
     except GraphBubbleUp:
         raise
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
@@ -103,7 +119,12 @@ def kicked_off(
 
 
 def _prepared(
-    crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
+    crew: Crew,
+    inputs: Mapping[str, Any] | None,
+    thread_id: str | None,
+    checkpointer: Any,
+    granularity: str,
+    opened: Opened,
 ) -> "Program[tuple[_Started, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions left them."""
     given = checked_inputs(inputs or {})
@@ -112,20 +133,27 @@ def _prepared(
         given = given if changed is None else checked_inputs(changed)
     given = _plain(given)
     _warn_of_open_placeholders(crew, given)
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
+    run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity, opened)
     for one in run.tasks:  # what the last task misses is told before the first is paid for
         one.task.worded(given)
         one.agent.worded(given)
+    if not run.place.known:
+        yield LookAhead(run.tasks, opened)
     return run, given
 
 
 def resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
     """A resume as a program."""
+    with closing(Opened()) as opened:
+        return (yield from _gone_on(crew, thread_id, checkpointer, opened))
+
+
+def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, opened: Opened) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), "task")
+    run = _Started(crew, run_place(crew, thread_id, checkpointer), "task", opened)
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
@@ -137,7 +165,7 @@ def resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput
     metadata: Mapping[str, Any] = state.metadata or {}
     granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
-        run = _Started(crew, run.place, granularity)
+        run = _Started(crew, run.place, granularity, opened)
     planner = [] if run.planning is None else [run.planning]
     check_stored([*planner, *run.tasks], state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
@@ -170,8 +198,8 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
 class _Started:
     """A run about to begin: the graph and where it is kept."""
 
-    def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
-        self.crew, self.place = crew, place
+    def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: Opened) -> None:
+        self.crew, self.place, self.opened = crew, place, opened
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
         planner = [] if self.planning is None else [self.planning]
@@ -222,6 +250,7 @@ class _Started:
             notes=notes,
             retention=retention,
             channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
+            opened=self.opened,
         )
         written = run.written
         try:

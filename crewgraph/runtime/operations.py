@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.notes import NOTES, RunNotes
 from crewgraph.core.bridge import acall, call
+from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Operation
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
@@ -88,8 +89,10 @@ class Run(Operation):
         notes: RunNotes | None = None,
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
+        opened: Opened | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
+        self._opened = opened
         self.retention = retention
         self.options: dict[str, Any] = {
             "stream_mode": ["updates", "values"] if again else ["updates"],
@@ -112,10 +115,13 @@ class Run(Operation):
         before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
         self._apart()
         try:
-            async for streamed in self.graph.astream(self.given, self.config, **self._options(custom=up is not None)):
-                self._gather(streamed, up)
-                if (trim := self._due()) is not None:
-                    await trim.arun()
+            with self._sharing():
+                async for streamed in self.graph.astream(
+                    self.given, self.config, **self._options(custom=up is not None)
+                ):
+                    self._gather(streamed, up)
+                    if (trim := self._due()) is not None:
+                        await trim.arun()
         finally:
             var_child_runnable_config.set(before)
             NOTES.reset(notes)
@@ -125,10 +131,11 @@ class Run(Operation):
         up = _writer()
         NOTES.set(self.notes)
         self._apart()
-        for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
-            self._gather(streamed, up)
-            if (trim := self._due()) is not None:
-                trim.run()
+        with self._sharing():
+            for streamed in self.graph.stream(self.given, self.config, **self._options(custom=up is not None)):
+                self._gather(streamed, up)
+                if (trim := self._due()) is not None:
+                    trim.run()
 
     def parts(self, audience: Audience) -> Generator[Any]:
         """Run, and give what is written to the custom stream, as it is written."""
@@ -180,7 +187,7 @@ class Run(Operation):
     def _watched(self, audience: Audience) -> Generator[None]:
         """A step of the run: what it sees of the context around is put back before the watcher's code goes on."""
         before, notes = var_child_runnable_config.get(), NOTES.get()
-        with audience.listening():
+        with audience.listening(), self._sharing():
             NOTES.set(self.notes)
             self._apart()
             try:
@@ -188,6 +195,10 @@ class Run(Operation):
             finally:
                 var_child_runnable_config.set(before)
                 NOTES.set(notes)  # not by a token: a generator may go on in another context
+
+    def _sharing(self) -> AbstractContextManager[None]:
+        """What is opened on the way is the run's, where it has a place for that; else each node's."""
+        return nullcontext() if self._opened is None else self._opened.used()
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
         if not custom:

@@ -18,8 +18,10 @@ from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
+from crewgraph.tools.blocks import is_blocks, shown
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
 from crewgraph.tools.limit import Counted, claim
+from crewgraph.tools.observation import Shown, observation
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
 from crewgraph.tools.trace import atraced, traced
 
@@ -62,7 +64,7 @@ class AdaptedTool(ABC):
     @property
     def origin(self) -> Any:
         """What its author wrote: a function or an object; the same for every tool that is made from it."""
-        return self.source.func if isinstance(self.source, Tool) else self.source
+        return self.source
 
     @property
     def prompt_text(self) -> str:
@@ -92,6 +94,10 @@ class AdaptedTool(ABC):
     @abstractmethod
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         """The same in an async run."""
+
+    def shown(self, result: Any) -> Shown:
+        """How a model is shown a result of `run`: a text, and images besides."""
+        return observation(result), []
 
     def _plain(self, value: Any) -> Any:
         try:
@@ -136,6 +142,15 @@ class _OwnTool(AdaptedTool):
 
         return await atraced(self.spec, args, config, work)
 
+    @property
+    def origin(self) -> Any:
+        return self.source._origin if isinstance(self.source, BaseTool) else self.source  # pyright: ignore[reportPrivateUsage]
+
+    def shown(self, result: Any) -> Shown:
+        if isinstance(self.source, BaseTool):
+            return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
+        return super().shown(result)
+
     async def _acall(self, arguments: dict[str, Any]) -> Any:
         if self._afunction is not None:
             try:
@@ -178,6 +193,9 @@ class _LangChainTool(AdaptedTool):
             return self._plain(await self.source.ainvoke(args, config))
         work = partial(self.source.invoke, args, config)
         return self._plain(await in_thread(work))
+
+    def shown(self, result: Any) -> Shown:
+        return shown(result) if is_blocks(result) else super().shown(result)
 
 
 def _overrides_arun(source: Any) -> bool:

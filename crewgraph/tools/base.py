@@ -14,6 +14,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.limit import claim
+from crewgraph.tools.observation import Shown, observation
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
 
 if TYPE_CHECKING:
@@ -197,6 +198,15 @@ class BaseTool(BaseModel, ABC):
             once=once,
         )
 
+    @property
+    def _origin(self) -> Any:
+        """What its author wrote: the same for every tool that is made of it."""
+        return self
+
+    def _shown(self, result: Any) -> Shown:
+        """How a model is shown a result, plain data."""
+        return observation(result), []
+
     def _generate_description(self) -> None:
         """Nothing: subclasses written for CrewAI call it after they change the description."""
 
@@ -209,6 +219,10 @@ class Tool(BaseTool):
 
     @property
     def _function(self) -> Callable[..., Any]:
+        return self.func
+
+    @property
+    def _origin(self) -> Any:
         return self.func
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:

@@ -10,8 +10,11 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
+from crewgraph.tools.observation import Shown
 
-__all__ = ["AddImageTool", "AddImageToolSchema", "shown_by"]
+__all__ = ["AddImageTool", "AddImageToolSchema"]
+
+_LOOK = "Here is the image."
 
 _LARGEST = 5_000_000
 """Bytes. Providers refuse images that are much larger, and the record of the run holds them, too."""
@@ -56,14 +59,12 @@ class AddImageTool(BaseTool):
         image = {"type": "image_url", "image_url": {"url": _address(image_url.strip())}}
         return {"role": "user", "content": [{"type": "text", "text": asked}, image]}
 
+    def _shown(self, result: Any) -> Shown:
+        return _LOOK, cast("list[dict[str, Any]]", result["content"])
+
 
 def _texts() -> dict[str, str]:
     return cast("dict[str, str]", english().text("tools", "add_image"))
-
-
-def shown_by(result: Any) -> list[dict[str, Any]]:
-    """The blocks that a result of the tool puts into the conversation."""
-    return cast("list[dict[str, Any]]", result["content"])
 
 
 def _address(given: str) -> str:

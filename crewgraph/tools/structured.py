@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, ToolFailed
-from crewgraph.schema import call_arguments, from_signature, json_schema, outline, validated
+from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, outline, validated
 from crewgraph.tools.limit import claim
 from crewgraph.tools.name import model_name
 
@@ -166,7 +166,7 @@ def _check_parameters(name: str, func: Callable[..., Any], schema: type[BaseMode
 def tool_spec(title: str, description: str, schema: type[BaseModel] | dict[str, Any]) -> ToolSpec:
     """A tool as a model sees it, with a name that every provider takes."""
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
-    parameters |= schema if isinstance(schema, dict) else json_schema(schema)
+    parameters |= flat_schema(schema) if isinstance(schema, dict) else json_schema(schema)
     parameters.pop("description", None)  # the schema's docstring; the tool has a description of its own
     return {"name": model_name(title), "description": description, "parameters": parameters}
 

@@ -1,6 +1,5 @@
 """The border where tools meet models: whatever a tool does wrong becomes a text that the model can act on."""
 
-import json
 import logging
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from crewgraph.tools.limit import UsageLimitReached
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["GuardedTool", "Outcome", "no_such_tool", "observation"]
+__all__ = ["GuardedTool", "Outcome", "no_such_tool"]
 
 _log = logging.getLogger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
@@ -113,11 +112,6 @@ def _failure(name: str, error: Exception) -> str:
         message = f"(its text cannot be had: {type(own).__name__})"
     kind = type(error).__name__
     return f"`{name}` failed: {kind}: {shorten(message, _MESSAGE_LIMIT)}" if message else f"`{name}` failed: {kind}"
-
-
-def observation(result: Any) -> str:
-    """How a model is shown what a tool returned: text as it is, other plain data as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 def no_such_tool(written: str, tools: Mapping[str, Any]) -> str:

@@ -165,9 +165,6 @@ CREW: dict[str, Any] = {
 AGENT: dict[str, Any] = {
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "apps": ["gmail"],
-    "mcps": ["http://localhost"],
-    "allow_code_execution": True,
     "planning": True,
     "planning_config": object(),
     "from_repository": "x",
@@ -194,10 +191,10 @@ def test_what_a_task_cannot_do_yet_is_refused_by_name(name: str):
 
 
 def test_everything_that_is_refused_is_named_at_once():
-    worker = agent("x", planning=True, apps=["gmail"])
+    worker = agent("x", planning=True, from_repository="x")
     text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], memory=True))
     assert text == (
-        "this version of crewgraph does not offer `memory` of the crew, `apps` of agent `Clerk`, `planning` of agent "
+        "this version of crewgraph does not offer `memory` of the crew, `planning` of agent `Clerk`, `from_repository` of agent "
         "`Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
     )
 

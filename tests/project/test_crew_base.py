@@ -587,27 +587,57 @@ def test_hooks_are_added_once_however_often_the_crew_is_asked_for():
     assert len(kept.crew().before_kickoff_callbacks) == 2
 
 
-def test_mcp_servers_are_refused_with_the_way_out(load: Load):
-    made = load(
-        """
-        @CrewBase
-        class Remote:
-            mcp_server_params = {"url": "http://127.0.0.1:1/mcp"}
+MCP = """
+import sys
+from servers.mcp_server import PROGRAM
 
-            @agent
-            def one(self):
-                return Agent(role="One", goal="g", backstory="b", tools=self.get_mcp_tools("search"))
+SERVER = {"command": sys.executable, "args": [PROGRAM, NOTES]}
 
-        @CrewBase
-        class Local:
-            @agent
-            def one(self):
-                return Agent(role="One", goal="g", backstory="b", tools=self.get_mcp_tools())
-        """
-    )
-    with pytest.raises(DefinitionError, match="`Remote` has `mcp_server_params`.* package langchain-mcp-adapters"):
-        made.Remote().one()
-    assert made.Local().one().tools == []
+@CrewBase
+class Harbour:
+    mcp_server_params = [SERVER]
+    mcp_connect_timeout = 20
+
+    @agent
+    def one(self):
+        script = [ToolUse("depth", {"place": "Brest"}), "Final Answer: deep"]
+        return Agent(role="One", goal="g", backstory="b", llm=ScriptedLLM(script), tools=self.get_mcp_tools("depth"))
+
+    @agent
+    def all(self):
+        return Agent(role="All", goal="g", backstory="b", tools=self.get_mcp_tools())
+
+    @task
+    def look(self):
+        return Task(description="d", expected_output="x", agent=self.one())
+
+    @crew
+    def crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+class Without(Harbour):
+    mcp_server_params = None
+
+class Wrong(Harbour):
+    @agent
+    def one(self):
+        return Agent(role="One", goal="g", backstory="b", tools=self.get_mcp_tools("dept"))
+"""
+
+
+def test_a_project_has_the_tools_of_its_mcp_servers(load: Load, tmp_path: Path):
+    made = load(f"from crewgraph import ToolUse\nNOTES = {str(tmp_path / 'notes')!r}\n{MCP}")
+    harbour = made.Harbour()
+    assert [one.name for one in harbour.one().tools] == ["depth"]
+    assert [one.name for one in harbour.all().tools][:2] == ["depth", "note"]
+    assert harbour.all().tools[0] is harbour.one().tools[0]
+    assert harbour.all().tools[0].server.connect_timeout == 20
+    assert harbour.crew().kickoff().raw == "deep"
+    assert made.Without().all().tools == []
+    with pytest.raises(
+        DefinitionError, match=r"`Wrong.get_mcp_tools` is asked for `dept`, .* They have: `depth`, `note`"
+    ):
+        made.Wrong().one()
 
 
 def test_the_folder_of_a_project_is_told(load: Load, tmp_path: Path):

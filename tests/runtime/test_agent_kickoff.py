@@ -429,7 +429,7 @@ def test_a_structure_is_a_pydantic_model(mode: Mode):
         replied(mode, agent(ScriptedLLM([])), "go", dict)
 
 
-@pytest.mark.parametrize("field", [{"from_repository": "x"}, {"mcps": ["http://localhost"]}])
+@pytest.mark.parametrize("field", [{"from_repository": "x"}])
 def test_what_an_agent_cannot_do_yet_is_refused(mode: Mode, field: dict[str, Any]):
     (name,) = field
     with pytest.raises(CompileError, match=f"does not offer `{name}.*` of agent `worker` yet"):

@@ -69,6 +69,16 @@ def test_agents_of_a_crew_share_results_and_so_do_its_runs(mode: Mode):
     assert depth.used == ["Brest"]
 
 
+def test_tasks_that_run_beside_each_other_share_results_with_those_before_them(mode: Mode):
+    depth = Depth()
+    others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
+    beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
+    with heard() as events:
+        mode.kickoff(crew(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
+    assert depth.used == ["Brest"]
+    assert sorted(from_cache(events)) == [False, True, True, True]
+
+
 def test_crews_do_not_share_results_even_of_the_same_agent(mode: Mode):
     depth = Depth()
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])

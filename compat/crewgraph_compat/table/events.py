@@ -87,6 +87,16 @@ _LLM = rows(
     "LLMStreamChunkEvent",
 )
 _MODEL_CALLS = rows("crewgraph.events.llm", "FunctionCall", "ToolCall")
+_MCP = rows(
+    "crewgraph.events.mcp",
+    "MCPConnectionCompletedEvent",
+    "MCPConnectionFailedEvent",
+    "MCPConnectionStartedEvent",
+    "MCPEvent",
+    "MCPToolExecutionCompletedEvent",
+    "MCPToolExecutionFailedEvent",
+    "MCPToolExecutionStartedEvent",
+)
 _MEMORY = rows(
     "crewgraph.events.memory",
     "MemoryBaseEvent",
@@ -128,6 +138,7 @@ _TYPES = {
     "llm_events": {**_BASE, **_LLM, **_MODEL_CALLS},
     "llm_guardrail_events": {**_BASE, **_GUARDRAIL},
     "logging_events": {**_BASE, **_LOGGING},
+    "mcp_events": {**_BASE, **_MCP},
     "memory_events": {**_BASE, **_MEMORY},
     "reasoning_events": {**_BASE, **_REASONING},
     "task_events": {**_BASE, **_TASK},
@@ -142,6 +153,7 @@ _ALL = {
     **_KNOWLEDGE,
     **_LLM,
     **_LOGGING,
+    **_MCP,
     **_MEMORY,
     **_REASONING,
     **_TASK,

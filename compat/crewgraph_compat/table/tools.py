@@ -6,7 +6,21 @@ __all__ = ["MODULES"]
 
 _STRUCTURED = rows("crewgraph.tools.structured", "CrewStructuredTool")
 
+_MCP_CONFIG = rows("crewgraph.tools.mcp.server", "MCPServerConfig", "MCPServerHTTP", "MCPServerSSE", "MCPServerStdio")
+_MCP_FILTERS = rows(
+    "crewgraph.tools.mcp.filter",
+    "StaticToolFilter",
+    "ToolFilter",
+    "ToolFilterContext",
+    "create_dynamic_tool_filter",
+    "create_static_tool_filter",
+)
+
 MODULES: dict[str, dict[str, str]] = {
+    "crewai.mcp": {**_MCP_CONFIG, **_MCP_FILTERS},
+    "crewai.mcp.config": {**_MCP_CONFIG, **rows("crewgraph.tools.mcp.filter", "ToolFilter")},
+    "crewai.mcp.exceptions": rows("crewgraph.errors", MCPConnectionError="MCPServerError"),
+    "crewai.mcp.filters": _MCP_FILTERS,
     "crewai.tools": rows("crewgraph.tools.base", "BaseTool", "EnvVar", "tool"),
     "crewai.tools.agent_tools": {},
     "crewai.tools.agent_tools.add_image_tool": {

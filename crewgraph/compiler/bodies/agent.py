@@ -12,7 +12,8 @@ from crewgraph.compiler.bodies.react import Worker, stepped, worked
 from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.cached import cached
-from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.engagement import Engagement, guarded_tools
+from crewgraph.compiler.equipment import equipped
 from crewgraph.compiler.executor import Executor, made_executor
 from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.observed import ObservedTool
@@ -34,6 +35,7 @@ from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
+from crewgraph.tools.mcp.tool import MCPTool
 
 __all__ = ["AgentAtWork", "Refused", "check_coworkers", "check_ready"]
 
@@ -65,6 +67,24 @@ class AgentAtWork:
         self._engagement, self._role, self._about = engagement, role, task
         self._agent = engagement.agent
         self._heard, self._usage, self._book = report, usage, book
+        self._fetched: list[MCPTool] | None = None
+
+    def equipped(self) -> Body[None]:
+        """Look for what it needs from outside, before anything else: the tools of its MCP servers, a place to run code in.
+
+        Raises:
+            MCPServerError: a server is not there, or has not the tool that is meant.
+            ToolFailed: code is to be run, and there is no place for it.
+        """
+        if self._fetched is None:
+            known = self._engagement.tools
+            sources = [tool.tool.source for tool in known.values()]
+            self._fetched = yield from equipped(self._agent, sources, known)
+
+    @property
+    def given_tools(self) -> list[Any]:
+        """What it may use, as objects: those that the user gave, and those of its MCP servers."""
+        return [*self._engagement.given_tools, *(self._fetched or ())]
 
     @cached_property
     def model(self) -> Model:
@@ -124,7 +144,8 @@ class AgentAtWork:
     @cached_property
     def _observed(self) -> dict[str, ObservedTool]:
         agent, crew = self._agent, self._engagement.crew
-        known = self._engagement.tools
+        fetched = guarded_tools(self._fetched or (), {}, self._engagement.where)
+        known = {**self._engagement.tools, **fetched}
         return {name: ObservedTool(cached(tool, agent, crew), agent, self._about) for name, tool in known.items()}
 
     @property

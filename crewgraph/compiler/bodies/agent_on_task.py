@@ -69,6 +69,7 @@ class AgentOnTask(AgentAtWork):
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
+        yield from self.equipped()
         own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
         if own is not None:
             answer = yield from self._by_own_version(own, refused)
@@ -80,6 +81,7 @@ class AgentOnTask(AgentAtWork):
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
+        yield from self.equipped()
         opening = Opening(
             agent=self._agent,
             task=self._task,
@@ -112,7 +114,8 @@ class AgentOnTask(AgentAtWork):
 
     def plan(self) -> Body[Plan | None]:
         """Its plan for the task."""
-        return self.planned(self._briefing)
+        yield from self.equipped()
+        return (yield from self.planned(self._briefing))
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         lessons = told_lessons(self._assignment, self._briefing, self._book)
@@ -121,7 +124,7 @@ class AgentOnTask(AgentAtWork):
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         self._dialogue = dialogue
         begun = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
+        yield Notify(partial(self._report.agent_begins, begun, self.given_tools))
         return (yield from self.replied(dialogue, self._briefing.context))
 
     @cached_property
@@ -176,7 +179,7 @@ class AgentOnTask(AgentAtWork):
         context = retold(self._briefing.context, refused, self._book)
         told: dict[str, Any] = yield Call(
             function=partial(_after_setup, self._agent, own),
-            keywords={"task": self._task, "context": context, "tools": list(self._assignment.given_tools)},
+            keywords={"task": self._task, "context": context, "tools": self.given_tools},
             name="execute_task",
             kind="agent",
             about=[self._briefing.description, context],

@@ -77,6 +77,7 @@ class _Kickoff:
     def first(self) -> Body[_Judged]:
         """The answer to what was said so far."""
         work = self.work
+        yield from work.equipped()
         asked = Conversation(
             agent=self.engagement.agent,
             said=self.messages,

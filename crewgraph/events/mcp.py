@@ -1,0 +1,143 @@
+"""What happens between agents and MCP servers."""
+
+from datetime import datetime
+from typing import Any
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "MCPConnectionCompletedEvent",
+    "MCPConnectionFailedEvent",
+    "MCPConnectionStartedEvent",
+    "MCPEvent",
+    "MCPToolExecutionCompletedEvent",
+    "MCPToolExecutionFailedEvent",
+    "MCPToolExecutionStartedEvent",
+]
+
+
+class MCPEvent(BaseEvent):
+    """Something that happened to a server."""
+
+    server_name: str
+    """The server, by a name made of its address or its command."""
+
+    server_url: str | None = None
+    """Its address, without what may be secret; None where it is a program."""
+
+    transport_type: str | None = None
+    """How it is spoken to: stdio, sse or streamable_http."""
+
+    from_task: Any = None
+    """The task that is worked on, where that is known."""
+
+    from_agent: Any = None
+    """The agent that works, where that is known."""
+
+
+class MCPConnectionStartedEvent(MCPEvent):
+    """A server is to be connected to, for its tools."""
+
+    type: str = "mcp_connection_started"
+
+    connect_timeout: float | None = None
+    """How many seconds it has to answer."""
+
+    is_reconnect: bool = False
+    """Whether it was connected to before."""
+
+
+class MCPConnectionCompletedEvent(MCPEvent):
+    """A server has told which tools it has."""
+
+    type: str = "mcp_connection_completed"
+
+    started_at: datetime | None = None
+    """When that began."""
+
+    completed_at: datetime | None = None
+    """When it had told."""
+
+    connection_duration_ms: float | None = None
+    """What is between, in milliseconds."""
+
+    is_reconnect: bool = False
+    """Whether it was connected to before."""
+
+
+class MCPConnectionFailedEvent(MCPEvent):
+    """A server could not be connected to, or did not tell which tools it has."""
+
+    type: str = "mcp_connection_failed"
+
+    error: str
+    """Why not."""
+
+    error_type: str | None = None
+    """The class of the error."""
+
+    started_at: datetime | None = None
+    """When that began."""
+
+    failed_at: datetime | None = None
+    """When it failed."""
+
+
+class MCPToolExecutionStartedEvent(MCPEvent):
+    """A server is asked to carry out a tool."""
+
+    type: str = "mcp_tool_execution_started"
+
+    tool_name: str
+    """The tool, as the server calls it."""
+
+    tool_args: dict[str, Any] | None = None
+    """Its arguments."""
+
+
+class MCPToolExecutionCompletedEvent(MCPEvent):
+    """A server has carried out a tool."""
+
+    type: str = "mcp_tool_execution_completed"
+
+    tool_name: str
+    """The tool, as the server calls it."""
+
+    tool_args: dict[str, Any] | None = None
+    """Its arguments."""
+
+    result: Any = None
+    """What it gave, as it is recorded."""
+
+    started_at: datetime | None = None
+    """When it was asked."""
+
+    completed_at: datetime | None = None
+    """When it had answered."""
+
+    execution_duration_ms: float | None = None
+    """What is between, in milliseconds."""
+
+
+class MCPToolExecutionFailedEvent(MCPEvent):
+    """A server did not carry out a tool."""
+
+    type: str = "mcp_tool_execution_failed"
+
+    tool_name: str
+    """The tool, as the server calls it."""
+
+    tool_args: dict[str, Any] | None = None
+    """Its arguments."""
+
+    error: str
+    """Why not."""
+
+    error_type: str | None = None
+    """The class of the error."""
+
+    started_at: datetime | None = None
+    """When it was asked."""
+
+    failed_at: datetime | None = None
+    """When it failed."""

@@ -1,0 +1,299 @@
+"""Sessions with MCP servers, on an event loop of their own: runs of both kinds, in whatever threads, share them."""
+
+import asyncio
+import atexit
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from crewgraph.core.loop_thread import LoopThread
+from crewgraph.core.opened import opened_around
+from crewgraph.errors import MCPServerError
+from crewgraph.extras import require
+from crewgraph.tools.mcp.server import MCPServer
+
+__all__ = ["MCPSession", "acalled", "called", "known_tools", "listed"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger("crewgraph.tools")
+_loop = LoopThread("crewgraph-mcp")
+_ending: set[Future[None]] = set()
+_LAST_SECONDS = 5.0
+"""How long the end of the process waits for sessions to end; a program that hears nothing is ended after two seconds."""
+
+_HEARTBEAT = 3.0
+"""Seconds between looks at whether a server that has not answered yet is there at all."""
+
+
+class _Lost(Exception):
+    """The connection is gone; what was asked did not reach the server."""
+
+
+def known_tools(server: MCPServer) -> list[dict[str, Any]] | None:
+    """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
+    around = opened_around()
+    if server.listed is not None or around is None:
+        return server.listed
+    return around.of(server.key, lambda: MCPSession(server)).known
+
+
+def listed(server: MCPServer) -> list[dict[str, Any]]:
+    """A server's tools as it describes them: name, description and inputSchema.
+
+    Raises:
+        MCPServerError: it is not there, or does not answer in time.
+        MissingExtra: the package for MCP is not installed.
+    """
+    with _Used(server) as session:
+        tools = _loop.run(session.tools())
+    server.keep_listed(tools)
+    return tools
+
+
+def called(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a server answers to a call of a tool, as plain data (a `CallToolResult`).
+
+    Raises:
+        MCPServerError: it is not there, does not answer in time, or ended meanwhile.
+    """
+    with _Used(server) as session:
+        return _loop.run(session.call(tool, arguments))
+
+
+async def acalled(server: MCPServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same on the running event loop."""
+    with _Used(server) as session:
+        return await _loop.arun(session.call(tool, arguments))
+
+
+class _Used:
+    """A session in use: the run's, which stays open, or one for this alone where there is no run."""
+
+    def __init__(self, server: MCPServer) -> None:
+        around = opened_around()
+        self._is_own = around is None
+        self._session = MCPSession(server) if around is None else around.of(server.key, lambda: MCPSession(server))
+
+    def __enter__(self) -> "MCPSession":
+        return self._session
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_own:
+            self._session.close()
+
+
+class MCPSession:
+    """A session with a server, begun when it is first needed, and anew where it was lost.
+
+    Its coroutines belong on the loop of all sessions.
+    """
+
+    def __init__(self, server: MCPServer) -> None:
+        self._server = server
+        self._beginning = asyncio.Lock()
+        self._is_over = False
+        self._live: _Live | None = None
+        self._tools: list[dict[str, Any]] | None = None
+
+    @property
+    def known(self) -> list[dict[str, Any]] | None:
+        """The server's tools, where it was asked for them."""
+        return self._tools
+
+    def close(self) -> None:
+        """End it, without waiting for that."""
+        future = _loop.begin(self._end())
+        _ending.add(future)
+        future.add_done_callback(_ending.discard)
+
+    async def _end(self) -> None:
+        async with self._beginning:
+            self._is_over = True
+            if self._live is not None:
+                await self._live.end()
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """The server's tools; it is asked once."""
+        if self._tools is None:
+            self._tools = await self._asked(_all_tools, self._server.connect_timeout, "list its tools")
+        return self._tools
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What it answers to a call."""
+
+        async def ask(session: Any) -> dict[str, Any]:
+            return (await session.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+        return await self._asked(ask, self._server.execution_timeout, f"carry out `{tool}`")
+
+    async def _asked(self, ask: Callable[[Any], Awaitable[T]], seconds: float, what: str) -> T:
+        where = self._server.label
+        for is_last in (False, True):  # a server may have been started anew since it was last asked
+            live = await self._begun()
+            try:
+                return await live.answer(ask, seconds)
+            except _Lost:
+                self._live = None
+                await live.end()
+                if is_last:
+                    raise MCPServerError(f"the connection to the {where} is lost.") from None
+            except TimeoutError:
+                raise MCPServerError(f"the {where} did not {what} within {seconds:g} seconds.") from None
+            except EOFError as error:
+                self._live = None
+                await live.end()
+                raise MCPServerError(
+                    f"the {where} ended, or became unreachable, when it was to {what}: "
+                    f"{self._server.veiled(str(error))}."
+                ) from None
+            except Exception as error:
+                raise MCPServerError(f"the {where} did not {what}: {self._server.veiled(_told(error))}.") from error
+        raise AssertionError
+
+    async def _begun(self) -> "_Live":
+        async with self._beginning:
+            if self._is_over:
+                raise MCPServerError(f"the run that used the {self._server.label} is over.")
+            if self._live is None or self._live.is_over:
+                live = _Live(self._server)
+                await live.begin()
+                self._live = live
+            return self._live
+
+
+class _Live:
+    """A connection, held by one task: what opens it must close it."""
+
+    def __init__(self, server: MCPServer) -> None:
+        self._server = server
+        self._over = asyncio.Event()
+        self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._why: Exception | None = None
+        """What ended it."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is gone."""
+        return self._task is None or self._task.done()
+
+    async def begin(self) -> None:
+        """Connect.
+
+        Raises:
+            MCPServerError: that fails, or takes too long.
+        """
+        sessions = require("langchain_mcp_adapters.sessions", extra="mcp", purpose=f"the {self._server.label}")
+        self._task = asyncio.create_task(self._held(sessions.create_session))
+        try:
+            async with asyncio.timeout(self._server.connect_timeout):
+                await asyncio.shield(self._session)
+        except TimeoutError:
+            await self.end()
+            raise MCPServerError(
+                f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Look at whether it "
+                "is one and runs; `connect_timeout=` of its description gives it more time."
+            ) from None
+
+    async def end(self) -> None:
+        """Disconnect; a program that was started for it is ended."""
+        self._over.set()
+        if self._task is not None:
+            if not self._session.done():
+                self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([self._task])
+
+    async def answer(self, ask: Callable[[Any], Awaitable[T]], seconds: float) -> T:
+        """What the session gives.
+
+        Raises:
+            _Lost: there is no connection any more, so that nothing was asked.
+            EOFError: it was lost meanwhile.
+            TimeoutError: it takes longer.
+            Exception: whatever the session raises.
+        """
+        assert self._task is not None
+        session = self._session.result()
+        asked, holding = asyncio.ensure_future(ask(session)), self._task
+        beats: set[asyncio.Future[Any]] = set()
+        try:
+            async with asyncio.timeout(seconds):
+                while not asked.done() and not holding.done():
+                    await asyncio.wait({asked, holding}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                    if not asked.done() and not any(not beat.done() for beat in beats):
+                        # Over HTTP nobody says that a server died: only what is sent to it finds out.
+                        beats.add(asyncio.ensure_future(_quiet(session.send_ping())))
+        finally:
+            for one in (asked, *beats):
+                one.cancel()
+            await asyncio.wait({asked, *beats})
+        return self._read(asked)
+
+    def _read(self, asked: "asyncio.Future[T]") -> T:
+        if asked.cancelled():
+            raise EOFError(_told(self._why))
+        error = asked.exception()
+        if error is None:
+            return asked.result()
+        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # anyio's: it was not sent
+            raise _Lost
+        if type(error).__name__ == "McpError" and getattr(getattr(error, "error", None), "code", 0) == -32000:
+            raise EOFError("connection closed")
+        if type(error).__name__ == "McpError" and "session terminated" in str(error).lower():
+            raise _Lost  # it was started anew and does not know this session
+        raise error
+
+    async def _held(self, connect: Callable[[Any], Any]) -> None:
+        where = self._server.label
+        try:
+            async with connect(self._server.connection) as session:
+                await session.initialize()
+                if not self._session.done():
+                    self._session.set_result(session)
+                await self._over.wait()
+        except Exception as error:  # noqa: BLE001 - told to who waits for the session, else to those who use it
+            if self._session.done():
+                _log.debug("the connection to the %s ended", where, exc_info=error)
+                self._why = error
+                return
+            self._session.set_exception(
+                MCPServerError(
+                    f"the {where} cannot be used: {self._server.veiled(_told(error))}. Look at whether it runs, and at its "
+                    "address or command, headers and environment."
+                )
+            )
+
+
+async def _all_tools(session: Any) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = await session.list_tools(cursor)
+        tools += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
+        cursor = page.nextCursor
+        if not cursor:
+            return tools
+
+
+async def _quiet(work: Awaitable[Any]) -> None:
+    with suppress(Exception):
+        await work
+
+
+def _told(error: BaseException | None) -> str:
+    """What lies at the bottom of groups of exceptions."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
+    if error is None:
+        return "the connection was closed"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+@atexit.register
+def _wait_for_ends() -> None:
+    wait(list(_ending), timeout=_LAST_SECONDS)

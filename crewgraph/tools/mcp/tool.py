@@ -1,0 +1,152 @@
+"""A tool of an MCP server, to be used like any other."""
+
+import re
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import Field
+
+from crewgraph.errors import MCPServerError, ToolFailed
+from crewgraph.extras import load
+from crewgraph.schema import from_json_schema
+from crewgraph.text import shorten
+from crewgraph.tools.base import BaseTool
+from crewgraph.tools.blocks import is_blocks, shown
+from crewgraph.tools.mcp.content import result_of
+from crewgraph.tools.mcp.filter import ToolFilterContext, passes
+from crewgraph.tools.mcp.reference import Reference, reference
+from crewgraph.tools.mcp.server import MCPServer
+from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
+from crewgraph.tools.observation import Shown
+
+__all__ = ["MCPTool", "described_tools", "made_tools", "tools_of"]
+
+
+class MCPTool(BaseTool):
+    """A tool of an MCP server.
+
+    In a run it is called in the run's session with the server, elsewhere in one of its own.
+    """
+
+    server: MCPServer = Field(exclude=True, repr=False)
+    """Where it is carried out."""
+
+    original_tool_name: str
+    """What the server calls it."""
+
+    def _run(self, **arguments: Any) -> Any:
+        """Have it done.
+
+        Raises:
+            ToolFailed: the server says that it failed, or does not answer.
+        """
+        with self._told(arguments) as done:
+            done["result"] = self._read(called(self.server, self.original_tool_name, arguments))
+        return done["result"]
+
+    async def _arun(self, **arguments: Any) -> Any:
+        """The same on an event loop."""
+        with self._told(arguments) as done:
+            done["result"] = self._read(await acalled(self.server, self.original_tool_name, arguments))
+        return done["result"]
+
+    @contextmanager
+    def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
+        try:
+            with _telling().told_execution(self.server, self.original_tool_name, arguments) as done:
+                yield done
+        except MCPServerError as error:
+            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+
+    @property
+    def _origin(self) -> Any:
+        return self.server
+
+    def _shown(self, result: Any) -> Shown:
+        return shown(result) if is_blocks(result) else super()._shown(result)
+
+    def _read(self, answer: dict[str, Any]) -> Any:
+        result = result_of(answer)
+        if not answer.get("isError"):
+            return result
+        told = result if isinstance(result, str) else str(result[0]["text"])
+        raise ToolFailed(f"`{self.name}` failed: {shorten(told, 2000) or 'the server does not say why'}")
+
+
+def described_tools(meant: Reference, agent: Any) -> list[dict[str, Any]]:
+    """The tools that a reference offers an agent, as the server describes them; asks the server.
+
+    Raises:
+        MCPServerError: it is not there, or has not the tool that is meant.
+        Exception: whatever its filter raises.
+    """
+    tools = _listed(meant.server, agent)
+    if meant.only is None:
+        context = ToolFilterContext(agent=agent, server_name=meant.server.name)
+        choose = meant.server.tool_filter
+        return [tool for tool in tools if passes(choose, context, {"original_name": tool["name"], **tool})]
+    found = [tool for tool in tools if _alike(tool["name"]) == _alike(meant.only)]
+    if not found:
+        names = ", ".join(f"`{tool['name']}`" for tool in tools) or "none at all"
+        raise MCPServerError(
+            f"the {meant.server.label} has no tool `{meant.only}`, which stands behind the # of its address. It has: "
+            f"{names}."
+        )
+    return found
+
+
+def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
+    known = known_tools(server)
+    if known is not None:
+        return known
+    with _telling().told_connection(server, agent):
+        return listed(server)
+
+
+def _telling() -> Any:
+    return load("crewgraph.tools.mcp.telling")  # events are many classes, and nobody listens who has not loaded them
+
+
+def _alike(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name).casefold()
+
+
+def made_tools(
+    meant: Sequence[Reference], described: Sequence[Sequence[Mapping[str, Any]]], taken: Iterable[str] = ()
+) -> list[MCPTool]:
+    """Tools, as their servers describe them.
+
+    Args:
+        meant: where they are carried out.
+        described: name, description and inputSchema of each, by server.
+        taken: names of other tools; before the name of one that is among them stands the server's.
+    """
+    names, made = set(taken), list[MCPTool]()
+    for one, tools in zip(meant, described, strict=True):
+        for tool in tools:
+            made.append(_made(one.server, tool, names))
+            names.add(made[-1].name)
+    return made
+
+
+def tools_of(given: Sequence[Any], agent: Any) -> list[MCPTool]:
+    """The tools of servers, as users describe or address these, for an agent; asks the servers.
+
+    Raises:
+        DefinitionError: something of it leads to no server.
+        MCPServerError: one is not there, or has not the tool that is meant.
+    """
+    meant = [reference(one) for one in given]
+    return made_tools(meant, [described_tools(one, agent) for one in meant])
+
+
+def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]) -> MCPTool:
+    own = str(described["name"])
+    return MCPTool(
+        name=own if own not in taken else f"{server.name}_{own}",
+        description=described.get("description") or described.get("title") or own,
+        args_schema=from_json_schema(described.get("inputSchema") or {}, name=f"{own}Arguments"),
+        server=server,
+        original_tool_name=own,
+    )

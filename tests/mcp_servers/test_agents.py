@@ -1,0 +1,519 @@
+"""Tools of MCP servers, in the hands of agents."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from heard import heard
+from modes import Mode
+from runtime.parts import agent, asked, crew, task
+from servers.mcp_server import PICTURE, PROGRAM, RunningServer, calls, running, until
+
+from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
+from crewgraph.errors import CompileError, MCPServerError, MissingExtra
+from crewgraph.events import (
+    MCPConnectionFailedEvent,
+    MCPEvent,
+    MCPToolExecutionCompletedEvent,
+    MCPToolExecutionFailedEvent,
+    ToolUsageErrorEvent,
+    ToolUsageFinishedEvent,
+)
+from crewgraph.tools import tool
+from crewgraph.tools.mcp import (
+    MCPServerHTTP,
+    MCPServerSSE,
+    MCPServerStdio,
+    MCPTool,
+    ToolFilterContext,
+    create_dynamic_tool_filter,
+    create_static_tool_filter,
+)
+
+DEPTH = ToolUse("depth", {"place": "Brest"})
+NAMES = ["depth", "note", "register", "picture", "sound", "fail", "wait", "end"]
+Served = Callable[[str], RunningServer]
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "notes.txt"
+
+
+@pytest.fixture
+def stdio(notes: Path) -> MCPServerStdio:
+    return MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])
+
+
+@pytest.fixture(params=["stdio", "streamable-http", "sse"])
+def any_server(request: pytest.FixtureRequest, notes: Path, stdio: MCPServerStdio) -> Iterator[Any]:
+    """A server of each kind."""
+    if request.param == "stdio":
+        yield stdio
+        return
+    with running(notes, request.param) as server:
+        yield MCPServerSSE(url=server.url) if request.param == "sse" else MCPServerHTTP(url=server.url)
+
+
+def worker(*script: Any, mcps: list[Any], **more: Any) -> Agent:
+    return agent(ScriptedLLM([*script, "Final Answer: done"]), mcps=mcps, **more)
+
+
+def observed(one: Agent) -> list[str]:
+    assert isinstance(one.llm, ScriptedLLM)
+    return [text for text in asked(one.llm) if "Observation" in text]
+
+
+def offered(one: Agent) -> list[str]:
+    """The tools that a model is told of, in the order of the prompt."""
+    assert isinstance(one.llm, ScriptedLLM)
+    prompt = str(one.llm.requests[0].messages[0]["content"])
+    return [line.partition(":")[0] for line in prompt.splitlines() if line.partition(":")[0].split("_")[-1] in NAMES]
+
+
+def takes_a_place(tool: dict[str, Any]) -> bool:
+    return "place" in tool["inputSchema"]["properties"]
+
+
+def is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")  # one that nobody has waited for yet has ended all the same
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_an_agent_uses_the_tools_of_a_server_of_each_kind(mode: Mode, any_server: Any):
+    one = worker(DEPTH, mcps=[any_server])
+    with heard() as events:
+        assert mode.kickoff(crew(task("a", one))).raw == "done"
+    assert observed(one) == ["Observation: 12 m at Brest"]
+    assert offered(one) == NAMES
+    (used,) = [event for event in events if isinstance(event, ToolUsageFinishedEvent)]
+    assert (used.tool_name, used.tool_args, used.tool_class) == ("depth", {"place": "Brest"}, "MCPTool")
+
+
+def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPServerStdio):
+    one = worker(DEPTH, ToolUse("fail", {}), mcps=[stdio])
+    with heard() as events:
+        mode.kickoff(crew(task("a", one)))
+    told = [event for event in events if isinstance(event, MCPEvent)]
+    assert [event.type for event in told] == [
+        "mcp_connection_started",
+        "mcp_connection_completed",
+        "mcp_tool_execution_started",
+        "mcp_tool_execution_completed",
+        "mcp_tool_execution_started",
+        "mcp_tool_execution_failed",
+    ]
+    assert told[0].agent_role == "worker" and told[0].transport_type == "stdio" and told[0].server_url is None
+    done, failed = told[3], told[5]
+    assert isinstance(done, MCPToolExecutionCompletedEvent) and isinstance(failed, MCPToolExecutionFailedEvent)
+    assert (done.tool_name, done.tool_args, done.result) == ("depth", {"place": "Brest"}, "12 m at Brest")
+    assert "the lock is stuck" in failed.error and failed.error_type == "ToolFailed"
+
+
+def test_what_a_tool_takes_is_checked_before_the_server_is_asked(mode: Mode, stdio: MCPServerStdio):
+    one = worker(ToolUse("depth", {"port": "Brest"}), ToolUse("register", {"ship": {"name": "Ys"}}), mcps=[stdio])
+    mode.kickoff(crew(task("a", one)))
+    first, second = observed(one)
+    assert first.startswith("Observation: `depth` was not used: the argument `place` is missing")
+    assert json.loads(second.removeprefix("Observation: ")) == {"name": "Ys", "feet": 1}
+
+
+def test_a_run_has_one_session_with_a_server_and_ends_it(mode: Mode, stdio: MCPServerStdio, notes: Path):
+    one = worker(ToolUse("note", {"text": "a"}), "a", ToolUse("note", {"text": "b"}), mcps=[stdio])
+    other = worker(ToolUse("note", {"text": "c"}), mcps=[stdio], role="other")
+    mode.kickoff(made := crew(task("a", one), task("b", one), task("c", other)))
+    pids = {line.split()[0] for line in calls(notes)}
+    assert len(calls(notes)) == 3 and len(pids) == 1
+    until(lambda: not is_running(*pids))
+    assert made.tasks[2].output is not None
+
+
+def test_a_graph_of_ones_own_has_a_session_for_each_task(mode: Mode, stdio: MCPServerStdio, notes: Path):
+    one = worker(ToolUse("note", {"text": "a"}), "a", ToolUse("note", {"text": "b"}), mcps=[stdio])
+    mode.invoke(mode.compile(crew(task("a", one), task("b", one))), {"inputs": {}})
+    pids = [line.split()[0] for line in calls(notes)]
+    assert len(set(pids)) == 2
+    until(lambda: not any(map(is_running, pids)))
+
+
+def test_agents_and_tasks_on_their_own_and_steps_use_them_too(mode: Mode, stdio: MCPServerStdio, notes: Path):
+    note = ToolUse("note", {"text": "x"})
+    one = worker(note, mcps=[stdio])
+    assert mode.run(one.kickoff, one.akickoff, "go").raw == "done"
+    alone = task("a", worker(note, mcps=[stdio]))
+    assert mode.run(alone.execute_sync, alone.aexecute_sync).raw == "done"
+    made = crew(task("b", worker(note, mcps=[stdio])))
+    assert mode.kickoff(made, granularity="step").raw == "done"
+    assert len(calls(notes)) == 3
+    until(lambda: not any(is_running(line.split()[0]) for line in calls(notes)))
+
+
+def test_a_stream_that_is_left_ends_the_session(mode: Mode, stdio: MCPServerStdio, notes: Path):
+    one = worker(ToolUse("note", {"text": "a"}), mcps=[stdio])
+    items = mode.told(crew(task("a", one)))
+    for _ in items:
+        if calls(notes):
+            break
+    items.close()  # type: ignore[attr-defined]
+    until(lambda: not is_running(calls(notes)[0].split()[0]))
+
+
+def test_calls_of_one_answer_run_beside_each_other_and_share_the_session(mode: Mode, notes: Path):
+    uses = [ToolUse("note", {"text": str(n)}) for n in range(5)]
+    with running(notes) as server:
+        one = worker(uses, mcps=[MCPServerHTTP(url=server.url)])
+        mode.kickoff(crew(task("a", one)))
+    assert sorted(line.split()[1] for line in calls(notes)) == ["0", "1", "2", "3", "4"]
+    assert observed(one) == ["\n".join(f"Observation: noted {n}" for n in range(5))]
+
+
+def test_many_runs_at_once_have_sessions_of_their_own(stdio: MCPServerStdio, notes: Path):
+    async def together() -> list[Any]:
+        crews = [crew(task("a", worker(ToolUse("note", {"text": str(n)}), mcps=[stdio]))) for n in range(3)]
+        return await asyncio.gather(*(one.akickoff() for one in crews))
+
+    assert [output.raw for output in asyncio.run(together())] == ["done"] * 3
+    assert len({line.split()[0] for line in calls(notes)}) == 3
+
+
+def test_a_crews_cache_answers_for_them_in_all_of_its_tasks_and_runs(mode: Mode, stdio: MCPServerStdio, notes: Path):
+    note = ToolUse("note", {"text": "a"})
+    one = agent(ScriptedLLM([note, "Final Answer: done"] * 3), mcps=[stdio])
+    made = crew(task("a", one), task("b", one))
+    with heard() as events:
+        mode.kickoff(made)
+        made.tasks = made.tasks[:1]
+        mode.kickoff(made)
+    assert len(calls(notes)) == 1
+    assert [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)] == [False, True, True]
+
+
+# ------------------------------------------------------------------ content
+def test_images_are_shown_and_other_bytes_are_told_of(mode: Mode, stdio: MCPServerStdio):
+    one = worker([ToolUse("picture", {}), ToolUse("sound", {})], mcps=[stdio])
+    mode.kickoff(crew(task("a", one)))
+    assert isinstance(one.llm, ScriptedLLM)
+    assert one.llm.requests[1].messages[-1]["content"] == [
+        {"type": "text", "text": "Observation: the quay\nObservation: (audio/wav, 3 bytes: cannot be shown here)"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
+    ]
+
+
+def test_a_failing_tool_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio, caplog: pytest.LogCaptureFixture):
+    one = worker(ToolUse("fail", {}), mcps=[stdio])
+    with heard() as events:
+        assert mode.kickoff(made := crew(task("a", one))).raw == "done"
+    (told,) = observed(one)
+    assert told == "Observation: `fail` failed: Error executing tool fail: the lock is stuck"
+    assert made.tasks[0].tools_errors == 1 and "the lock is stuck" in caplog.text
+    assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
+
+
+# ------------------------------------------------------------------ names and filters
+def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, stdio: MCPServerStdio):
+    @tool
+    def depth(place: str) -> str:
+        """Say how deep it is."""
+        return f"ours, {place}"
+
+    name = (
+        "python3_11_mcp_server_py_depth" if Path(sys.executable).name == "python3.11" else "python_mcp_server_py_depth"
+    )
+    one = worker([DEPTH, ToolUse(name, {"place": "Brest"})], mcps=[stdio], tools=[depth])
+    mode.kickoff(crew(task("a", one)))
+    assert observed(one) == ["Observation: ours, Brest\nObservation: 12 m at Brest"]
+
+
+@pytest.mark.parametrize(
+    ("choose", "names"),
+    [
+        (create_static_tool_filter(allowed_tool_names=["note", "depth"]), ["depth", "note"]),
+        (create_static_tool_filter(blocked_tool_names=[name for name in NAMES if name != "end"]), ["end"]),
+        (takes_a_place, ["depth"]),
+        (create_dynamic_tool_filter(lambda context, tool: tool["name"] == context.agent.role), ["note"]),
+    ],
+    ids=["allowed", "blocked", "function", "context"],
+)
+def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: Any, names: list[str]):
+    stdio.tool_filter = choose
+    one = worker(mcps=[stdio], role="note")
+    crew(task("a", one)).kickoff()
+    assert offered(one) == names
+
+
+def test_a_filter_is_told_of_the_agent_and_the_server(stdio: MCPServerStdio):
+    told: list[ToolFilterContext] = []
+
+    def choose(context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+        told.append(context)
+        return tool["name"] == "depth"
+
+    stdio.tool_filter = choose
+    one = worker(mcps=[stdio])
+    (made,) = one.get_mcp_tools([stdio])
+    assert isinstance(made, MCPTool) and made.run(place="Brest") == "12 m at Brest"
+    assert told[0].agent is one and told[0].server_name.endswith("_mcp_server.py") and told[0].run_context is None
+
+
+def test_an_address_may_name_one_tool(mode: Mode, notes: Path):
+    with running(notes) as server:
+        one = worker(DEPTH, mcps=[f"{server.url}?api_key=1#depth"])
+        mode.kickoff(crew(task("a", one)))
+        assert offered(one) == ["depth"] and observed(one) == ["Observation: 12 m at Brest"]
+        lost = worker(mcps=[f"{server.url}?api_key=secret#nothing"])
+        with pytest.raises(MCPServerError, match=r"has no tool `nothing`, .* It has: `depth`, `note`") as raised:
+            mode.kickoff(crew(task("a", lost)))
+    assert "secret" not in str(raised.value) and not lost.llm.requests
+
+
+def test_a_list_of_tools_may_be_kept_for_all_runs(mode: Mode, notes: Path):
+    with running(notes) as server:
+        described = MCPServerHTTP(url=server.url, cache_tools_list=True)
+        mode.kickoff(crew(task("a", worker(mcps=[described]))))
+    one = worker(DEPTH, mcps=[described])
+    mode.kickoff(crew(task("a", one)))  # it is asked for nothing until it is used
+    assert offered(one) == NAMES
+    assert "cannot be used" in observed(one)[0]
+
+
+def test_fields_of_a_server_may_stand_in_a_file():
+    one = worker(
+        mcps=[{"command": "x", "args": ["y"]}, {"url": "https://h/sse", "transport": "sse"}, {"url": "https://h"}]
+    )
+    assert one.mcps == [
+        MCPServerStdio(command="x", args=["y"]),
+        MCPServerSSE(url="https://h/sse"),
+        MCPServerHTTP(url="https://h"),
+    ]
+
+
+# ------------------------------------------------------------------ what goes wrong
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("crewai-amp:notion", "as CrewAI's hosted platform names them"),
+        ("notion", "as CrewAI's hosted platform names them"),
+        ("http://example.com/mcp", "an address without encryption"),
+        ("ftp://example.com", "no address of an MCP server"),
+        (object(), "is no MCP server"),
+    ],
+)
+def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, given: Any, told: str):
+    one = worker(mcps=[given])
+    with pytest.raises(CompileError, match=f"`mcps` of agent `worker`: .*{told}"):
+        mode.kickoff(crew(task("a", one)))
+    with pytest.raises(CompileError, match=told):
+        mode.compile(crew(task("a", one)))
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        (
+            MCPServerStdio(command="no-such-program-here"),
+            "MCP server `no-such-program-here` cannot be used: FileNotFound",
+        ),
+        (
+            MCPServerHTTP(url="http://u:p@127.0.0.1:9/mcp?key=k"),
+            "server `http://127.0.0.1:9/mcp` cannot be used: ConnectE",
+        ),
+        (MCPServerSSE(url="http://127.0.0.1:9/sse"), "server `http://127.0.0.1:9/sse` cannot be used: ConnectE"),
+        (
+            MCPServerStdio(command="sleep", args=["9"], connect_timeout=0.2),
+            "`sleep 9` did not answer within 0.2 seconds",
+        ),
+        (MCPServerStdio(command="true"), "MCP server `true` cannot be used"),
+    ],
+    ids=["no program", "nobody there", "nobody there by sse", "silent", "no server"],
+)
+def test_a_server_that_is_not_there_is_told_before_a_model_is_asked(mode: Mode, server: Any, told: str):
+    first, second = agent(ScriptedLLM(["x"])), worker(mcps=[server], role="second")
+    with heard() as events, pytest.raises(MCPServerError, match=told):
+        mode.kickoff(crew(task("a", first), task("b", second)))
+    assert any(isinstance(event, MCPConnectionFailedEvent) for event in events)
+    assert isinstance(first.llm, ScriptedLLM) and not first.llm.requests
+
+
+def test_what_may_be_secret_in_an_address_is_not_told(mode: Mode):
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_error(401)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://me:password@127.0.0.1:{server.server_port}/mcp?api_key=secret"
+        with pytest.raises(MCPServerError, match="401") as raised:
+            mode.kickoff(crew(task("a", worker(mcps=[MCPServerHTTP(url=url, headers={"X-Key": "hidden"})]))))
+        server.shutdown()
+    assert not any(word in str(raised.value) for word in ("secret", "password", "hidden"))
+
+
+def test_without_the_package_the_way_to_it_is_told(mode: Mode, stdio: MCPServerStdio, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters", None)
+    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.sessions", None)
+    one = worker(mcps=[stdio])
+    with pytest.raises(MissingExtra, match=r'the MCP server `.*` needs the package .* pip install "crewgraph\[mcp\]"'):
+        mode.kickoff(crew(task("a", one)))
+
+
+def test_a_graph_of_ones_own_asks_servers_before_a_model(mode: Mode):
+    one = worker(mcps=[MCPServerHTTP(url="http://127.0.0.1:9/mcp")])
+    with pytest.raises(MCPServerError, match="cannot be used"):
+        mode.invoke(mode.compile(crew(task("a", one))), {"inputs": {}})
+    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
+
+
+def test_a_coworker_uses_its_servers_and_they_are_looked_for_ahead(mode: Mode, stdio: MCPServerStdio):
+    handing = ToolUse("delegate_work_to_coworker", {"coworker": "other", "task": "look", "context": "none"})
+    other = worker(DEPTH, mcps=[stdio], role="other")
+    first = agent(ScriptedLLM([handing, "Final Answer: first"]), allow_delegation=True)
+    made = Crew(agents=[first, other], tasks=[task("a", first)])
+    assert mode.kickoff(made).raw == "first"
+    assert observed(other) == ["Observation: 12 m at Brest"]
+    other.mcps = [MCPServerStdio(command="no-such-program-here")]
+    first.llm = ScriptedLLM([])
+    with pytest.raises(MCPServerError, match="no-such-program-here"):
+        mode.kickoff(made)
+
+
+def test_a_server_that_ends_in_the_middle_of_a_call_is_told_to_the_model_and_begun_anew(
+    mode: Mode, stdio: MCPServerStdio
+):
+    one = worker(ToolUse("end", {}), DEPTH, mcps=[stdio])
+    assert mode.kickoff(crew(task("a", one))).raw == "done"
+    first, second = observed(one)
+    assert "`end` failed: the MCP server" in first and "ended, or became unreachable" in first
+    assert second == "Observation: 12 m at Brest"
+
+
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+def test_a_server_on_the_network_that_ends_in_the_middle_is_noticed(mode: Mode, notes: Path, transport: str):
+    with running(notes, transport) as server:
+        described = MCPServerSSE(url=server.url) if transport == "sse" else MCPServerHTTP(url=server.url)
+        one = worker(ToolUse("end", {}), DEPTH, mcps=[described])
+        assert mode.kickoff(crew(task("a", one))).raw == "done"
+    first, second = observed(one)
+    assert "`end` failed: the MCP server" in first and "`depth` failed: the MCP server" in second
+
+
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+def test_a_server_that_was_started_anew_between_two_calls_is_asked_again(mode: Mode, notes: Path, transport: str):
+    with running(notes, transport) as server:
+
+        @tool
+        def restart() -> str:
+            """Start the server anew."""
+            server.kill()
+            server.start()
+            return "started"
+
+        described = MCPServerSSE(url=server.url) if transport == "sse" else MCPServerHTTP(url=server.url)
+        note = ToolUse("note", {"text": "a"})
+        one = worker(note, ToolUse("restart", {}), ToolUse("note", {"text": "b"}), mcps=[described], tools=[restart])
+        mode.kickoff(crew(task("a", one)))
+    assert observed(one)[-1] == "Observation: noted b"
+    assert [line.split()[1] for line in calls(notes)] == ["a", "b"]
+
+
+def test_a_call_that_takes_too_long_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio):
+    stdio.execution_timeout = 0.3
+    one = worker(ToolUse("wait", {"seconds": 2}), mcps=[stdio])
+    mode.kickoff(crew(task("a", one)))
+    assert "did not carry out `wait` within 0.3 seconds" in observed(one)[0]
+
+
+# ------------------------------------------------------------------ resume
+RUN = """
+import os, sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.tools import tool
+from crewgraph.tools.mcp import MCPServerStdio
+
+@tool
+def stop() -> str:
+    "Stop."
+    if sys.argv[3] == "first":
+        os._exit(9)
+    return "on we go"
+
+server = MCPServerStdio(command=sys.executable, args=sys.argv[1:3])
+script = [ToolUse("note", {"text": "a"}), ToolUse("stop", {}), ToolUse("note", {"text": "b"}), "Final Answer: done"]
+given = script if sys.argv[3] == "first" else script[2:]
+one = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(given, model="m"), mcps=[server], tools=[stop])
+crew = Crew(agents=[one], tasks=[Task(name="t", description="d", expected_output="x", agent=one)])
+if sys.argv[3] == "first":
+    crew.kickoff(thread_id="x")
+print(crew.resume("x").raw)
+"""
+
+
+def test_a_run_that_was_killed_goes_on_without_repeating_calls(notes: Path):
+    def ran(which: str) -> "subprocess.CompletedProcess[str]":
+        words = [sys.executable, "-c", RUN, PROGRAM, str(notes), which]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert ran("first").returncode == 9
+    assert [line.split()[1] for line in calls(notes)] == ["a"]
+    until(lambda: not is_running(calls(notes)[0].split()[0]))  # its input ended with the process that was killed
+    done = ran("second")
+    assert done.stdout.strip() == "done", done.stderr
+    assert [line.split()[1] for line in calls(notes)] == ["a", "b"]
+
+
+def test_what_is_on_record_is_not_asked_for_again(mode: Mode, notes: Path):
+    with running(notes) as server:
+        one = agent(ScriptedLLM([DEPTH, ConnectionError("down")]), mcps=[server.url])
+        made = crew(task("a", one))
+        with pytest.raises(ConnectionError, match="down"):
+            mode.kickoff(made, thread_id="x")
+    one.llm = ScriptedLLM(["Final Answer: done"])
+    assert mode.resume(made, "x").raw == "done"  # the server is gone by now
+    assert offered(one) == NAMES
+
+
+# ------------------------------------------------------------------ tools of langchain-mcp-adapters
+def test_tools_of_langchain_mcp_adapters_are_used_as_they_are(mode: Mode, notes: Path):
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+
+    connection: Any = {"transport": "stdio", "command": sys.executable, "args": [PROGRAM, str(notes)]}
+    tools = asyncio.run(MultiServerMCPClient({"harbour": connection}).get_tools())
+    uses = [DEPTH, ToolUse("picture", {}), ToolUse("fail", {})]
+    one = agent(ScriptedLLM([uses, "Final Answer: done"]), tools=tools)
+    assert mode.kickoff(crew(task("a", one))).raw == "done"
+    assert isinstance(one.llm, ScriptedLLM)
+    told, image = one.llm.requests[1].messages[-1]["content"]
+    first, second, third = told["text"].splitlines()
+    assert (first, second) == ("Observation: 12 m at Brest", "Observation: the quay")
+    assert "the lock is stuck" in third
+    assert image["image_url"]["url"] == f"data:image/png;base64,{PICTURE}"
+
+
+def test_a_class_may_fetch_tools_in_a_way_of_its_own(mode: Mode):
+    @tool
+    def depth(place: str) -> str:
+        """Say how deep it is."""
+        return f"mine, {place}"
+
+    class Own(Agent):
+        def get_mcp_tools(self, mcps: Any) -> list[Any]:
+            return [depth] if mcps == ["anything"] else []
+
+    llm = ScriptedLLM([DEPTH, "Final Answer: done"])
+    one = Own(role="r", goal="g", backstory="b", llm=llm, mcps=["anything"])
+    mode.kickoff(Crew(agents=[one], tasks=[task("a", one)]))
+    assert asked(llm)[1] == "Observation: mine, Brest"

@@ -1,0 +1,206 @@
+"""Code that agents run: in containers, or not at all."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from runtime.parts import agent, asked, crew, task
+from servers.docker_program import asked as docker_asked
+from servers.docker_program import put_docker
+
+from crewgraph import Agent, ScriptedLLM, ToolUse
+from crewgraph.errors import CompileError, TimeLimitReached, ToolFailed
+from crewgraph.tools import BaseTool
+from crewgraph.tools.code import CodeInterpreterTool
+from crewgraph.tools.container import container_command
+
+REAL = os.environ.get("PATH", "")
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which a program stands that is found as `docker`."""
+    put_docker(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{REAL}")
+    return tmp_path
+
+
+def coder(*codes: str, **more: Any) -> Agent:
+    uses = [ToolUse("Code_Interpreter", {"code": code}) for code in codes]
+    return agent(ScriptedLLM([*uses, "Final Answer: done"]), allow_code_execution=True, **more)
+
+
+def observed(one: Agent) -> list[str]:
+    assert isinstance(one.llm, ScriptedLLM)
+    return [text for text in asked(one.llm) if "Observation" in text]
+
+
+def test_the_command_gives_the_code_nothing_of_this_machine():
+    assert " ".join(container_command("an/image:1", "name-1")) == (
+        "docker run --rm --interactive --name name-1 --pull never --network none --read-only "
+        "--tmpfs /tmp:rw,noexec,nosuid,nodev,size=64m --workdir /tmp --user 65534:65534 --cap-drop ALL "
+        "--security-opt no-new-privileges --ipc none --memory 512m --memory-swap 512m --cpus 1 --pids-limit 128 "
+        "--env HOME=/tmp --env PYTHONDONTWRITEBYTECODE=1 --entrypoint python an/image:1 -I -u -"
+    )
+
+
+def test_an_agent_runs_code_and_sees_what_it_prints(mode: Mode, docker: Path):
+    one = coder("print(6 * 7)", "x = 1", "print('é', flush=True); 1 / 0")
+    made = crew(task("a", one))
+    assert mode.kickoff(made).raw == "done"
+    first, second, third = observed(one)
+    assert first == "Observation: 42\n"
+    assert second == "Observation: The program ended and printed nothing."
+    assert "the code ended with exit code 1. It printed:\né\nTraceback" in third and "ZeroDivisionError" in third
+    assert made.tasks[0].tools_errors == 1
+    runs = [words for words in docker_asked(docker) if words[0] == "run"]
+    names = {words[words.index("--name") + 1] for words in runs}
+    assert len(names) == 3
+    assert [["docker", *words] for words in runs] == [
+        container_command("python:3.12-slim", words[words.index("--name") + 1]) for words in runs
+    ]
+
+
+def test_the_place_is_looked_for_once_before_a_model_is_asked(mode: Mode, docker: Path):
+    one = coder("print(1)")
+    mode.kickoff(crew(task("a", one), task("b", coder(role="other"))))
+    assert [words[0] for words in docker_asked(docker)][:2] == ["version", "image"]
+
+
+def test_results_are_not_kept(mode: Mode, docker: Path):
+    one = coder("print(1)", "print(1)")
+    mode.kickoff(crew(task("a", one)))
+    assert sum(words[0] == "run" for words in docker_asked(docker)) == 2
+
+
+def test_code_that_takes_too_long_is_stopped_with_its_container(docker: Path):
+    before = time.monotonic()
+    with pytest.raises(ToolFailed, match=r"the code was stopped after 1 seconds\. It printed:\nbegun"):
+        CodeInterpreterTool(seconds=1).run(code="import time\nprint('begun', flush=True)\ntime.sleep(60)")
+    assert time.monotonic() - before < 30
+    assert docker_asked(docker)[-1][:2] == ["rm", "--force"]
+
+
+def test_a_container_ends_with_the_run_that_gave_it_up(mode: Mode, docker: Path):
+    one = coder("import time; time.sleep(60)", max_execution_time=3)
+    with pytest.raises(TimeLimitReached):
+        mode.kickoff(crew(task("a", one)))
+    for _ in range(500):
+        if docker_asked(docker)[-1][0] == "rm":
+            break
+        time.sleep(0.02)
+    assert docker_asked(docker)[-1][:2] == ["rm", "--force"]
+
+
+def test_endless_output_is_cut_and_does_not_fill_the_memory(docker: Path):
+    out = CodeInterpreterTool(seconds=30).run(code="for _ in range(20_000):\n    print('x' * 99)")
+    assert out.startswith("x" * 99) and out.endswith("(1980000 further bytes are not shown)")
+    assert len(out) < 21_000
+
+
+def test_a_container_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    put_docker(tmp_path, broken="no space left on device")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{REAL}")
+    with pytest.raises(ToolFailed, match="(?s)the code was not run, .* no space left on device"):
+        CodeInterpreterTool().run(code="print(1)")
+
+
+def test_code_that_is_killed_is_told_what_it_may_use(docker: Path):
+    with pytest.raises(ToolFailed, match=r"the code was killed; it may use 512m of memory\. It printed nothing\."):
+        CodeInterpreterTool().run(code="import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+
+
+def refused(mode: Mode, one: Agent, match: str) -> None:
+    with pytest.raises(ToolFailed, match=match):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), task("b", one)))
+    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
+    with pytest.raises(ToolFailed, match=match):
+        mode.run(one.kickoff, one.akickoff, "go")
+    assert not one.llm.requests
+
+
+def test_without_docker_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(mode, coder("print(1)"), "runs code in Docker only, and there is no `docker` here. Install it")
+
+
+def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "docker").write_text("#!/bin/sh\necho 'Cannot connect to the daemon' >&2\nexit 1\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{REAL}")
+    refused(mode, coder("print(1)"), "Docker does not answer: Cannot connect to the daemon. Start it.")
+
+
+@pytest.mark.skipif(not any((Path(one) / "docker").exists() for one in REAL.split(os.pathsep)), reason="no docker here")
+def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    refused(mode, coder("print(1)"), r"Docker does not answer: (?i:.*cannot connect.*127\.0\.0\.1:9.*) Start it\.")
+
+
+def test_without_the_image_nothing_is_done(mode: Mode, docker: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_CODE_IMAGE", "ours:2")
+    refused(mode, coder("print(1)"), r"has not the image `ours:2`: .*No such image.* Fetch it: `docker pull ours:2`")
+
+
+def test_code_is_never_run_on_this_machine(mode: Mode, docker: Path):
+    one = coder("print(1)", code_execution_mode="unsafe")
+    for tried in (mode.kickoff, mode.compile):
+        with pytest.raises(
+            CompileError, match='`code_execution_mode="unsafe"` of agent `worker` would run what a model'
+        ):
+            tried(crew(task("a", one)))
+    with pytest.raises(CompileError, match="unsafe"):
+        mode.run(one.kickoff, one.akickoff, "go")
+    assert not docker_asked(docker)
+
+
+def test_a_code_interpreter_of_ones_own_is_used_instead(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class CodeInterpreterTool(BaseTool):
+        name: str = "Code Interpreter"
+        description: str = "Runs code somewhere else."
+
+        def _run(self, code: str) -> str:
+            return f"{code} was run"
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    one = coder("print(1)", tools=[CodeInterpreterTool()], code_execution_mode="unsafe")
+    mode.kickoff(crew(task("a", one)))
+    assert observed(one) == ["Observation: print(1) was run"]
+
+
+def test_a_class_may_have_tools_of_its_own_for_code(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Elsewhere(BaseTool):
+        name: str = "Code Interpreter"
+        description: str = "Runs code somewhere else."
+
+        def _run(self, code: str) -> str:
+            return f"{code} was run there"
+
+    class Own(Agent):
+        def get_code_execution_tools(self) -> list[BaseTool]:
+            return [Elsewhere()]
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    llm = ScriptedLLM([ToolUse("Code_Interpreter", {"code": "1"}), "Final Answer: done"])
+    one = Own(role="r", goal="g", backstory="b", llm=llm, allow_code_execution=True, code_execution_mode="unsafe")
+    mode.kickoff(crew(task("a", one)))
+    assert asked(llm)[1] == "Observation: 1 was run there"
+
+
+def test_the_tools_can_be_asked_for():
+    (tool,) = agent(ScriptedLLM([]), allow_code_execution=True).get_code_execution_tools()
+    assert isinstance(tool, CodeInterpreterTool)
+    assert (tool.name, tool.image, tool.seconds) == ("Code Interpreter", "python:3.12-slim", 60)
+    assert tool.spec["parameters"]["required"] == ["code"]
+
+
+def test_many_programs_run_beside_each_other(docker: Path):
+    async def together(run: Callable[..., Any]) -> list[str]:
+        return await asyncio.gather(*(run(code=f"print({n})") for n in range(4)))
+
+    assert asyncio.run(together(CodeInterpreterTool().arun)) == ["0\n", "1\n", "2\n", "3\n"]
