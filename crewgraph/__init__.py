@@ -18,6 +18,7 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
@@ -61,6 +62,7 @@ __all__ = [
     "Converter",
     "Crew",
     "CrewOutput",
+    "CrewStep",
     "Custom",
     "DelegateTaskTool",
     "Finished",

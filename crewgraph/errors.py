@@ -15,6 +15,7 @@ CrewgraphError
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not write what was asked for
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
+    ├── UnknownTask      a task is named that the crew does not have (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     └── LimitReached     a bound on calls, time or money was met
         └── TimeLimitReached   `max_execution_time` is over (also TimeoutError)
@@ -46,6 +47,7 @@ __all__ = [
     "ToolFailed",
     "UnknownName",
     "UnknownPrompt",
+    "UnknownTask",
 ]
 
 
@@ -172,6 +174,10 @@ class StateInvalid(RunError, ValueError):
     def __init__(self, message: str, execution: str = "") -> None:
         super().__init__(message)
         self.execution = execution
+
+
+class UnknownTask(RunError, ValueError):
+    """A task is named that the crew does not have; the message lists those it has."""
 
 
 class ToolFailed(RunError):

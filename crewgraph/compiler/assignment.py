@@ -7,7 +7,7 @@ from typing import Any
 
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.manager import colleagues, worker_of
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.state import INPUTS, TASK
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
@@ -51,6 +51,10 @@ class Assignment(Engagement):
     def where(self) -> str:
         """What it is called in messages."""
         return f"{title(self.task)} of {super().where}"
+
+    def kept(self, output: dict[str, Any]) -> dict[str, Any]:
+        """An output as plain data, with what other processes find its task by."""
+        return {**output, TASK: {"id": str(self.task.id), "key": self.task.key}}
 
 
 def assignments(crew: Crew) -> list[Assignment]:

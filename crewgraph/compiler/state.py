@@ -5,10 +5,13 @@ from typing import Any
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
-__all__ = ["INPUTS", "schema"]
+__all__ = ["INPUTS", "TASK", "schema"]
 
 INPUTS = "inputs"
 """The channel of a crew's inputs."""
+
+TASK = "task"
+"""What an output in the state tells of its task beside its own fields: the `id` that it had in that process, and its `key`."""
 
 
 def schema(name: str, channels: Iterable[str]) -> Any:

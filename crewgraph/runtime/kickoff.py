@@ -34,7 +34,7 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs
 from crewgraph.runtime.retention import Retention
 
-__all__ = ["akickoff", "aresume", "kicked_off", "kickoff", "resume"]
+__all__ = ["StartedRun", "akickoff", "aresume", "checked_inputs", "kicked_off", "kickoff", "plain_inputs", "resume"]
 
 _LEAST_STEPS = 10_000
 
@@ -103,18 +103,16 @@ def kicked_off(
 
 def _prepared(
     crew: Crew, inputs: Mapping[str, Any] | None, thread_id: str | None, checkpointer: Any, granularity: str
-) -> "Program[tuple[_Started, dict[str, Any]]]":
+) -> "Program[tuple[StartedRun, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions left them."""
-    given = _checked(inputs or {})
+    given = checked_inputs(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
-        given = given if changed is None else _checked(changed)
-    given = _plain(given)
+        given = given if changed is None else checked_inputs(changed)
+    given = plain_inputs(given)
     _warn_of_open_placeholders(crew, given)
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity)
-    for one in run.tasks:  # what the last task misses is told before the first is paid for
-        one.task.worded(given)
-        one.agent.worded(given)
+    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), granularity)
+    run.check_worded(given)
     return run, given
 
 
@@ -123,7 +121,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), "task")
+    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), "task")
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
@@ -135,21 +133,21 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
     metadata: Mapping[str, Any] = state.metadata or {}
     granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":  # what its steps have done is kept with them
-        run = _Started(crew, run.place, granularity)
+        run = StartedRun(crew, run.place, granularity)
     check_stored(run.tasks, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
 
 
-def _checked(inputs: Any) -> dict[str, Any]:
+def checked_inputs(inputs: Any) -> dict[str, Any]:
     """Inputs, if they are names with values."""
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs as checkpoints hold them."""
     made: dict[str, Any] = {}
     for name, value in inputs.items():
@@ -160,7 +158,7 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-class _Started:
+class StartedRun:
     """A run about to begin: the graph and where it is kept."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
@@ -177,6 +175,16 @@ class _Started:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
+
+    def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
+        """Find what the last task misses before the first is paid for.
+
+        Raises:
+            MissingInput: a placeholder of a task has no value.
+        """
+        for one in self.tasks[beginning:]:
+            one.task.worded(inputs)
+            one.agent.worded(inputs)
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""

@@ -27,11 +27,12 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["acrew_runs", "aflow_runs", "apending", "crew_runs", "flow_runs", "pending"]
+__all__ = ["acrew_runs", "aflow_runs", "apending", "crew_runs", "flow_runs", "latest_run", "pending"]
 
 _PROGRESS = "progress"
 _PARKED = "parked"
@@ -167,6 +168,22 @@ def _of_crew(
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
 
 
+def latest_run(crew: Crew, saver: Any) -> Program[str]:
+    """The thread of the run of a crew that was written last.
+
+    Raises:
+        RunError: none is kept.
+    """
+    found = yield from _of_crew(crew, None, True, 1, saver)
+    if not found:
+        raise RunError(
+            f"no run of crew `{crew.name}` is kept in the {type(saver).__name__}: run it with `kickoff` first, or look at where "
+            "its runs are kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is known by the names of its "
+            "tasks; give `thread_id=` where these have changed."
+        )
+    return found[0].thread_id
+
+
 def _read(saver: Any, asked: _Asked) -> Program[list[RunInfo]]:
     return [] if saver is None else (yield _ReadRuns(saver, asked))
 
@@ -191,7 +208,7 @@ def _crew_told(found: Latest) -> RunInfo:
     status: RunStatus = "pending" if asks(writes) else "open" if goes_on(checkpoint["channel_values"]) else "finished"
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
-    since = [name for name in tasks if INPUTS in versions and versions[name] > versions[INPUTS]]
+    since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
     return _told(found, "crew", CREW_NAME, status, max(since, key=lambda name: versions[name], default=None), ())
 
 
