@@ -18,6 +18,7 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
@@ -74,12 +75,14 @@ __all__ = [
     "ModelStarted",
     "OutputFormat",
     "Process",
+    "RunDiff",
     "RunInfo",
     "ScriptedLLM",
     "Started",
     "Step",
     "StreamItem",
     "Task",
+    "TaskDiff",
     "TaskFailed",
     "TaskFinished",
     "TaskItem",

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.crew_diff import RunDiff
 from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.door import crew_forks, crew_history
+from crewgraph.definitions.door import crew_diffs, crew_forks, crew_history
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -144,3 +145,21 @@ class CrewHistory:
         return await self.afork(
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
+
+    def diff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+        """What differs between two runs, task by task; `print` shows it.
+
+        Args:
+            run_a: a run, by its thread or by what it gave.
+            run_b: another.
+            checkpointer: where they are kept, as for `kickoff`.
+
+        Raises:
+            RunError: there is no such run, or it is another crew's.
+            TypeError: it is nothing that names a run.
+        """
+        return crew_diffs().diff(self, run_a, run_b, checkpointer)
+
+    async def adiff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+        """What differs between two runs, read on this event loop; see `diff`."""
+        return await crew_diffs().adiff(self, run_a, run_b, checkpointer)

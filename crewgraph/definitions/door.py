@@ -8,6 +8,7 @@ from types import ModuleType
 __all__ = [
     "alone",
     "chunks",
+    "crew_diffs",
     "crew_forks",
     "crew_history",
     "each",
@@ -62,6 +63,13 @@ def crew_forks() -> ModuleType:
     from crewgraph.runtime import crew_fork  # noqa: PLC0415
 
     return crew_fork
+
+
+def crew_diffs() -> ModuleType:
+    """Differences between runs of crews."""
+    from crewgraph.runtime import crew_diff  # noqa: PLC0415
+
+    return crew_diff
 
 
 def graphs() -> ModuleType:
