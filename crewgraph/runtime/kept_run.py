@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.flow.inside import around
 from crewgraph.compiler.sequential import task_of
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.operations import Operation, Program, Saving
+from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import RunError
@@ -19,7 +19,7 @@ from crewgraph.runtime.branch import branch, id_of
 from crewgraph.runtime.labels import CREW_GRANULARITY, CREW_NAME, FLOW_NAME, FORKED_FROM, known_as
 from crewgraph.runtime.operations import refuse_without_async_face
 
-__all__ = ["KeptRun", "kept_at", "kept_past"]
+__all__ = ["KeptRun", "kept_at", "kept_past", "kept_run"]
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,15 @@ class _ReadOne(Saving):
     async def arun(self) -> Any:
         refuse_without_async_face(self.saver)
         return await super().arun()
+
+
+def kept_run(saver: Any, thread_id: str) -> KeptRun:
+    """A run as of its latest checkpoint.
+
+    Raises:
+        RunError: it is not kept.
+    """
+    return drive(kept_at(saver, thread_id))
 
 
 def kept_at(saver: Any, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None) -> Program[KeptRun]:

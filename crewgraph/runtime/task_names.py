@@ -47,7 +47,8 @@ def _ways(outputs: Mapping[str, Mapping[str, Any]]) -> Iterator[Callable[[Assign
     """The kinds of names that a task has, the surest first."""
 
     def then(one: Assignment, what: str) -> Any:
-        return (outputs.get(one.slug, {}).get(TASK) or {}).get(what)
+        told: Mapping[str, Any] = outputs.get(one.slug, {}).get(TASK) or {}
+        return told.get(what)
 
     yield lambda one: (one.slug,)
     yield lambda one: (str(one.task.id), one.task.id.hex)

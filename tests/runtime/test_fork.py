@@ -272,9 +272,9 @@ def test_a_crew_whose_later_tasks_changed_goes_on_with_those(mode: Mode):
 def test_forks_of_forks(mode: Mode):
     made = three(counting())
     mode.kickoff(made, {"topic": "rain"})
-    for number in range(3):
-        result = forked(mode, made, "three", {"two": f"two, {number}"})
-    assert raws(result) == ["answer 1", "two, 2", "answer 6"]
+    results = [forked(mode, made, "three", {"two": f"two, {number}"}) for number in range(3)]
+    assert raws(results[-1]) == ["answer 1", "two, 2", "answer 6"]
+    assert made.history()[0].forked_from == results[1].thread_id
 
 
 def test_a_fork_is_kept_where_it_is_told(mode: Mode):

@@ -120,9 +120,10 @@ def test_functions_before_a_kickoff_are_not_called_and_those_behind_it_are(mode:
         told.append("before")
         return {"topic": inputs["topic"] + "!"}
 
-    made = three(
-        counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[lambda result: told.append("after")]
-    )
+    def after(_: CrewOutput) -> None:
+        told.append("after")
+
+    made = three(counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
     mode.kickoff(made, {"topic": "rain"})
     result = replayed(mode, made, "three")
     assert result.tasks_output[2].description == "do three on rain!"
