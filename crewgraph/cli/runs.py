@@ -36,7 +36,7 @@ def runs(
     with opened(database) as saver:
         found = index.all_runs(saver, status and status.value, inside, limit)
     if as_json:
-        print_json([{**asdict(one), "questions": [asdict(asked) for asked in one.questions]} for one in found])
+        print_json([asdict(one) for one in found])
     elif found:
         columns = ("thread", "kind", "name", "status", "last", "written")
         rows = (

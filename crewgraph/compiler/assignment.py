@@ -52,7 +52,7 @@ class Assignment(Engagement):
         """What it is called in messages."""
         return f"{title(self.task)} of {super().where}"
 
-    def kept(self, output: dict[str, Any]) -> dict[str, Any]:
+    def labelled(self, output: dict[str, Any]) -> dict[str, Any]:
         """An output as plain data, with what other processes find its task by."""
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key}}
 

@@ -152,7 +152,7 @@ _MEETING: Any = _nothing
 
 def _skip_node(assignment: Assignment) -> Any:
     def skipped(state: _State) -> _State:
-        return {assignment.slug: assignment.kept(skipped_output(assignment, state).to_plain())}
+        return {assignment.slug: assignment.labelled(skipped_output(assignment, state).to_plain())}
 
     return skipped
 

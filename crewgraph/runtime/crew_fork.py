@@ -165,7 +165,9 @@ class _Beginning:
     def updates(self) -> list[StateUpdate]:
         """The one step that makes the graph's state what it would be had the kept tasks just been done."""
         count, last = len(self.outputs), self._group()
-        plain = {one.slug: one.kept(output.to_plain()) for one, output in zip(self.tasks, self.outputs, strict=False)}
+        plain = {
+            one.slug: one.labelled(output.to_plain()) for one, output in zip(self.tasks, self.outputs, strict=False)
+        }
         beside = {name: value for name, value in self.kept.values.items() if name not in self.kept.outputs}
         first, *others = [one.slug for one in self.tasks[last.start : count]]
         values: Any = {**beside, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}

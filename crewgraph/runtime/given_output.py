@@ -12,14 +12,15 @@ from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.plain_model import plain_model
 from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import DefinitionError
-from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["given_output", "taken_over"]
+
+_USED = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
 
 
 def taken_over(output: TaskOutput) -> TaskOutput:
     """An output that a run takes over: what it took was used by another run."""
-    return output.model_copy(update={"usage": UsageMetrics(), "usage_by_model": {}})
+    return output.model_copy(update={name: field.get_default(call_default_factory=True) for name, field in _USED})
 
 
 def given_output(

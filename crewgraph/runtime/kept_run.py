@@ -21,6 +21,9 @@ from crewgraph.runtime.operations import refuse_without_async_face
 
 __all__ = ["KeptRun", "kept_at", "kept_past", "kept_run"]
 
+_NO_TASKS = (INPUTS,)
+"""Channels of a crew's graph that are none of its tasks'."""
+
 
 @dataclass(frozen=True)
 class KeptRun:
@@ -121,7 +124,7 @@ class KeptRun:
 
 
 def _is_output(name: str, value: Any) -> bool:
-    return name != INPUTS and isinstance(value, dict) and "raw" in value and "agent" in value
+    return name not in _NO_TASKS and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
 class _ReadPast(Operation):

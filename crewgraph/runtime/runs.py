@@ -243,7 +243,9 @@ def _crew_told(found: Latest) -> RunInfo:
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
     since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
-    return _told(found, "crew", CREW_NAME, status, max(since, key=lambda name: versions[name], default=None), ())
+    return _told(
+        found, "crew", CREW_NAME, status, (sorted(since, key=lambda name: versions[name])[-1:] or [None])[0], ()
+    )
 
 
 def _told(

@@ -344,7 +344,17 @@ def test_a_failed_fork_is_gone_on_with(mode: Mode):
     mode.kickoff(made, {"topic": "rain"})
     with pytest.raises(ConnectionError):
         forked(mode, made, "two", {"one": "other"}, new_thread_id="fork")
+    assert [(run.thread_id, run.status, run.last) for run in made.runs(limit=1)] == [("fork", "open", "two")]
     assert raws(mode.resume(made, "fork")) == ["other", "d", "e"]
+
+
+def test_a_fork_that_fails_at_once_tells_what_it_took_over(mode: Mode):
+    made = three(ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d"]))
+    mode.kickoff(made, {"topic": "rain"})
+    with pytest.raises(ConnectionError):
+        forked(mode, made, "three", new_thread_id="fork")
+    assert [(run.thread_id, run.status, run.last) for run in made.runs(limit=1)] == [("fork", "open", "two")]
+    assert raws(mode.resume(made, "fork")) == ["a", "b", "d"]
 
 
 def test_a_fork_inside_a_flow_goes_on_where_it_was(mode: Mode):

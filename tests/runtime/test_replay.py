@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -197,7 +198,7 @@ def test_a_replay_is_told_as_a_kickoff(mode: Mode):
 
 
 PROGRAM = """
-    import json, os, signal, sys
+    import json, os, signal, sys, time
     from crewgraph import Agent, Crew, ScriptedLLM, Task
 
     requests = open("requests.txt", "a")
@@ -206,6 +207,8 @@ PROGRAM = """
         name = messages[-1]["content"].partition("do ")[2].split()[0]
         if os.environ.get("KILL") == name:
             os.kill(os.getpid(), signal.SIGKILL)
+        while os.environ.get("WAIT") == name and not os.path.exists("go"):
+            time.sleep(0.01)
         print(name, file=requests, flush=True)
         return f"{name} by {os.environ['WHO']}"
 
@@ -287,3 +290,25 @@ def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, p
     assert done["raws"] == ["one by first", f"two by {by[0]}", f"three by {by[1]}"]
     assert (tmp_path / "requests.txt").read_text().split() == ["one", "two", "three", "two", "three"]
     assert program("replay", "fourth", task_id="three", thread_id="t")["raws"][1] == "two by first"
+
+
+def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
+    path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
+    given = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
+    with subprocess.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
+        try:
+            made = three(counting())
+            made.agents[0].role = "clerk"
+            end = time.monotonic() + 30
+            while not any(run.last == "one" for run in made.runs()) and time.monotonic() < end:
+                time.sleep(0.02)
+            with pytest.raises(
+                RunError, match=r"has no output of `two`.* Done are: `one`. It is still going on, has failed"
+            ):
+                made.replay("three")
+            assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
+        finally:
+            (tmp_path / "go").touch()
+        assert other.wait(30) == 0
+    assert [step.completed for step in made.history("t")] == [None, "one", "two", "three"]
+    assert made.history("t")[-1].outputs["two"].raw == "two by other"
