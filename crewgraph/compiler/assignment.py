@@ -32,6 +32,9 @@ class Assignment(Engagement):
     context: tuple[str | Task, ...]
     """Whose outputs it is given, in order: channels of this crew, and tasks of other crews, which have run before."""
 
+    number: int = 0
+    """Its place among the crew's tasks."""
+
     told: str | None = None
     """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
 
@@ -54,7 +57,7 @@ class Assignment(Engagement):
 
     def labelled(self, output: dict[str, Any]) -> dict[str, Any]:
         """An output as plain data, with what other processes find its task by."""
-        return {**output, TASK: {"id": str(self.task.id), "key": self.task.key}}
+        return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
 
 def assignments(crew: Crew) -> list[Assignment]:
@@ -78,6 +81,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 agent=agent,
                 slug=name,
                 context=context,
+                number=n,
                 given_tools=given,
                 tools=guarded_tools([*given, *own_tools(agent, given)], adapted, title(task)),
             )

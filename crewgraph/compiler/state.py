@@ -11,7 +11,8 @@ INPUTS = "inputs"
 """The channel of a crew's inputs."""
 
 TASK = "task"
-"""What an output in the state tells of its task beside its own fields: the `id` that it had in that process, and its `key`."""
+"""What an output in the state tells of its task beside its own fields: the `id` that it had in that process, its
+`key`, and its `number` in the crew."""
 
 
 def schema(name: str, channels: Iterable[str]) -> Any:

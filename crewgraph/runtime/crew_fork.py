@@ -63,13 +63,13 @@ def _forked(crew: Crew, asked: Fork) -> Program[CrewOutput]:
     if there.created_at is not None:
         if not run.place.known:
             raise RunError(f"thread `{run.place.thread_id}` holds a run already; give `new_thread_id` another name")
+        run = run.as_kept(there.metadata)
         return (yield from run.told(run.place.answers(there.interrupts), there.values.get(INPUTS) or {}))
     saver = run.place.checkpointer
     if of is None:
         of = yield from latest_run(crew, saver)
     kept = yield from kept_at(saver, of, point.checkpoint_id if isinstance(point, CrewStep) else None, crew)
-    if kept.granularity != "task":
-        run = StartedRun(crew, run.place, kept.granularity)
+    run = run.as_kept(kept.metadata)
     begun = _Beginning(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
     run.check_worded(begun.inputs, len(begun.outputs))
     if not begun.outputs:
@@ -115,21 +115,31 @@ class _Beginning:
     def __init__(self, tasks: Sequence[Assignment], kept: KeptRun, asked: Fork, inputs: dict[str, Any]) -> None:
         self.tasks, self.kept, self.inputs = tasks, kept, inputs
         known = kept.outputs if isinstance(asked.point, CrewStep) else kept.finished
-        given = {task_index(name, tasks, known): one for name, one in _outputs(asked.outputs).items()}
-        models = {one.slug: one.task.output_pydantic for one in tasks}
-        found = {
-            n: output_of(one.slug, known[one.slug], models, kept.thread_id)
-            for n, one in enumerate(tasks)
-            if one.slug in known
-        }
+        outputs = _outputs(asked.outputs)
+        given = {task_index(name, tasks, known): one for name, one in outputs.items()}
+        if len(given) < len(outputs):
+            raise RunError(
+                f"several outputs are given for one task, by different names: {', '.join(map(repr, outputs))}"
+            )
         count = self._of_step(known) if isinstance(asked.point, CrewStep) else task_index(asked.point, tasks, known)
         while count in given:
             count += 1
         self._check_given(given, count)
-        edited = {n: given_output(one, tasks[n], found.get(n), inputs) for n, one in given.items()}
-        if missing := [tasks[n].slug for n in range(count) if n not in found and n not in edited]:
+        if missing := [one.slug for n, one in enumerate(tasks[:count]) if n not in given and one.slug not in known]:
             raise self._undone(missing)
-        self.outputs: list[TaskOutput] = [edited[n] if n in edited else taken_over(found[n]) for n in range(count)]
+        self.outputs = [
+            self._given(given[n], one, known.get(one.slug)) if n in given else self._kept(one, known[one.slug])
+            for n, one in enumerate(tasks[:count])
+        ]
+
+    def _given(self, output: Any, assignment: Assignment, plain: Mapping[str, Any] | None) -> TaskOutput:
+        # Its structure is given anew: the one that it had may be of another model.
+        before = None if plain is None else output_of(assignment.slug, plain, {}, self.kept.thread_id)
+        return given_output(output, assignment, before, self.inputs)
+
+    def _kept(self, assignment: Assignment, plain: Mapping[str, Any]) -> TaskOutput:
+        models = {assignment.slug: assignment.task.output_pydantic}
+        return taken_over(output_of(assignment.slug, plain, models, self.kept.thread_id))
 
     def _of_step(self, known: Mapping[str, Any]) -> int:
         """How many tasks have been done at a step.

@@ -69,9 +69,6 @@ def steps_of(past: Sequence[KeptRun], models: Models) -> Iterator[CrewStep]:
     order = {name: n for n, name in enumerate(models)}
     for now in past:
         new = [name for name in now.outputs if before is None or now.version(name) != before.version(name)]
-        new.sort(
-            key=lambda name: (now.version(name), order.get(name, len(order)))
-        )  # beside each other: as they are listed
         edited = before is not None and now.version(INPUTS) != before.version(INPUTS)
         if before is not None and not new and not edited:
             before = now
@@ -89,7 +86,7 @@ def steps_of(past: Sequence[KeptRun], models: Models) -> Iterator[CrewStep]:
             tasks=tuple(new),
             outputs=MappingProxyType(outputs),
             inputs=MappingProxyType(now.inputs),
-            next=now.next,
+            next=tuple(sorted(now.next, key=lambda name: order.get(name, 0))),
             created_at=now.created_at,
             inside=now.inside,
             forked_from=now.forked_from,

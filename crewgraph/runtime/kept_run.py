@@ -10,13 +10,13 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.flow.inside import around
 from crewgraph.compiler.sequential import task_of
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.state import INPUTS, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.runtime.branch import branch, id_of
-from crewgraph.runtime.labels import CREW_GRANULARITY, CREW_NAME, FLOW_NAME, FORKED_FROM, known_as
+from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, FORKED_FROM, known_as
 from crewgraph.runtime.operations import refuse_without_async_face
 
 __all__ = ["KeptRun", "kept_at", "kept_past", "kept_run"]
@@ -52,19 +52,19 @@ class KeptRun:
         return around(self.thread_id)
 
     @property
-    def crew(self) -> str | None:
-        """The name of the crew; None where a graph of a user's own ran it."""
-        return self._metadata.get(CREW_NAME)
+    def metadata(self) -> Mapping[str, Any]:
+        """What the checkpoint tells of the run."""
+        return cast("Mapping[str, Any]", self.checkpoint.metadata)
 
     @property
-    def granularity(self) -> str:
-        """What was a node of the crew's graph."""
-        return self._metadata.get(CREW_GRANULARITY, "task")
+    def crew(self) -> str | None:
+        """The name of the crew; None where a graph of a user's own ran it."""
+        return self.metadata.get(CREW_NAME)
 
     @property
     def forked_from(self) -> str | None:
         """The run that it came from, where this is its first checkpoint."""
-        return self._metadata.get(FORKED_FROM)
+        return self.metadata.get(FORKED_FROM)
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -94,7 +94,8 @@ class KeptRun:
     def outputs(self) -> dict[str, dict[str, Any]]:
         """What its tasks gave, as plain data, in the order in which they completed."""
         found = {name: value for name, value in self.values.items() if _is_output(name, value)}
-        return dict(sorted(found.items(), key=lambda item: self.version(item[0])))
+        # Several have the same version: those that ran beside each other, and those that a fork took over.
+        return dict(sorted(found.items(), key=lambda item: (self.version(item[0]), _number(item[1]), item[0])))
 
     @cached_property
     def finished(self) -> dict[str, dict[str, Any]]:
@@ -111,10 +112,6 @@ class KeptRun:
         return self.checkpoint.config.get("configurable") or {}
 
     @property
-    def _metadata(self) -> Mapping[str, Any]:
-        return cast("Mapping[str, Any]", self.checkpoint.metadata)
-
-    @property
     def _stored(self) -> Mapping[str, Any]:
         return self.checkpoint.checkpoint["channel_values"]
 
@@ -125,6 +122,12 @@ class KeptRun:
 
 def _is_output(name: str, value: Any) -> bool:
     return name not in _NO_TASKS and isinstance(value, dict) and "raw" in value and "agent" in value
+
+
+def _number(output: Mapping[str, Any]) -> int:
+    """The place of a task among its crew's, where its output tells."""
+    told: Any = output.get(TASK)
+    return told.get("number", 0) if isinstance(told, dict) else 0
 
 
 class _ReadPast(Operation):
@@ -201,10 +204,9 @@ def _of(found: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | 
             "this is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = KeptRun(found)
-    metadata = cast("Mapping[str, Any]", found.metadata)
-    if FLOW_NAME in metadata:
+    if FLOW_NAME in run.metadata:
         raise RunError(
-            f"thread `{thread_id}` holds a run of flow `{metadata[FLOW_NAME]}`, not of a crew; "
+            f"thread `{thread_id}` holds a run of flow `{run.metadata[FLOW_NAME]}`, not of a crew; "
             "`flow.history(flow_id)` tells of it"
         )
     if run.crew is None and not (INPUTS in run.values or run.outputs):

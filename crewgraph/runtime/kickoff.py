@@ -130,10 +130,7 @@ def _resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutpu
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    metadata: Mapping[str, Any] = state.metadata or {}
-    granularity: str = metadata.get(CREW_GRANULARITY, "task")
-    if granularity != "task":  # what its steps have done is kept with them
-        run = StartedRun(crew, run.place, granularity)
+    run = run.as_kept(state.metadata)
     check_stored(run.tasks, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
@@ -162,7 +159,7 @@ class StartedRun:
     """A run about to begin: the graph and where it is kept."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str) -> None:
-        self.crew, self.place = crew, place
+        self.crew, self.place, self.granularity = crew, place, granularity
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks = made.graph, made.tasks
         for one in {id(work.agent): work for work in self.tasks}.values():
@@ -175,6 +172,11 @@ class StartedRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
+
+    def as_kept(self, metadata: Mapping[str, Any] | None) -> "StartedRun":
+        """The same in the granularity that the metadata of its checkpoints tell: what its steps have done is kept with them."""
+        granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
+        return self if granularity == self.granularity else StartedRun(self.crew, self.place, granularity)
 
     def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
         """Find what the last task misses before the first is paid for.

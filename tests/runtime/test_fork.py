@@ -269,6 +269,18 @@ def test_a_crew_whose_later_tasks_changed_goes_on_with_those(mode: Mode):
     assert raws(forked(mode, changed, "four")) == ["answer 1", "answer 2", "answer 4", "answer 5"]
 
 
+def test_a_task_that_is_to_give_another_structure_now_is_done_again(mode: Mode):
+    class Place(BaseModel):
+        river: str
+
+    worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', '{"river": "Danube"}', "b"]))
+    made = crew(task("town", worker, output_pydantic=Town))
+    mode.kickoff(made)
+    made.tasks[0].output_pydantic = Place
+    assert forked(mode, made, "town").tasks_output[0].pydantic == Place(river="Danube")
+    assert forked(mode, made, "town", {"town": {"river": "Rhine"}}).tasks_output[0].pydantic == Place(river="Rhine")
+
+
 def test_forks_of_forks(mode: Mode):
     made = three(counting())
     mode.kickoff(made, {"topic": "rain"})
@@ -365,7 +377,7 @@ def test_a_fork_inside_a_flow_goes_on_where_it_was(mode: Mode):
     class Week(Flow[dict[str, Any]]):
         @start()
         async def monday(self):
-            await made.akickoff({"topic": "rain"})
+            await made.akickoff({"topic": "rain"}, granularity=mode.granularity)
             return raws(await made.afork("two", {"one": "other"}))
 
     week = Week()
@@ -413,6 +425,7 @@ def test_bad_outputs_are_refused(mode: Mode):
     for wrong in (7, None, ["x"]):
         assert "give a text, a dict or a `TaskOutput`" in refused(mode, made, "three", {"two": wrong}, kind=TypeError)
     assert "give a dict of tasks and outputs" in refused(mode, made, "three", "two", kind=TypeError)
+    assert "several outputs" in refused(mode, made, "three", {"two": "x", 1: "y"})
     assert "give a dict of names and values" in refused(mode, made, "three", inputs="x", kind=TypeError)
     assert len(llm.requests) == 3 and len(made.runs()) == 1
 
