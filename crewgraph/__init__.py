@@ -18,7 +18,9 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
 from crewgraph.definitions.crew_plan import CrewPlan
+from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.evaluation import CrewTestResult
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
@@ -64,6 +66,7 @@ __all__ = [
     "Crew",
     "CrewOutput",
     "CrewPlan",
+    "CrewStep",
     "CrewTestResult",
     "Custom",
     "DelegateTaskTool",
@@ -76,12 +79,14 @@ __all__ = [
     "ModelStarted",
     "OutputFormat",
     "Process",
+    "RunDiff",
     "RunInfo",
     "ScriptedLLM",
     "Started",
     "Step",
     "StreamItem",
     "Task",
+    "TaskDiff",
     "TaskFailed",
     "TaskFinished",
     "TaskItem",

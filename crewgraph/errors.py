@@ -15,6 +15,7 @@ CrewgraphError
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not write what was asked for
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
+    ├── UnknownTask      a task is named that the crew does not have (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
     ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
@@ -52,6 +53,7 @@ __all__ = [
     "UnknownName",
     "UnknownPrice",
     "UnknownPrompt",
+    "UnknownTask",
 ]
 
 
@@ -178,6 +180,10 @@ class StateInvalid(RunError, ValueError):
     def __init__(self, message: str, execution: str = "") -> None:
         super().__init__(message)
         self.execution = execution
+
+
+class UnknownTask(RunError, ValueError):
+    """A task is named that the crew does not have; the message lists those it has."""
 
 
 class ToolFailed(RunError):

@@ -6,7 +6,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.diff import diff
+from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
+from crewgraph.cli.replay import replay
 from crewgraph.cli.run import RunProgram, run
+from crewgraph.cli.runs import runs
 from crewgraph.cli.test import test
 from crewgraph.cli.train import train
 from crewgraph.cli.where import where
@@ -48,6 +52,10 @@ app.command(context_settings={"allow_interspersed_args": False})(run)
 app.command()(test)
 app.command()(train)
 app.command()(where)
+app.command()(runs)
+app.command()(log_tasks_outputs)
+app.command()(replay)
+app.command()(diff)
 
 
 @app.callback(invoke_without_command=True)

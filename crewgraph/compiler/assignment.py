@@ -8,7 +8,7 @@ from typing import Any
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
-from crewgraph.compiler.state import INPUTS, PLANNING
+from crewgraph.compiler.state import INPUTS, PLANNING, TASK
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
@@ -32,6 +32,9 @@ class Assignment(Engagement):
     task: Task
     context: tuple[str | Task, ...]
     """Whose outputs it is given, in order: channels of this crew, and tasks of other crews, which have run before."""
+
+    number: int = 0
+    """Its place among the crew's tasks."""
 
     told: str | None = None
     """The context, where it is given as a text; the texts of the definitions are then taken as they are."""
@@ -59,6 +62,10 @@ class Assignment(Engagement):
         """What it is called in messages."""
         return f"{title(self.task)} of {super().where}"
 
+    def labelled(self, output: dict[str, Any]) -> dict[str, Any]:
+        """An output as plain data, with what other processes find its task by."""
+        return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
+
 
 def assignments(crew: Crew) -> list[Assignment]:
     """The tasks of a crew in order.
@@ -83,6 +90,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 agent=agent,
                 slug=name,
                 context=context,
+                number=n,
                 given_tools=given,
                 tools=guarded_tools([*given, *own_tools(agent, given)], adapted, title(task)),
                 planned=n + 1 if crew.planning else None,

@@ -16,7 +16,7 @@ from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import ConditionalTask
 
-__all__ = ["TaskNode", "told_of", "wire_sequential"]
+__all__ = ["TaskNode", "group_from", "task_of", "told_of", "wire_sequential"]
 
 _State = dict[str, Any]
 _FEW = 8
@@ -49,7 +49,7 @@ def wire_sequential(
     schemas = _Schemas([one.slug for one in tasks])
     at = 0
     while at < len(tasks):
-        group = _group(tasks, at)
+        group = group_from(tasks, at)
         for assignment in group:
             read = schemas.of(assignment)
             graph.add_node(
@@ -68,13 +68,18 @@ def wire_sequential(
     _connect(graph, ends, END)
 
 
-def _group(tasks: Sequence[Assignment], at: int) -> Sequence[Assignment]:
-    """The task at a position, with its asynchronous neighbours where it is asynchronous."""
+def group_from(tasks: Sequence[Assignment], at: int) -> Sequence[Assignment]:
+    """The task at a position, with its asynchronous neighbours behind it where it is asynchronous."""
     end = at + 1
     if tasks[at].task.async_execution:
         while end < len(tasks) and tasks[end].task.async_execution:
             end += 1
     return tasks[at:end]
+
+
+def task_of(node: str) -> str:
+    """The task that a node is for: its own, the one that skips it, or the one where branches meet before it."""
+    return node.rpartition(" ")[2]
 
 
 def _connect(graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, target: str) -> None:
@@ -132,7 +137,7 @@ def _conditional(
     graph: "StateGraph[Any, Any, Any, Any]", ends: _Ends, assignment: Assignment, before: Assignment
 ) -> _Ends:
     """A conditional edge to the task or to its skip node, from whatever ran before."""
-    skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that
+    skip = f"skip {assignment.slug}"  # a blank: no task's node is called like that; see `task_of`
     graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared(assignment)]))
     sources = ends.nodes
     if ends.wait_for_all:  # an edge with a condition leaves from one node: let the branches meet in one
@@ -155,7 +160,7 @@ _MEETING: Any = _nothing
 
 def _skip_node(assignment: Assignment) -> Any:
     def skipped(state: _State) -> _State:
-        return {assignment.slug: skipped_output(assignment, state).to_plain()}
+        return {assignment.slug: assignment.labelled(skipped_output(assignment, state).to_plain())}
 
     return skipped
 

@@ -5,13 +5,17 @@ from typing import Any
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
-__all__ = ["INPUTS", "PLANNING", "schema"]
+__all__ = ["INPUTS", "PLANNING", "TASK", "schema"]
 
 INPUTS = "inputs"
 """The channel of a crew's inputs."""
 
 PLANNING = "planning"
 """The node that makes the plan of a crew, and its channel."""
+
+TASK = "task"
+"""What an output in the state tells of its task beside its own fields: the `id` that it had in that process, its
+`key`, and its `number` in the crew."""
 
 
 def schema(name: str, channels: Iterable[str]) -> Any:

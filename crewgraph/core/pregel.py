@@ -23,7 +23,9 @@ __all__ = [
     "Used",
     "answers_waiting",
     "asks",
+    "coming",
     "counted",
+    "given_to",
     "goes_on",
     "inside_effect",
     "leads_on",
@@ -210,13 +212,26 @@ def leads_on(channel: str) -> bool:
 
 def goes_on(values: Mapping[str, Any]) -> bool:
     """Whether a graph has something to run at a checkpoint with these values, all of whose writes were applied."""
-    return any(
-        channel == _INPUT
-        or channel.startswith(_BRANCH)
-        # The name of a join holds the names of all that are waited for; its value those that have come.
-        or (channel.startswith(_JOIN) and len("+".join(value)) == len(channel[len(_JOIN) :].rpartition(":")[0]))
-        for channel, value in values.items()
-    )
+    return _INPUT in values or bool(coming(values))
+
+
+def given_to(values: Mapping[str, Any]) -> Any:
+    """The input that a graph has not taken yet at such a checkpoint; None where it has."""
+    return values.get(_INPUT)
+
+
+def coming(values: Mapping[str, Any]) -> list[str]:
+    """The nodes that a graph runs next at such a checkpoint; none where it has not taken its input yet."""
+    found: list[str] = []
+    for channel, value in values.items():
+        if channel.startswith(_BRANCH):
+            found.append(channel[len(_BRANCH) :])
+        elif channel.startswith(_JOIN):
+            # The name of a join holds the names of all that are waited for; its value those that have come.
+            awaited, _, node = channel[len(_JOIN) :].rpartition(":")
+            if len("+".join(value)) == len(awaited):
+                found.append(node)
+    return found
 
 
 def asks(writes: Iterable[tuple[str, str, Any]]) -> bool:

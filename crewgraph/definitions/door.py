@@ -8,6 +8,9 @@ from types import ModuleType
 __all__ = [
     "alone",
     "chunks",
+    "crew_diffs",
+    "crew_forks",
+    "crew_history",
     "each",
     "evaluations",
     "flow_history",
@@ -48,6 +51,27 @@ def chunks() -> ModuleType:
     from crewgraph.runtime import chunks  # noqa: PLC0415
 
     return chunks
+
+
+def crew_history() -> ModuleType:
+    """The verbs on the past of crews, as the runtime carries them out."""
+    from crewgraph.runtime import crew_history  # noqa: PLC0415
+
+    return crew_history
+
+
+def crew_forks() -> ModuleType:
+    """Forks and replays of crews."""
+    from crewgraph.runtime import crew_fork  # noqa: PLC0415
+
+    return crew_fork
+
+
+def crew_diffs() -> ModuleType:
+    """Differences between runs of crews."""
+    from crewgraph.runtime import crew_diff  # noqa: PLC0415
+
+    return crew_diff
 
 
 def graphs() -> ModuleType:

@@ -14,6 +14,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
+from crewgraph.runtime.branch import branch, id_of
 from crewgraph.runtime.flow import compiled, metadata_of, no_run, played
 from crewgraph.runtime.labels import is_whole
 from crewgraph.runtime.storage import checkpointer_for
@@ -65,8 +66,8 @@ def _steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
         raise no_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
     moments: list[_Moment] = []
-    branch = _branch(states)
-    for state, following in zip_longest(branch, branch[1:]):
+    past = branch(states)
+    for state, following in zip_longest(past, past[1:]):
         moments.append(_Moment(state, 0, state.values))
         if is_whole(state.metadata):
             kept = yield Saving(graph.checkpointer, "get_tuple", state.config)
@@ -102,21 +103,6 @@ def _after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: 
         yield moment
 
 
-def _branch(states: Sequence[Any]) -> list[Any]:
-    """The states that led to the first of them, in their order; forks leave others."""
-    by_id = {_id_of(state.config): state for state in states}
-    found: list[Any] = []
-    state: Any = states[0]
-    while state is not None:
-        found.append(state)
-        state = by_id.get(_id_of(state.parent_config)) if state.parent_config else None
-    return found[::-1]
-
-
-def _id_of(config: Any) -> str:
-    return str(config["configurable"]["checkpoint_id"])
-
-
 def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
     number, last, before = 0, None, dict[str, Any]()
     for state, journaled, values in moments:
@@ -131,7 +117,7 @@ def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[
         yield FlowStep(
             number=number,
             flow_id=thread_id,
-            checkpoint_id=_id_of(state.config),
+            checkpoint_id=id_of(state.config),
             journaled=journaled,
             completed=None if done is None else _method(done),
             output=None if done is None else run.revived(progress["results"].get(done)),

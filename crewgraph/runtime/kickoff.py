@@ -38,7 +38,19 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
 from crewgraph.runtime.retention import Retention
 
-__all__ = ["akickoff", "aresume", "checked_inputs", "kicked_off", "kickoff", "resume", "resumed", "tell", "why"]
+__all__ = [
+    "StartedRun",
+    "akickoff",
+    "aresume",
+    "checked_inputs",
+    "kicked_off",
+    "kickoff",
+    "plain_inputs",
+    "resume",
+    "resumed",
+    "tell",
+    "why",
+]
 
 _LEAST_STEPS = 10_000
 
@@ -125,18 +137,16 @@ def _prepared(
     checkpointer: Any,
     granularity: str,
     opened: Opened,
-) -> "Program[tuple[_Started, dict[str, Any]]]":
+) -> "Program[tuple[StartedRun, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions left them."""
     given = checked_inputs(inputs or {})
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *_taken(callback, given))
         given = given if changed is None else checked_inputs(changed)
-    given = _plain(given)
+    given = plain_inputs(given)
     _warn_of_open_placeholders(crew, given)
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), granularity, opened)
-    for one in run.tasks:  # what the last task misses is told before the first is paid for
-        one.task.worded(given)
-        one.agent.worded(given)
+    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), granularity, opened)
+    run.check_worded(given)
     if not run.place.known:
         yield LookAhead(run.tasks, opened)
     return run, given
@@ -153,7 +163,7 @@ def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, opened: Opened) -> P
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
         )
-    run = _Started(crew, run_place(crew, thread_id, checkpointer), "task", opened)
+    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), "task", opened)
     if run.place.checkpointer is False:
         raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
     state = yield ReadState(run.graph, run.config)
@@ -162,12 +172,8 @@ def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, opened: Opened) -> P
             f"there is no run of thread `{thread_id}` in {_named(run.place)}. Look at the thread's name, and at whether this "
             "is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    metadata: Mapping[str, Any] = state.metadata or {}
-    granularity: str = metadata.get(CREW_GRANULARITY, "task")
-    if granularity != "task":  # what its steps have done is kept with them
-        run = _Started(crew, run.place, granularity, opened)
-    planner = [] if run.planning is None else [run.planning]
-    check_stored([*planner, *run.tasks], state.values, run.place.thread_id)
+    run = run.as_kept(state.metadata)
+    check_stored(run.steps, state.values, run.place.thread_id)
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
     return (yield from run.told(None, state.values.get(INPUTS) or {}))
@@ -184,7 +190,7 @@ def checked_inputs(inputs: Any) -> dict[str, Any]:
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs as checkpoints hold them."""
     made: dict[str, Any] = {}
     for name, value in inputs.items():
@@ -195,15 +201,14 @@ def _plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-class _Started:
+class StartedRun:
     """A run about to begin: the graph and where it is kept."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: Opened) -> None:
-        self.crew, self.place, self.opened = crew, place, opened
+        self.crew, self.place, self.granularity, self.opened = crew, place, granularity, opened
         made = graph_of(crew, place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
-        planner = [] if self.planning is None else [self.planning]
-        for one in {id(work.agent): work for work in [*planner, *self.tasks]}.values():
+        for one in {id(work.agent): work for work in self.steps}.values():
             check_ready(one)  # a missing key is told before anything is done
         check_coworkers(self.tasks)
         check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
@@ -214,6 +219,26 @@ class _Started:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
+
+    @property
+    def steps(self) -> list[Assignment]:
+        """The tasks, and before them the one that plans them, where there is one."""
+        return list(self.tasks) if self.planning is None else [self.planning, *self.tasks]
+
+    def as_kept(self, metadata: Mapping[str, Any] | None) -> "StartedRun":
+        """The same in the granularity that the metadata of its checkpoints tell: what its steps have done is kept with them."""
+        granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
+        return self if granularity == self.granularity else StartedRun(self.crew, self.place, granularity, self.opened)
+
+    def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
+        """Find what the last task misses before the first is paid for.
+
+        Raises:
+            MissingInput: a placeholder of a task has no value.
+        """
+        for one in self.tasks[beginning:]:
+            one.task.worded(inputs)
+            one.agent.worded(inputs)
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""

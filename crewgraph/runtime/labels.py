@@ -12,8 +12,10 @@ __all__ = [
     "CREW_TASKS",
     "FLOW_GRANULARITY",
     "FLOW_NAME",
+    "FORKED_FROM",
     "crew_labels",
     "is_whole",
+    "known_as",
     "without_labels",
 ]
 
@@ -32,6 +34,9 @@ CREW_TASKS = "crew_tasks"
 CREW_GRANULARITY = "crewgraph_granularity"
 """What was a node of the crew's graph, where that was not a task."""
 
+FORKED_FROM = "crewgraph_forked_from"
+"""The thread of the run that a run of a crew was forked from, in its first checkpoint alone."""
+
 _OF_NODES = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
@@ -40,7 +45,12 @@ def crew_labels(name: str | None, tasks: Sequence[Assignment]) -> dict[str, Any]
     """What the runs of a crew are known by: its name, else the names of its tasks, as `resume` goes by them."""
     if name not in _NAMELESS:
         return {CREW_NAME: name}
-    return {CREW_NAME: "crew", CREW_TASKS: digest([one.slug for one in tasks])[:12]}
+    return {CREW_NAME: known_as(name), CREW_TASKS: digest([one.slug for one in tasks])[:12]}
+
+
+def known_as(name: str | None) -> str:
+    """What a crew of that name is called in metadata."""
+    return "crew" if name is None or name in _NAMELESS else name
 
 
 def is_whole(metadata: Mapping[str, Any] | None) -> bool:
@@ -50,5 +60,5 @@ def is_whole(metadata: Mapping[str, Any] | None) -> bool:
 
 def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata without what they tell of the run they come from: a run inside it is another one."""
-    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, *_OF_NODES)
+    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_OF_NODES)
     return {name: value for name, value in metadata.items() if name not in own}

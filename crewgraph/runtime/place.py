@@ -13,9 +13,10 @@ from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
+from crewgraph.errors import RunError
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["RunPlace", "place_around", "place_in_flow", "run_place", "thread_in_flow"]
+__all__ = ["RunPlace", "own_place", "place_around", "place_in_flow", "run_place", "saver_of", "thread_in_flow"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,35 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+
+
+def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
+    """Where a run with these wishes has a thread of its own: beside that of the flow whose method it runs in, if any.
+
+    Raises:
+        RunError: runs are kept nowhere.
+        StorageError: the default database cannot be opened.
+    """
+    if checkpointer is None and crew.checkpointer is None and (around := place_in_flow(thread_id)) is not None:
+        return around
+    saver = saver_of(crew, checkpointer)
+    return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+
+
+def saver_of(crew: Crew, checkpointer: Any) -> Any:
+    """Where the runs of a crew are kept, inside the method of a flow where that one's are.
+
+    Raises:
+        RunError: they are kept nowhere.
+        StorageError: the default database cannot be opened.
+    """
+    around = RUNNING.get()
+    if checkpointer is None and crew.checkpointer is None and around is not None and around.run.stored:
+        return around.run.saver
+    saver = checkpointer_for(checkpointer, crew.checkpointer)
+    if saver is None:
+        raise RunError(f"runs of crew `{crew.name}` are kept nowhere (`checkpointer=False`), so they have no past")
+    return saver
 
 
 def place_in_flow(thread_id: str | None = None) -> RunPlace | None:

@@ -27,15 +27,18 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["acrew_runs", "aflow_runs", "apending", "crew_runs", "flow_runs", "pending"]
+__all__ = ["acrew_runs", "aflow_runs", "all_runs", "apending", "crew_runs", "flow_runs", "latest_run", "pending"]
 
 _PROGRESS = "progress"
 _PARKED = "parked"
 _UNSAVED = "unsaved"
+
+_OF_FLOWS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL)
 
 _AnyFlow = Flow[Any] | type[Flow[Any]]
 
@@ -45,7 +48,8 @@ class _Asked:
     """Which runs are asked for."""
 
     labels: Mapping[str, Any]
-    told: Callable[[Latest], RunInfo]
+    told: Callable[[Latest], RunInfo | None]
+    """What is told of a thread; None where it is that of something else."""
     status: RunStatus | None
     inside: bool
     limit: int | None
@@ -58,7 +62,7 @@ class _Asked:
 
     def chosen(self, found: Iterable[Latest]) -> list[RunInfo]:
         """The runs among what was found, which comes in its order."""
-        told = (self.told(one) for one in found)
+        told = filter(None, map(self.told, found))
         return list(islice((one for one in told if self.status in (None, one.status)), self.limit))
 
 
@@ -126,6 +130,26 @@ async def acrew_runs(
     return await adrive(_of_crew(crew, status, inside, limit, checkpointer))
 
 
+def all_runs(
+    saver: Any, status: RunStatus | None, inside: bool, limit: int | None, kind: str | None = None
+) -> list[RunInfo]:
+    """The runs of all crews and flows, read without their programs, those written last first.
+
+    Of a flow whose methods are all one node, it is told what its latest checkpoint says.
+
+    Args:
+        saver: where they are kept.
+        status: those alone.
+        inside: also those inside the methods of flows.
+        limit: at most so many.
+        kind: those of a "crew" or of a "flow" alone.
+    """
+    asked = _Asked(
+        labels={}, told=partial(_any_told, kind), status=status, inside=inside, limit=limit, is_read=_is_read
+    )
+    return drive(_read(saver, asked))
+
+
 def pending(flow: _AnyFlow) -> list[PendingFlow]:
     """The runs that wait; see `Flow.pending`."""
     return [_waiting(one) for one in drive(_of_flow(flow, "pending", True, None))]
@@ -148,7 +172,7 @@ def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int 
         status=status,
         inside=inside,
         limit=limit,
-        is_read=(_PROGRESS, _PARKED, _UNSAVED, CHANNEL).__contains__,
+        is_read=_OF_FLOWS.__contains__,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), asked))
 
@@ -167,14 +191,41 @@ def _of_crew(
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
 
 
+def latest_run(crew: Crew, saver: Any) -> Program[str]:
+    """The thread of the run of a crew that was written last.
+
+    Raises:
+        RunError: none is kept.
+    """
+    found = yield from _of_crew(crew, None, True, 1, saver)
+    if not found:
+        raise RunError(
+            f"no run of crew `{crew.name}` is kept in the {type(saver).__name__}: run it with `kickoff` first, or look at where "
+            "its runs are kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is known by the names of its "
+            "tasks; give `thread_id=` where these have changed."
+        )
+    return found[0].thread_id
+
+
 def _read(saver: Any, asked: _Asked) -> Program[list[RunInfo]]:
     return [] if saver is None else (yield _ReadRuns(saver, asked))
 
 
-def _flow_told(plan: Plan, found: Latest) -> RunInfo:
+def _is_read(channel: str) -> bool:
+    return channel in _OF_FLOWS or leads_on(channel)
+
+
+def _any_told(kind: str | None, found: Latest) -> RunInfo | None:
+    metadata: Mapping[str, Any] = found.checkpoint.metadata
+    if FLOW_NAME in metadata:
+        return _flow_told(None, found) if kind != "crew" else None
+    return _crew_told(found) if CREW_NAME in metadata and kind != "flow" else None
+
+
+def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
     kept = found.checkpoint
     values: Mapping[str, Any] = kept.checkpoint["channel_values"]
-    if _PROGRESS in values and is_whole(kept.metadata):
+    if plan is not None and _PROGRESS in values and is_whole(kept.metadata):
         values = caught_up(plan, values, appended_in(kept.pending_writes or ()))
     # Without progress its inputs are stored, and nothing was begun.
     progress: Mapping[str, Any] = values.get(_PROGRESS) or {"inflight": True, "last": None}
@@ -191,8 +242,10 @@ def _crew_told(found: Latest) -> RunInfo:
     status: RunStatus = "pending" if asks(writes) else "open" if goes_on(checkpoint["channel_values"]) else "finished"
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
-    since = [name for name in tasks if INPUTS in versions and versions[name] > versions[INPUTS]]
-    return _told(found, "crew", CREW_NAME, status, max(since, key=lambda name: versions[name], default=None), ())
+    since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
+    return _told(
+        found, "crew", CREW_NAME, status, (sorted(since, key=lambda name: versions[name])[-1:] or [None])[0], ()
+    )
 
 
 def _told(

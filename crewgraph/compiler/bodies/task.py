@@ -35,8 +35,8 @@ def task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
     work = _Work(assignment, state)
     own = _own_version(assignment)
     if own is not None:
-        return {assignment.slug: (yield from work.by_own_version(own))}
-    return {assignment.slug: (yield from work.done())}
+        return {assignment.slug: assignment.labelled((yield from work.by_own_version(own)))}
+    return {assignment.slug: assignment.labelled((yield from work.done()))}
 
 
 def own_task_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str, Any]]:

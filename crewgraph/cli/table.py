@@ -1,0 +1,56 @@
+"""What commands print: tables for people, JSON for programs."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+from crewgraph.extras import load
+
+__all__ = ["print_fields", "print_json", "print_table"]
+
+_WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON."""
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:
+    """Print rows below each other.
+
+    Args:
+        columns: their heads.
+        rows: the texts in them.
+        whole: columns that are never broken, as names are to be copied.
+    """
+    table: Any = load("rich.table").Table(box=load("rich.box").SIMPLE, pad_edge=False)
+    for name in columns:
+        table.add_column(name, no_wrap=name in whole, overflow="fold")
+    for row in rows:
+        table.add_row(*map(_plain, row))
+    _console().print(table)
+
+
+def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
+    """Print the fields of one thing, below its title."""
+    table: Any = load("rich.table").Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in fields:
+        table.add_row(f"  {name}", _plain(value))
+    console = _console()
+    console.print(_plain(title), style="bold")
+    console.print(table)
+
+
+def _plain(text: str) -> Any:
+    return load("rich.text").Text(text)  # what models write is no markup
+
+
+def _console() -> Any:
+    is_seen = sys.stdout.isatty()
+    return load("rich.console").Console(width=None if is_seen else _WIDE, highlight=False)

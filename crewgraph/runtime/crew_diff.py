@@ -1,0 +1,109 @@
+"""Two runs beside each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
+from crewgraph.definitions.crew_step import CrewStep
+from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.runtime.crew_history import Models, models_of, output_of, steps_of
+from crewgraph.runtime.kept_run import kept_past
+from crewgraph.runtime.place import saver_of
+
+__all__ = ["adiff", "between", "diff"]
+
+
+def diff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Any) -> RunDiff:
+    """What differs between two runs; see `Crew.diff`."""
+    return drive(_diff(crew, a, b, checkpointer))
+
+
+async def adiff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Any) -> RunDiff:
+    """What differs between two runs; see `Crew.diff`."""
+    return await adrive(_diff(crew, a, b, checkpointer))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the runs."""
+
+    thread_id: str | None
+    inputs: Mapping[str, Any] | None
+    outputs: Mapping[str, TaskOutput]
+    seconds: Mapping[str, float]
+
+
+def _diff(crew: Crew, a: Any, b: Any, checkpointer: Any) -> Program[RunDiff]:
+    models = models_of(crew)
+    sides: list[_Side] = []
+    for one in (a, b):
+        if isinstance(one, CrewOutput) and one.thread_id is None:
+            sides.append(_Side(None, None, dict(zip(models, one.tasks_output, strict=False)), {}))
+        else:
+            thread_id = one.thread_id if isinstance(one, CrewOutput) else one
+            sides.append((yield from _side(saver_of(crew, checkpointer), _named(thread_id), models, crew)))
+    return _compared(*sides)
+
+
+def between(saver: Any, a: str, b: str) -> RunDiff:
+    """What differs between two runs, without their crew: structures are not read, outputs are compared as they are kept."""
+    return drive(_between(saver, a, b))
+
+
+def _between(saver: Any, a: str, b: str) -> Program[RunDiff]:
+    first = yield from _side(saver, _named(a), {}, None)
+    return _compared(first, (yield from _side(saver, _named(b), {}, None)))
+
+
+def _named(thread_id: Any) -> str:
+    if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
+        raise TypeError(f"{thread_id!r:.80} is no run; give its `thread_id` or its `CrewOutput`")
+    return str(thread_id)
+
+
+def _side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Program[_Side]:
+    past = yield from kept_past(saver, thread_id, crew)
+    latest = past[-1]
+    outputs = {name: output_of(name, plain, models, thread_id) for name, plain in latest.finished.items()}
+    order = [name for name in models if name in outputs]
+    return _Side(
+        thread_id,
+        latest.inputs,
+        {name: outputs[name] for name in dict.fromkeys([*order, *outputs])},
+        _seconds(list(steps_of(past, models))),
+    )
+
+
+def _seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
+    """How long the tasks of each step took."""
+    return {
+        name: (now.created_at - before.created_at).total_seconds()
+        for before, now in pairwise(steps)
+        for name in now.tasks
+    }
+
+
+def _compared(a: _Side, b: _Side) -> RunDiff:
+    given: dict[str, tuple[Any, Any]] = {}
+    if a.inputs is not None and b.inputs is not None:
+        both = ((name, (a.inputs.get(name), b.inputs.get(name))) for name in dict.fromkeys([*a.inputs, *b.inputs]))
+        given = {name: values for name, values in both if values[0] != values[1]}
+    return RunDiff(
+        a=a.thread_id,
+        b=b.thread_id,
+        inputs=given,
+        tasks=tuple(
+            TaskDiff(
+                task=name,
+                a=a.outputs.get(name),
+                b=b.outputs.get(name),
+                seconds_a=a.seconds.get(name),
+                seconds_b=b.seconds.get(name),
+            )
+            for name in dict.fromkeys([*a.outputs, *b.outputs])
+        ),
+    )

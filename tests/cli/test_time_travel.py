@@ -1,0 +1,203 @@
+"""The commands on runs that are kept: runs, log-tasks-outputs, replay, diff."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.conftest import Python
+
+CREWGRAPH = ("-m", "crewgraph")
+
+TEAM = """
+import os
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.flow import Flow, persist, start
+
+
+def answer(messages):
+    name = messages[-1]["content"].partition("do ")[2].split()[0]
+    if os.environ.get("FAIL") == name:
+        raise ConnectionError("down")
+    return f"[{name}] by {os.environ.get('WHO', 'nobody')}"
+
+
+clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM(answer), max_retry_limit=0)
+
+
+def crew():
+    tasks = [
+        Task(name=name, description=f"do {name} on {{topic}}", expected_output=f"{name}, done", agent=clerk)
+        for name in ("one", "two", "three")
+    ]
+    return Crew(agents=[clerk], tasks=tasks, name="team")
+
+
+@persist
+class Week(Flow[dict]):
+    @start()
+    def monday(self):
+        return crew().kickoff({"topic": "hail"}, thread_id=None).raw
+
+
+if __name__ == "__main__":
+    import sys
+
+    if sys.argv[1] == "flow":
+        Week().kickoff()
+    else:
+        crew().kickoff({"topic": sys.argv[2]}, thread_id=sys.argv[1])
+"""
+
+TARGET = ("--target", "team.py:crew")
+
+
+@pytest.fixture
+def team(python: Python, tmp_path: Path) -> Python:
+    """A program with a crew and a flow, in the folder the commands are run in."""
+    (tmp_path / "team.py").write_text(TEAM, "utf-8")
+    return python
+
+
+def told(python: Python, *arguments: str, **env: str) -> Any:
+    done = python(*CREWGRAPH, *arguments, "--json", **env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_runs_lists_what_is_kept_without_the_program(team: Python, tmp_path: Path):
+    team("team.py", "first", "rain")
+    assert team("team.py", "second", "snow", FAIL="two").returncode == 1
+    team("team.py", "flow")
+    (tmp_path / "team.py").unlink()
+    found = told(team, "runs")
+    assert [(one["kind"], one["name"], one["status"], one["last"]) for one in found] == [
+        ("flow", "Week", "finished", "monday"),
+        ("crew", "team", "open", "one"),
+        ("crew", "team", "finished", "three"),
+    ]
+    assert [one["thread_id"] for one in found[1:]] == ["second", "first"]
+    assert [one["thread_id"] for one in told(team, "runs", "--status", "open")] == ["second"]
+    assert len(told(team, "runs", "--limit", "1")) == 1
+    inside = [one for one in told(team, "runs", "--inside") if one["inside"]]
+    assert [(one["kind"], one["inside"]) for one in inside] == [("crew", found[0]["thread_id"])]
+    lines = team(*CREWGRAPH, "runs").stdout.splitlines()
+    assert lines[1].split() == ["thread", "kind", "name", "status", "last", "written"]
+    assert re.search(r"second +crew +team +open +one +\d{4}-\d\d-\d\d \d\d:\d\d UTC", "\n".join(lines))
+
+
+def test_runs_reads_the_database_that_is_named(team: Python, storage: Path, tmp_path: Path):
+    team("team.py", "first", "rain")
+    (storage / "checkpoints.db").rename(tmp_path / "kept.db")
+    assert [one["thread_id"] for one in told(team, "runs", "--database", "kept.db")] == ["first"]
+    for wrong, status in ((("--database", "nowhere.db"), 1), (("--status", "lost"), 2), (("--limit", "0"), 2)):
+        done = team(*CREWGRAPH, "runs", *wrong)
+        assert (done.returncode, done.stdout) == (status, "") and "Traceback" not in done.stderr
+    assert "there is no database `nowhere.db`" in team(*CREWGRAPH, "runs", "--database", "nowhere.db").stderr
+    assert "the first run that is kept creates it" in team(*CREWGRAPH, "runs").stderr
+    assert not (storage / "checkpoints.db").exists()
+
+
+def test_no_such_runs_is_no_error(team: Python):
+    team("team.py", "first", "rain")
+    done = team(*CREWGRAPH, "runs", "--status", "open")
+    assert (done.returncode, done.stdout) == (0, "no such runs are kept\n")
+    assert told(team, "runs", "--status", "open") == []
+
+
+def test_the_outputs_of_the_latest_run_are_told_and_an_id_is_replayed(team: Python):
+    team("team.py", "first", "rain", WHO="a")
+    found = told(team, "log-tasks-outputs")
+    assert (found["thread_id"], found["crew"], found["inputs"]) == ("first", "team", {"topic": "rain"})
+    assert [(one["name"], one["expected_output"], one["output"], one["agent"]) for one in found["tasks"]] == [
+        ("one", "one, done", "[one] by a", "clerk"),
+        ("two", "two, done", "[two] by a", "clerk"),
+        ("three", "three, done", "[three] by a", "clerk"),
+    ]
+    text = team(*CREWGRAPH, "log-tasks-outputs").stdout
+    for one in found["tasks"]:
+        assert one["id"] in text and one["key"] in text and one["output"] in text
+    done = team(*CREWGRAPH, "replay", "-t", found["tasks"][1]["id"], *TARGET, WHO="b")
+    assert (done.returncode, done.stdout) == (0, "[three] by b\n"), done.stderr
+    thread = done.stderr.split()[1]
+    again = told(team, "log-tasks-outputs")
+    assert again["thread_id"] == thread
+    assert [one["output"] for one in again["tasks"]] == ["[one] by a", "[two] by b", "[three] by b"]
+
+
+def test_a_replay_takes_names_keys_threads_and_inputs(team: Python):
+    team("team.py", "first", "rain", WHO="a")
+    team("team.py", "second", "snow", WHO="b")
+    key = told(team, "log-tasks-outputs", "--thread", "first")["tasks"][2]["key"]
+    for option, name in (("-t", "three"), ("--task_id", key), ("--task-id", "2")):
+        found = told(
+            team, "replay", option, name, "--thread", "first", "--inputs", '{"topic": "hail"}', *TARGET, WHO="c"
+        )
+        assert [one["output"] for one in found["tasks"]] == ["[one] by a", "[two] by a", "[three] by c"]
+        assert told(team, "log-tasks-outputs", "--thread", found["thread_id"])["inputs"] == {"topic": "hail"}
+
+
+def test_a_replay_that_fails_can_be_gone_on_with(team: Python):
+    team("team.py", "first", "rain", WHO="a")
+    assert team(*CREWGRAPH, "replay", "-t", "two", *TARGET, FAIL="three", WHO="b").returncode == 1
+    assert [one["status"] for one in told(team, "runs")] == ["open", "finished"]
+
+
+def test_a_bad_replay_is_refused(team: Python):
+    done = team(*CREWGRAPH, "replay", "-t", "two", *TARGET)
+    assert done.returncode == 1 and "no run of crew `team` is kept" in done.stderr
+    team("team.py", "first", "rain")
+    for arguments, status, why in (
+        (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),
+        (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
+        (("-t", "two"), 1, "which crew or flow?"),
+        (TARGET, 2, "task"),
+        (("-t", "two", "--inputs", "{", *TARGET), 2, "no JSON"),
+        (("-t", "two", "--inputs", "[]", *TARGET), 2, "give a JSON object"),
+    ):
+        done = team(*CREWGRAPH, "replay", *arguments)
+        assert (done.returncode, done.stdout) == (status, ""), arguments
+        assert why in done.stderr and "Traceback" not in done.stderr
+    assert len(told(team, "runs")) == 1
+
+
+def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):
+    team("team.py", "first", "rain")
+    done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", "x")
+    assert done.returncode == 1 and "no run of thread `x`" in done.stderr
+    team("team.py", "flow")
+    flow = next(one for one in told(team, "runs") if one["kind"] == "flow")
+    done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", flow["thread_id"])
+    assert done.returncode == 1 and "holds a run of flow `Week`, not of a crew" in done.stderr
+    # The latest run of a crew is the one inside that flow.
+    assert told(team, "log-tasks-outputs")["inputs"] == {"topic": "hail"}
+
+
+def test_two_runs_are_shown_beside_each_other(team: Python):
+    team("team.py", "first", "rain", WHO="a")
+    team("team.py", "second", "snow", WHO="b")
+    found = told(team, "diff", "first", "second")
+    assert (found["a"], found["b"], found["same"], found["inputs"]) == (
+        "first",
+        "second",
+        False,
+        {"topic": ["rain", "snow"]},
+    )
+    assert [(one["task"], one["status"], one["a"]["output"], one["b"]["output"]) for one in found["tasks"]] == [
+        (name, "changed", f"[{name}] by a", f"[{name}] by b") for name in ("one", "two", "three")
+    ]
+    done = team(*CREWGRAPH, "diff", "first", "second")
+    assert done.returncode == 0 and "input topic: 'rain' -> 'snow'" in done.stdout
+    assert "- [two] by a" in done.stdout and "+ [two] by b" in done.stdout
+    assert team(*CREWGRAPH, "diff", "first", "second", "--exit-code").returncode == 1
+    assert team(*CREWGRAPH, "diff", "first", "first", "--exit-code").returncode == 0
+    done = team(*CREWGRAPH, "diff", "first", "third")
+    assert done.returncode == 1 and done.stderr.startswith("Error: there is no run of thread `third`")
+    assert team(*CREWGRAPH, "diff", "first").returncode == 2
+
+
+def test_the_help_names_the_commands(python: Python):
+    text = python(*CREWGRAPH, "--help").stdout
+    for command in ("runs", "log-tasks-outputs", "replay", "diff"):
+        assert command in text

@@ -1,0 +1,314 @@
+"""Doing a task of a run again, and all behind it."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from modes import Mode
+
+from crewgraph import Agent, Crew, CrewOutput, ScriptedLLM, Task
+from crewgraph.errors import RunError, UnknownTask
+
+from .parts import agent, crew, task
+
+ROOT = Path(__file__).parents[2]
+
+
+def counting() -> ScriptedLLM:
+    """Answers with the number of the request."""
+    llm = ScriptedLLM(lambda messages: f"answer {len(llm.requests)}")
+    return llm
+
+
+def three(llm: ScriptedLLM, **more: Any) -> Crew:
+    worker = agent(llm, role="{topic} expert")
+    return crew(
+        *(task(name, worker, description=f"do {name} on {{topic}}") for name in ("one", "two", "three")), **more
+    )
+
+
+def replayed(mode: Mode, made: Crew, *args: Any, **options: Any) -> CrewOutput:
+    return mode.run(lambda: made.replay(*args, **options), lambda: made.areplay(*args, **options))
+
+
+def raws(result: CrewOutput) -> list[str]:
+    return [one.raw for one in result.tasks_output]
+
+
+def test_a_task_of_the_latest_run_is_done_again_with_all_behind_it(mode: Mode):
+    made = three(counting())
+    mode.kickoff(made, {"topic": "rain"})
+    result = replayed(mode, made, task_id=str(made.tasks[1].id))
+    assert isinstance(result, CrewOutput)
+    assert (raws(result), result.raw) == (["answer 1", "answer 4", "answer 5"], "answer 5")
+    assert [one.description for one in result.tasks_output] == ["do one on rain", "do two on rain", "do three on rain"]
+    assert [one.agent for one in result.tasks_output] == ["rain expert"] * 3
+    assert [one.name for one in result.tasks_output] == ["one", "two", "three"]
+
+
+def test_a_replay_is_the_latest_run_then(mode: Mode):
+    made = three(counting())
+    mode.kickoff(made, {"topic": "rain"})
+    replayed(mode, made, "two")
+    assert raws(replayed(mode, made, "three")) == ["answer 1", "answer 4", "answer 6"]
+    assert raws(replayed(mode, made, "one")) == ["answer 7", "answer 8", "answer 9"]
+    assert len(made.runs()) == 4
+
+
+def test_the_logs_tell_what_was_taken_over(mode: Mode):
+    made = three(counting())
+    mode.kickoff(made, {"topic": "rain"})
+    assert [one["was_replayed"] for one in made.execution_logs] == [False, False, False]
+    replayed(mode, made, "two", {"topic": "snow"})
+    assert [one["was_replayed"] for one in made.execution_logs] == [True, False, False]
+    assert [one["task_index"] for one in made.execution_logs] == [0, 1, 2]
+    assert [one["inputs"] for one in made.execution_logs] == [{"topic": "snow"}] * 3
+
+
+def test_earlier_tasks_show_their_outputs(mode: Mode):
+    made = three(counting())
+    mode.kickoff(made, {"topic": "rain"})
+    again = three(counting())
+    replayed(mode, again, "two")
+    assert [one.output.raw if one.output else None for one in again.tasks] == ["answer 1", "answer 1", "answer 2"]
+
+
+def test_a_task_goes_by_each_of_its_names(mode: Mode):
+    llm = counting()
+    worker = agent(llm)
+    made = crew(task("look up", worker), task("write", worker))
+    mode.kickoff(made, thread_id="t")
+    first = made.tasks[1]
+    for name in (str(first.id), first.id, first.id.hex, first.key, "write", 1, "1", first, f" {first.id} "):
+        assert raws(replayed(mode, made, name, thread_id="t"))[0] == "answer 1"
+    for name in ("look up", "look_up", made.tasks[0].key, 0, "0"):
+        assert raws(replayed(mode, made, name, thread_id="t"))[0] != "answer 1"
+
+
+def test_tasks_with_the_same_name_are_told_apart_by_their_place_or_id(mode: Mode):
+    worker = agent(counting())
+    made = crew(task("x y", worker), task("x y", worker))
+    mode.kickoff(made, thread_id="t")
+    for name in ("x y", made.tasks[0].key):
+        with pytest.raises(UnknownTask, match=r"is several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"):
+            replayed(mode, made, name, thread_id="t")
+    assert raws(replayed(mode, made, "x_y_2", thread_id="t")) == ["answer 1", "answer 3"]
+    assert raws(replayed(mode, made, made.tasks[1].id, thread_id="t")) == ["answer 1", "answer 4"]
+
+
+def test_any_run_may_be_replayed_those_of_kickoff_for_each_too(mode: Mode):
+    made = three(counting())
+    inputs = [{"topic": topic} for topic in ("rain", "snow", "hail")]
+    each = mode.run(lambda: made.kickoff_for_each(inputs), lambda: made.akickoff_for_each(inputs))
+    for one, topic in zip(each, ("rain", "snow", "hail"), strict=True):
+        result = replayed(mode, made, "three", thread_id=one.thread_id)
+        assert raws(result)[:2] == raws(one)[:2]
+        assert result.tasks_output[2].description == f"do three on {topic}"
+
+
+def test_functions_before_a_kickoff_are_not_called_and_those_behind_it_are(mode: Mode):
+    told: list[str] = []
+
+    def before(inputs: dict[str, Any]) -> dict[str, Any]:
+        told.append("before")
+        return {"topic": inputs["topic"] + "!"}
+
+    def after(_: CrewOutput) -> None:
+        told.append("after")
+
+    made = three(counting(), before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
+    mode.kickoff(made, {"topic": "rain"})
+    result = replayed(mode, made, "three")
+    assert result.tasks_output[2].description == "do three on rain!"
+    assert told == ["before", "after", "after"]
+
+
+def test_what_is_no_task_is_refused(mode: Mode):
+    llm = counting()
+    made = three(llm, name="ours")
+    with pytest.raises(RunError, match=r"no run of crew `ours` is kept"):
+        replayed(mode, made, "two")
+    mode.kickoff(made, {"topic": "rain"})
+    with pytest.raises(ValueError, match=r"task `nope` is none of the crew's tasks. Give a name, an id") as caught:
+        replayed(mode, made, "nope")
+    for one in made.tasks:
+        assert f"{one.name}  id {one.id}  key {one.key}" in str(caught.value)
+    for bad in ("", str(uuid4()), "7"):
+        with pytest.raises(UnknownTask, match=r"0. one"):
+            replayed(mode, made, bad)
+    with pytest.raises(RunError, match=r"kept nowhere"):
+        replayed(mode, made, "two", checkpointer=False)
+    assert len(llm.requests) == 3
+
+
+def test_the_id_of_a_task_of_another_crew_is_refused(mode: Mode):
+    made, other = three(counting()), three(counting(), name="other")
+    mode.kickoff(made, {"topic": "rain"})
+    mode.kickoff(other, {"topic": "rain"}, thread_id="other")
+    with pytest.raises(UnknownTask):
+        replayed(mode, made, str(other.tasks[1].id))
+    with pytest.raises(RunError, match=r"holds a run of crew `other`"):
+        replayed(mode, made, "two", thread_id="other")
+
+
+def test_an_id_of_a_former_object_is_known_from_the_run(mode: Mode):
+    former = three(counting())
+    mode.kickoff(former, {"topic": "rain"})
+    made = three(counting())
+    assert raws(replayed(mode, made, str(former.tasks[1].id))) == ["answer 1", "answer 1", "answer 2"]
+    with pytest.raises(UnknownTask):  # the latest run is one of other objects now
+        replayed(mode, made, str(former.tasks[0].id))
+
+
+def test_a_replay_in_memory(mode: Mode):
+    saver = InMemorySaver()
+    made = three(counting(), checkpointer=saver)
+    mode.kickoff(made, {"topic": "rain"})
+    assert raws(replayed(mode, made, "two")) == ["answer 1", "answer 4", "answer 5"]
+
+
+def test_a_replay_is_told_as_a_kickoff(mode: Mode):
+    from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent, TaskStartedEvent, crewai_event_bus
+
+    made = three(counting())
+    mode.kickoff(made, {"topic": "rain"})
+    told: list[Any] = []
+    with crewai_event_bus.scoped_handlers():
+        for kind in (CrewKickoffStartedEvent, TaskStartedEvent, CrewKickoffCompletedEvent):
+
+            @crewai_event_bus.on(kind)
+            def _(source: Any, event: Any) -> None:
+                told.append(event)
+
+        result = replayed(mode, made, "three", {"topic": "snow"})
+    assert [type(one).__name__ for one in told] == [
+        "CrewKickoffStartedEvent",
+        "TaskStartedEvent",
+        "CrewKickoffCompletedEvent",
+    ]
+    assert (told[0].inputs, told[0].thread_id) == ({"topic": "snow"}, result.thread_id)
+
+
+PROGRAM = """
+    import json, os, signal, sys, time
+    from crewgraph import Agent, Crew, ScriptedLLM, Task
+
+    requests = open("requests.txt", "a")
+
+    def answer(messages):
+        name = messages[-1]["content"].partition("do ")[2].split()[0]
+        if os.environ.get("KILL") == name:
+            os.kill(os.getpid(), signal.SIGKILL)
+        while os.environ.get("WAIT") == name and not os.path.exists("go"):
+            time.sleep(0.01)
+        print(name, file=requests, flush=True)
+        return f"{name} by {os.environ['WHO']}"
+
+    clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM(answer))
+    tasks = [Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk) for n in ("one", "two", "three")]
+    crew = Crew(agents=[clerk], tasks=tasks)
+    verb, *given = sys.argv[1:]
+    result = getattr(crew, verb)(**json.loads(given[0]))
+    print(json.dumps({
+        "raws": [one.raw for one in result.tasks_output],
+        "ids": [str(task.id) for task in tasks],
+        "keys": [clerk.key, crew.key, *(task.key for task in tasks)],
+        "replayed": [one["was_replayed"] for one in crew.execution_logs],
+    }))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, storage: Path) -> Any:
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(PROGRAM), "utf-8")
+
+    def run(verb: str, who: str, killed: bool = False, **given: Any) -> Any:
+        seed, kill = given.pop("seed", "random"), given.pop("kill", "")
+        done = subprocess.run(
+            [sys.executable, str(path), verb, json.dumps(given)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "WHO": who, "KILL": kill, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == (-9 if killed else 0), done.stderr
+        return None if killed else json.loads(done.stdout)
+
+    return run
+
+
+def test_another_process_finds_a_task_by_the_id_that_it_had(program: Any):
+    first = program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
+    second = program("replay", "second", task_id=first["ids"][1])
+    assert second["raws"] == ["one by first", "two by second", "three by second"]
+    assert second["ids"] != first["ids"] and second["replayed"] == [True, False, False]
+    # The ids are those of the process of the run that is replayed, also of the tasks that it took over.
+    third = program("replay", "third", task_id=second["ids"][2])
+    assert third["raws"] == ["one by first", "two by second", "three by third"]
+    assert program("replay", "fourth", task_id=third["ids"][0])["raws"][0] == "one by fourth"
+    assert program("replay", "fifth", task_id=first["ids"][2], thread_id="t")["raws"][1] == "two by first"
+
+
+def test_keys_are_the_same_in_every_process(program: Any):
+    found = [program("kickoff", "x", inputs={"topic": "rain"}, seed=seed)["keys"] for seed in ("1", "2")]
+    clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
+    tasks = [
+        Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk)
+        for n in ("one", "two", "three")
+    ]
+    here = [clerk.key, Crew(agents=[clerk], tasks=tasks).key, *(one.key for one in tasks)]
+    assert found == [here, here] and len(set(here)) == 5
+
+
+def test_keys_and_ids_stay_when_placeholders_are_filled(mode: Mode):
+    made = three(counting())
+    before = [(one.id, one.key) for one in (*made.tasks, *made.agents)], made.id, made.key
+    mode.kickoff(made, {"topic": "rain"})
+    replayed(mode, made, "two", {"topic": "snow"})
+    made.tasks[0].interpolate_inputs_and_add_conversation_history({"topic": "hail"})
+    assert ([(one.id, one.key) for one in (*made.tasks, *made.agents)], made.id, made.key) == before
+    assert made.tasks[0].description == "do one on hail"
+
+
+@pytest.mark.parametrize("point", ["two", "three"])
+def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, point: str):
+    program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
+    program("replay", "second", killed=True, kill=point, task_id="two", new_thread_id="again")
+    done = program("resume", "third", thread_id="again")
+    by = {"two": ["third", "third"], "three": ["second", "third"]}[point]
+    assert done["raws"] == ["one by first", f"two by {by[0]}", f"three by {by[1]}"]
+    assert (tmp_path / "requests.txt").read_text().split() == ["one", "two", "three", "two", "three"]
+    assert program("replay", "fourth", task_id="three", thread_id="t")["raws"][1] == "two by first"
+
+
+def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
+    path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
+    given = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
+    with subprocess.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
+        try:
+            made = three(counting())
+            made.agents[0].role = "clerk"
+            end = time.monotonic() + 30
+            while not any(run.last == "one" for run in made.runs()) and time.monotonic() < end:
+                time.sleep(0.02)
+            with pytest.raises(
+                RunError, match=r"has no output of `two`.* Done are: `one`. It is still going on, has failed"
+            ):
+                made.replay("three")
+            assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
+        finally:
+            (tmp_path / "go").touch()
+        assert other.wait(30) == 0
+    assert [step.completed for step in made.history("t")] == [None, "one", "two", "three"]
+    assert made.history("t")[-1].outputs["two"].raw == "two by other"
