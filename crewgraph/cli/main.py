@@ -6,6 +6,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.approve import approve
 from crewgraph.cli.run import RunProgram, run
 from crewgraph.cli.where import where
 from crewgraph.errors import CrewgraphError
@@ -44,6 +45,7 @@ app = _App(
 
 app.command(context_settings={"allow_interspersed_args": False})(run)
 app.command()(where)
+app.command()(approve)
 
 
 @app.callback(invoke_without_command=True)

@@ -16,13 +16,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
+from langgraph.types import Interrupt
 
 __all__ = [
     "KEPT_NOWHERE",
     "Place",
     "Used",
     "answers_waiting",
-    "asks",
+    "asked_in",
     "counted",
     "goes_on",
     "inside_effect",
@@ -195,7 +196,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
 
 
 def leads_on(channel: str) -> bool:
-    """Whether a channel says what is to run, or what is asked: `goes_on` and `asks` look at these alone."""
+    """Whether a channel says what is to run, or what is asked: `goes_on` and `asked_in` look at these alone."""
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
@@ -210,11 +211,13 @@ def goes_on(values: Mapping[str, Any]) -> bool:
     )
 
 
-def asks(writes: Iterable[tuple[str, str, Any]]) -> bool:
-    """Whether among what was written since a checkpoint is a question that nobody has answered."""
-    told = list(writes)
-    answered = {task for task, channel, _ in told if channel == _RESUME}
-    return any(channel == _QUESTION and task not in answered for task, channel, _ in told)
+def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
+    """What was asked last by each task, among what was written since a checkpoint.
+
+    A task that was answered and asks again holds both answer and question. So whether the answer is that to the question, the
+    answer does not tell: a run that was killed right after it was answered seems to ask still.
+    """
+    return [one for _, channel, asked in writes if channel == _QUESTION for one in asked]
 
 
 def answers_waiting(config: RunnableConfig) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "flows",
     "graphs",
     "kickoffs",
+    "people",
     "runs",
     "streams",
 ]
@@ -81,6 +82,13 @@ def runs() -> ModuleType:
     from crewgraph.runtime import runs  # noqa: PLC0415
 
     return runs
+
+
+def people() -> ModuleType:
+    """The runs of crews that wait for people, as the runtime finds them."""
+    from crewgraph.runtime import people  # noqa: PLC0415
+
+    return people
 
 
 def flow_streams() -> ModuleType:

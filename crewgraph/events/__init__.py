@@ -22,6 +22,7 @@ from crewgraph.events.crew import (
     CrewFailedEvent,
     CrewKickoffCompletedEvent,
     CrewKickoffFailedEvent,
+    CrewKickoffPausedEvent,
     CrewKickoffStartedEvent,
     CrewStartedEvent,
     CrewTestCompletedEvent,
@@ -88,6 +89,7 @@ from crewgraph.events.memory import (
     MemorySaveFailedEvent,
     MemorySaveStartedEvent,
 )
+from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
 from crewgraph.events.reasoning import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
@@ -132,6 +134,7 @@ __all__ = [
     "CrewFailedEvent",
     "CrewKickoffCompletedEvent",
     "CrewKickoffFailedEvent",
+    "CrewKickoffPausedEvent",
     "CrewKickoffStartedEvent",
     "CrewStartedEvent",
     "CrewTestCompletedEvent",
@@ -155,6 +158,8 @@ __all__ = [
     "FunctionCall",
     "HumanFeedbackReceivedEvent",
     "HumanFeedbackRequestedEvent",
+    "HumanInputReceivedEvent",
+    "HumanInputRequestedEvent",
     "KnowledgeEventBase",
     "KnowledgeQueryCompletedEvent",
     "KnowledgeQueryFailedEvent",

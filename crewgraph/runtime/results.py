@@ -11,7 +11,7 @@ from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["check_stored", "crew_output", "execution_logs"]
+__all__ = ["check_stored", "crew_output", "execution_logs", "outputs_so_far"]
 
 _TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -30,21 +30,13 @@ def crew_output(
     Raises:
         OutputInvalid: no task gave a text.
     """
-    outputs: list[TaskOutput] = []
-    for one in tasks:
-        if one.slug in written:
-            outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
-            if one.slug in notes.tasks:
-                outputs[-1].messages = notes.tasks[one.slug].messages
+    outputs, usage = outputs_so_far(tasks, written, notes)
     last = next((output for output in reversed(outputs) if output.raw), None)
     if last is None:
         raise OutputInvalid(
             f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
             "models replied."
         )
-    usage = UsageMetrics()
-    for output in outputs:
-        usage.add_usage_metrics(output.usage)
     return CrewOutput(
         raw=last.raw,
         pydantic=last.pydantic,
@@ -53,6 +45,21 @@ def crew_output(
         token_usage=usage,
         thread_id=thread_id,
     )
+
+
+def outputs_so_far(
+    tasks: Sequence[Assignment], written: Mapping[str, Any], notes: RunNotes
+) -> tuple[list[TaskOutput], UsageMetrics]:
+    """The outputs that there are, in the order of the tasks, and what the models reported for them."""
+    outputs: list[TaskOutput] = []
+    usage = UsageMetrics()
+    for one in tasks:
+        if one.slug in written:
+            outputs.append(TaskOutput.from_plain(written[one.slug], one.task.output_pydantic))
+            usage.add_usage_metrics(outputs[-1].usage)
+            if one.slug in notes.tasks:
+                outputs[-1].messages = notes.tasks[one.slug].messages
+    return outputs, usage
 
 
 def execution_logs(

@@ -9,6 +9,7 @@ from crewgraph.compiler.assignment import Assignment, handed_on
 from crewgraph.compiler.bodies.agent import AgentAtWork, Refused
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.handover import Handover, Team
+from crewgraph.compiler.bodies.people import feedback_on
 from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.reasoning import Plan
 from crewgraph.compiler.briefing import Briefing
@@ -87,6 +88,8 @@ class AgentOnTask(AgentAtWork):
         dialogue = Dialogue(opening.messages, self._briefing.context)
         begun = dialogue.transcript.messages
         answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
+        if self._task.human_input:
+            answer = yield from self._reviewed(answer, self._improved)
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
@@ -148,8 +151,34 @@ class AgentOnTask(AgentAtWork):
             yield Notify(partial(report.agent_fails, failure))
             raise
 
+    def _reviewed(self, answer: str, improved: Callable[[str, str], Body[str]]) -> Body[str]:
+        """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
+        while feedback := (yield from feedback_on(answer, self.asker)):
+            answer = yield from improved(answer, feedback)
+        return answer
+
+    def _improved(self, answer: str, feedback: str) -> Body[str]:
+        """Another answer, in the conversation that the one before came from."""
+        dialogue = self._dialogue
+        assert dialogue is not None  # there is an answer to improve
+        dialogue.add({"role": "assistant", "content": answer})
+        told = self._book.slice("human_feedback", human_feedback=feedback)
+        dialogue.reopen({"role": "user", "content": told})
+        work = partial(self.replied, dialogue, self._briefing.context)
+        return self.in_time(work, dialogue.transcript.messages)
+
     def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
-        """What the agent's class, or a patch, does in the place of our loop."""
+        """What the agent's class, or a patch, does in the place of our loop, and people have accepted."""
+        answer, reviewed = yield from self._given(own, refused)
+        if self._task.human_input and not reviewed:
+            return (yield from self._reviewed(answer, partial(self._given_again, own)))
+        return answer
+
+    def _given_again(self, own: Any, answer: str, feedback: str) -> Body[str]:
+        return (yield from self._given(own, (answer, feedback)))[0]
+
+    def _given(self, own: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
+        """An answer of the agent's class or patch, and whether people have seen it already, for it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
         context = retold(self._briefing.context, refused, self._book)
         told: dict[str, Any] = yield Call(
@@ -159,10 +188,14 @@ class AgentOnTask(AgentAtWork):
             kind="agent",
             about=[self._briefing.description, context],
             enter=ongoing.enter,
-            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.to_plain()},
+            encode=lambda answer: {
+                "answer": _text(answer),
+                "usage": ongoing.usage.to_plain(),
+                "reviewed": ongoing.reviewed,
+            },
         )
         self._usage.add(told["usage"])
-        return told["answer"]
+        return told["answer"], told.get("reviewed", False)
 
 
 def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:
