@@ -21,6 +21,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
+from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.run_info import RunInfo
 from crewgraph.definitions.task import ConditionalTask, Task
@@ -61,6 +62,7 @@ __all__ = [
     "Converter",
     "Crew",
     "CrewOutput",
+    "CrewQuestion",
     "Custom",
     "DelegateTaskTool",
     "Finished",
@@ -71,6 +73,7 @@ __all__ = [
     "ModelFinished",
     "ModelStarted",
     "OutputFormat",
+    "PendingCrew",
     "Process",
     "RunInfo",
     "ScriptedLLM",

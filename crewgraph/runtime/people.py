@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 from uuid import uuid4
 
@@ -76,8 +77,10 @@ def pending_crew(
             "the run is kept nowhere, so it cannot wait for an answer: leave `checkpointer=False` out."
         )
     outputs, usage = outputs_so_far(tasks, written, notes)
+    slugs = [one.slug for one in tasks]
+    asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
     return PendingCrew(
-        crew=crew.name, tasks_output=outputs, token_usage=usage, thread_id=thread_id, questions=tuple(questions)
+        crew=crew.name, tasks_output=outputs, token_usage=usage, thread_id=thread_id, questions=tuple(asked)
     )
 
 
@@ -127,9 +130,17 @@ def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Calla
     while True:
         run = run_on(given)
         yield run
+        run.questions.sort(
+            key=partial(_position, list(run.graph.nodes))
+        )  # they came in the order in which tasks stopped
         if not run.questions or not place.detached or place.checkpointer is False or not has_terminal():
             return run
         given = yield from _asked_there(run.questions, place.checkpointer, config)
+
+
+def _position(nodes: Sequence[str], asked: Interrupt) -> int:
+    task = crew_question(asked).task
+    return nodes.index(task) if task in nodes else len(nodes)
 
 
 def _asked_there(asked: Sequence[Interrupt], saver: Any, config: RunnableConfig) -> "Program[Command[Any] | None]":
