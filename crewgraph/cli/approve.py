@@ -20,7 +20,7 @@ from crewgraph.settings import storage_dir
 
 __all__ = ["approve"]
 
-WAITS = 3
+_WAITS = 3
 """The exit code where the run waits for an answer, still or again."""
 
 _Asked = CrewQuestion | Question
@@ -67,10 +67,10 @@ def approve(
         result = run.resumed(run.answers(waiting))
     else:
         typer.echo("Answer with --yes, --no REASON or --answer TEXT, or at a terminal.", err=True)
-        raise typer.Exit(WAITS)
+        raise typer.Exit(_WAITS)
     typer.echo(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
-        raise typer.Exit(WAITS)
+        raise typer.Exit(_WAITS)
 
 
 @dataclass(frozen=True)

@@ -186,11 +186,17 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
 
 def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
     """Count for the node what an effect answered from its record had used."""
-    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    conf: Mapping[str, Any] = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return
-    for _ in range(record.get("asks", 0)):
-        pad.interrupt_counter()
+    numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
+    if numbers and (lost := numbers[-1] + 1 - len(pad.resume)) > 0:
+        # LangGraph keeps a node's answers when the node ends or asks; a process that dies before that loses them, and the
+        # numbers of later questions would have no answers below them.
+        pad.resume.extend([None] * lost)
+        if (send := conf.get(_SEND)) is not None:
+            send([(_RESUME, list(pad.resume))])
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
 
