@@ -25,6 +25,7 @@ from crewgraph.definitions.evaluation import CrewTestResult
 from crewgraph.definitions.guardrail import GuardrailResult
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
 from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
+from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.run_info import RunInfo
 from crewgraph.definitions.task import ConditionalTask, Task
@@ -66,6 +67,7 @@ __all__ = [
     "Crew",
     "CrewOutput",
     "CrewPlan",
+    "CrewQuestion",
     "CrewStep",
     "CrewTestResult",
     "Custom",
@@ -78,6 +80,7 @@ __all__ = [
     "ModelFinished",
     "ModelStarted",
     "OutputFormat",
+    "PendingCrew",
     "Process",
     "RunDiff",
     "RunInfo",

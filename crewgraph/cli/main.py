@@ -6,6 +6,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.approve import approve
 from crewgraph.cli.diff import diff
 from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
 from crewgraph.cli.replay import replay
@@ -56,6 +57,7 @@ app.command()(runs)
 app.command()(log_tasks_outputs)
 app.command()(replay)
 app.command()(diff)
+app.command()(approve)
 
 
 @app.callback(invoke_without_command=True)

@@ -16,7 +16,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.extras import load
 
-__all__ = ["Target", "target_crew", "target_flow"]
+__all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
 
 _FORM = "write `path/to/file.py:name` or `package.module:name`"
 
@@ -32,16 +32,25 @@ Target = Annotated[
 """The option of a command that works on a crew or a flow."""
 
 
+def target_of_either(named: str | None) -> "Crew | Flow[Any]":
+    """The crew or the flow of that name; see `target_crew`.
+
+    Raises:
+        RunError: there is none; says what was looked at.
+    """
+    where, made = _made(named)
+    if not isinstance(made, (Crew, Flow)):
+        raise RunError(f"`{where}` is {made!r:.80}, neither crew nor flow; {_FORM} of one.")
+    return cast("Crew | Flow[Any]", made)
+
+
 def target_crew(named: str | None) -> Crew:
     """The crew of that name: an object, a `@CrewBase` class, or a function without parameters.
 
     Raises:
         RunError: there is none; says what was looked at.
     """
-    where, found = _found(named)
-    made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
-    if not isinstance(made, Crew) and callable(getattr(made, "crew", None)):
-        made = made.crew()
+    where, made = _made(named)
     if not isinstance(made, Crew):
         raise RunError(
             f"`{where}` is {made!r:.80}, no crew; {_FORM} of a Crew, a @CrewBase class or a function that gives one."
@@ -60,6 +69,15 @@ def target_flow(named: str | None) -> Flow[Any]:
     if not isinstance(made, Flow):
         raise RunError(f"`{where}` is {made!r:.80}, no flow; {_FORM} of a Flow or of a function that gives one.")
     return cast("Flow[Any]", made)
+
+
+def _made(named: str | None) -> tuple[str, Any]:
+    """What a name stands for, made where it is a class or a function, and the crew of a `@CrewBase` class."""
+    where, found = _found(named)
+    made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
+    if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
+        made = made.crew()
+    return where, made
 
 
 def _found(named: str | None) -> tuple[str, Any]:

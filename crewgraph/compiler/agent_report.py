@@ -1,6 +1,7 @@
 """What an agent's work tells, for a task or for the messages of a kickoff."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from crewgraph.compiler.engagement import Engagement
@@ -17,6 +18,7 @@ from crewgraph.events.agent import (
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
+from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
 from crewgraph.events.reasoning import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
@@ -93,6 +95,25 @@ class AgentReport:
             from_task=self._about,
             error=text,
         )
+
+    def asked(self, question: Mapping[str, Any]) -> None:
+        """A person is asked something."""
+        self._tell(HumanInputRequestedEvent, **self._question(question))
+
+    def answered(self, question: Mapping[str, Any], answer: Any) -> None:
+        """The person has answered."""
+        self._tell(HumanInputReceivedEvent, **self._question(question), answer=answer)
+
+    def _question(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "kind": question["kind"],
+            "message": question["text"],
+            "tool_name": question.get("tool"),
+            "tool_args": question.get("args"),
+            "output": question.get("answer"),
+            "from_task": self._about,
+            "from_agent": self._agent,
+        }
 
     def judging(self, guardrail: Any, retries: int) -> None:
         """A guardrail is about to judge."""

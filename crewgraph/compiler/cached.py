@@ -82,11 +82,23 @@ class CachedTool:
         """Do it, or answer with what it gave before."""
         return await adrive(self._answered(args, config))
 
-    def _answered(self, args: dict[str, Any], config: "RunnableConfig") -> Program[Outcome]:
-        written = encoded(args).decode("utf-8", "surrogatepass")
+    def known(self, args: dict[str, Any]) -> Outcome | None:
+        """What it gave before; None where that is not known."""
+        return drive(self._known(_written(args)))
+
+    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
+        """What it gave before; None where that is not known."""
+        return await adrive(self._known(_written(args)))
+
+    def _known(self, written: str) -> Program[Outcome | None]:
         known = yield from self._asked("read", self._handler.read, self.name, written)
+        return None if known is None else Outcome(ok=True, result=known, from_cache=True)
+
+    def _answered(self, args: dict[str, Any], config: "RunnableConfig") -> Program[Outcome]:
+        written = _written(args)
+        known = yield from self._known(written)
         if known is not None:
-            return Outcome(ok=True, result=known, from_cache=True)
+            return known
         done: Outcome = yield _Use(self._used, args, config)
         if done["ok"] and (yield from self._may_be_kept(args, done["result"])):
             yield from self._asked("add", self._handler.add, self.name, written, done["result"])
@@ -107,6 +119,10 @@ class CachedTool:
         except Exception as error:  # noqa: BLE001 - told, and the tool is used as if nothing were kept
             _log.warning("the tool `%s` is used without a cache: `%s` failed", self.tool.title, what, exc_info=error)
             return None
+
+
+def _written(args: dict[str, Any]) -> str:
+    return encoded(args).decode("utf-8", "surrogatepass")
 
 
 class _Own:

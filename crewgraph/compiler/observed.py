@@ -1,5 +1,6 @@
 """A tool whose use is told to the audience of events; what was answered from the journal is not told again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,27 @@ class ObservedTool:
     @property
     def once(self) -> bool:
         return self.tool.once
+
+    @property
+    def require_approval(self) -> bool | Callable[..., Any]:
+        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        return self.tool.tool.require_approval
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what it gave is kept, and given again."""
+        return isinstance(self.tool, CachedTool)
+
+    def known(self, args: dict[str, Any]) -> Outcome | None:
+        """What it gave before; told as a use."""
+        return self._told_again(args, self.tool.known(args)) if isinstance(self.tool, CachedTool) else None
+
+    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
+        """What it gave before; told as a use."""
+        return self._told_again(args, await self.tool.aknown(args)) if isinstance(self.tool, CachedTool) else None
+
+    def _told_again(self, args: dict[str, Any], known: Done | None) -> Outcome | None:
+        return None if known is None else self.finished(args, self.starting(args), known)
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """The arguments that a model wrote, or what is wrong with them."""

@@ -14,7 +14,7 @@ from crewgraph.llm.ledger import UsageLedger
 __all__ = ["ONGOING", "OngoingTask"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class OngoingTask:
     """A task at work, known to the code that a user's version of a verb runs."""
 
@@ -22,6 +22,9 @@ class OngoingTask:
     briefing: Briefing
     usage: UsageLedger = field(default_factory=UsageLedger)
     """What our versions used, when called from the user's."""
+
+    reviewed: bool = False
+    """Whether our version of the agent's verb was called, which shows its answer to people where the task asks for it."""
 
     def enter(self) -> None:
         """Make it known to the code of the current context."""

@@ -9,7 +9,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
-from crewgraph.compiler.toolbox import Outcome, Toolbox
+from crewgraph.compiler.toolbox import Outcome, Toolbox, Wanted
 from crewgraph.core.effects import ToolCall
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.ports import Model
@@ -80,8 +80,10 @@ class _Steps:
 
     def _wanted(self, call: dict[str, Any]) -> ToolCall | Outcome:
         wanted = self._tools.prepared(call["name"], call["args"])
-        assert isinstance(wanted, (ToolCall, dict))  # its tools are no bodies
-        return wanted
+        if not isinstance(wanted, Wanted):
+            return wanted
+        assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
+        return wanted.effect
 
     def answer(self, state: MessagesState) -> dict[str, Any]:
         """A tool's result is the answer."""

@@ -1,7 +1,8 @@
 """The tools of a task, as the loop uses them: offered to the model, found by name, their arguments checked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NotRequired, Protocol, TypedDict
 
@@ -12,7 +13,7 @@ from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import no_such_tool
 
-__all__ = ["Outcome", "PreparedTool", "Toolbox"]
+__all__ = ["Outcome", "PreparedTool", "Toolbox", "Wanted"]
 
 
 class Outcome(TypedDict):
@@ -32,6 +33,16 @@ class Outcome(TypedDict):
 class PreparedTool(Tool, Protocol):
     """A tool that reads what a model wrote for it; its results are `Outcome`s."""
 
+    @property
+    def require_approval(self) -> bool | Callable[..., Any]:
+        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        ...
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what it gave is kept, and given again."""
+        ...
+
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """The arguments, or what is wrong with them."""
         ...
@@ -39,6 +50,27 @@ class PreparedTool(Tool, Protocol):
     def effect(self, args: dict[str, Any]) -> Effect:
         """Its use with these arguments, as a body asks for it; the result is an `Outcome`."""
         ...
+
+    def known(self, args: dict[str, Any]) -> Outcome | None:
+        """What it gave for these arguments before; None where that is not known."""
+        ...
+
+    async def aknown(self, args: dict[str, Any]) -> Outcome | None:
+        """The same on this event loop."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A use of a tool that a model wants."""
+
+    tool: PreparedTool
+    args: dict[str, Any]
+
+    @property
+    def effect(self) -> Effect:
+        """It, as a body asks for it; the result is an `Outcome`."""
+        return self.tool.effect(self.args)
 
 
 class Toolbox:
@@ -65,15 +97,15 @@ class Toolbox:
         """What they do and take, for a text."""
         return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
-    def prepared(self, name: str, written: dict[str, Any] | str) -> Effect | Outcome:
-        """The call that a model wants, or what it is told instead."""
+    def prepared(self, name: str, written: dict[str, Any] | str) -> Wanted | Outcome:
+        """The use that a model wants, or what it is told instead."""
         tool = self.named(name)
         if tool is None:
             return Outcome(text=no_such_tool(name, self._tools), failed=True, final=False)
         args = tool.prepare(written)
         if isinstance(args, Refusal):
             return Outcome(text=args.text, failed=True, final=False)
-        return tool.effect(args)
+        return Wanted(tool, args)
 
     def named(self, name: str) -> PreparedTool | None:
         """The tool of a name, which need not be written exactly."""

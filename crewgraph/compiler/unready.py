@@ -6,7 +6,6 @@ from typing import Any
 from crewgraph.compiler.unoffered import refuse_unoffered
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.faults import title
 from crewgraph.errors import CompileError
 
 __all__ = ["refuse_unready", "refuse_unready_agent"]
@@ -36,8 +35,6 @@ _AGENT: tuple[_Rule, ...] = (
     ("from_repository", lambda agent: agent.from_repository is not None),
 )
 
-_TASK: tuple[_Rule, ...] = (("human_input", lambda task: bool(task.human_input)),)
-
 
 def refuse_unready(crew: Crew) -> None:
     """Refuse what this version cannot translate.
@@ -48,8 +45,6 @@ def refuse_unready(crew: Crew) -> None:
     found = [*_asked("the crew", crew, _CREW)]
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         found += _asked_of(agent)
-    for task in crew.tasks:
-        found += _asked(title(task), task, _TASK)
     _refuse(found)
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
+from langgraph.types import interrupt
 
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.digest import digest
@@ -249,11 +250,40 @@ class Enter(Effect):
 
 
 @dataclass(frozen=True)
-class Ask(Effect):
-    """A question to a human: LangGraph keeps the answers, in the order of the questions."""
+class Ask(Recorded):
+    """A question to a person; the result is the answer, plain data.
+
+    The run stops at it (LangGraph's `interrupt`), and goes on with an answer that was filed for it or that the graph was
+    resumed with. A question that is a dict is shown with its `id`, which no other question has.
+    """
 
     kind: ClassVar[str] = "ask"
     question: Any
+    stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
+    asked: Callable[[], Any] | None = None
+    """Is called when it is asked; not again while it waits."""
+
+    answered: Callable[[Any], Any] | None = None
+    """Is called with the answer, once."""
+
+    @property
+    def label(self) -> str:
+        return "a question to a person"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        told = self.question if isinstance(self.question, dict) else {"text": self.question}
+        return {"what": self.label, **{name: told[name] for name in ("text", "tool", "args") if name in told}}
+
+    def key(self) -> str:
+        return digest(self.kind, self.question)
+
+    def perform(self, config: RunnableConfig) -> Any:
+        with set_config_context(config) as context:
+            return plain(context.run(interrupt, self.question))
+
+    async def aperform(self, config: RunnableConfig) -> Any:
+        return self.perform(config)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ same id.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -17,6 +17,7 @@ from crewgraph.core.effects import Mark, Recorded
 from crewgraph.core.meter import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of
+from crewgraph.core.questions import filed_in
 from crewgraph.core.recall import named, spent_in
 from crewgraph.errors import CompileError, StorageError
 
@@ -30,6 +31,7 @@ Record = dict[str, Any]
 "spent" for it in a run that is metered."""
 
 _STARTED = "?"
+_NONE: Mapping[str, Any] = {"value": None}
 _APPENDED = "+"
 _CLOCKED = "!"
 _PATIENCE = 5.0
@@ -126,9 +128,9 @@ class Journal:
         """Whether something is recorded that happened in a scope at that path."""
         return any(key.startswith(f"{path}.") for key in self._known)
 
-    def was_started(self, here: str, effect: Recorded) -> bool:
-        """Whether an earlier attempt started an effect that must not be repeated."""
-        return _key(here, effect) + _STARTED in self._known
+    def started(self, here: str, effect: Recorded) -> Any:
+        """What an earlier attempt noted when it started an effect that must not be repeated, or asked; None where none did."""
+        return self._known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
     def start(self, here: str, effect: Recorded) -> Program[None]:
         """Note that an effect that must not be repeated is about to happen.
@@ -139,6 +141,26 @@ class Journal:
         if self.saver is not None and not self._late:
             yield from self._until_stored()
             yield from self._put(_key(here, effect) + _STARTED, {"value": True})
+
+    def pose(self, here: str, ask: Recorded, passed: int) -> Program[None]:
+        """Note that a question is asked, which `passed` answers to others came before.
+
+        Raises:
+            JournalError: the note could not be kept.
+        """
+        key = _key(here, ask) + _STARTED
+        if self._late:  # the run stops here, and keeps it then
+            self._done.append((key, None, {"value": passed}))
+            return
+        yield from self._until_stored()
+        yield from self._put(key, {"value": passed})
+
+    def filed(self, name: str) -> Program[Mapping[str, Any] | None]:
+        """The answer that was filed for a question of this id while nobody was running; see `questions`."""
+        if not self.place.again or not self.place.above:
+            return None
+        kept = yield Saving(self.saver, "get_tuple", self.place.above[0])
+        return filed_in((kept.pending_writes or ()) if kept else (), name)
 
     def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
         """Keep a record; with a checkpointer it is safe when this returns.

@@ -16,13 +16,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
+from langgraph.types import Interrupt
 
 __all__ = [
     "KEPT_NOWHERE",
     "Place",
     "Used",
     "answers_waiting",
-    "asks",
+    "asked_in",
     "coming",
     "counted",
     "given_to",
@@ -188,11 +189,17 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
 
 def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
     """Count for the node what an effect answered from its record had used."""
-    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    conf: Mapping[str, Any] = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return
-    for _ in range(record.get("asks", 0)):
-        pad.interrupt_counter()
+    numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
+    if numbers and (lost := numbers[-1] + 1 - len(pad.resume)) > 0:
+        # LangGraph keeps a node's answers when the node ends or asks; a process that dies before that loses them, and the
+        # numbers of later questions would have no answers below them.
+        pad.resume.extend([None] * lost)
+        if (send := conf.get(_SEND)) is not None:
+            send([(_RESUME, list(pad.resume))])
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
 
@@ -206,7 +213,7 @@ def written_since_start(saved: CheckpointTuple) -> dict[str, Any]:
 
 
 def leads_on(channel: str) -> bool:
-    """Whether a channel says what is to run, or what is asked: `goes_on` and `asks` look at these alone."""
+    """Whether a channel says what is to run, or what is asked: `goes_on` and `asked_in` look at these alone."""
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
@@ -234,11 +241,13 @@ def coming(values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def asks(writes: Iterable[tuple[str, str, Any]]) -> bool:
-    """Whether among what was written since a checkpoint is a question that nobody has answered."""
-    told = list(writes)
-    answered = {task for task, channel, _ in told if channel == _RESUME}
-    return any(channel == _QUESTION and task not in answered for task, channel, _ in told)
+def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
+    """What was asked last by each task, among what was written since a checkpoint.
+
+    A task that was answered and asks again holds both answer and question. So whether the answer is that to the question, the
+    answer does not tell: a run that was killed right after it was answered seems to ask still.
+    """
+    return [one for _, channel, asked in writes if channel == _QUESTION for one in asked]
 
 
 def answers_waiting(config: RunnableConfig) -> bool:

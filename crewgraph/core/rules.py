@@ -3,12 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import set_config_context
-from langgraph.errors import GraphBubbleUp
-from langgraph.types import interrupt
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
 from crewgraph.core.effects import (
     Ask,
@@ -28,7 +26,9 @@ from crewgraph.core.leaving import heed
 from crewgraph.core.meter import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
+from crewgraph.core.questions import question_id
 from crewgraph.core.watched import is_watched
+from crewgraph.errors import RunError
 
 __all__ = ["whole"]
 
@@ -128,6 +128,8 @@ def _seen(error: Exception) -> EffectFailed:
 
 def _performed(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
     """One effect at the path `here`: answered, or performed and recorded."""
+    if isinstance(effect, Ask):
+        return (yield from _asked(effect, frame, here))
     if isinstance(effect, Recorded):
         return (yield from _recorded(effect, frame, here))
     if isinstance(effect, Mark):
@@ -136,13 +138,11 @@ def _performed(effect: Effect, frame: _Frame, here: str) -> Program[Any]:
         return (yield from _scoped(effect, frame, here))
     if isinstance(effect, Together):
         return (yield from _together(effect, frame, here))
-    if isinstance(effect, Ask):
-        with set_config_context(frame.config) as context:
-            return context.run(interrupt, effect.question)
     raise TypeError(f"a body yielded `{type(effect).__name__}`, which is no effect to be performed here")
 
 
-def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
+def _remembered(effect: Recorded, frame: _Frame, here: str) -> Program[Record | None]:
+    """The record of an effect, if there is one; what it used of the node's counters is counted."""
     journal = frame.journal
     record = journal.answer(here, effect)
     if record is None and journal.stepwise:
@@ -153,10 +153,17 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
         journal.spent.count(record)
         if "error" in record:
             raise EffectFailed(*record["error"])
+    return record
+
+
+def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
+    journal = frame.journal
+    record = yield from _remembered(effect, frame, here)
+    if record is not None:
         return record["value"]
     heed()
     if effect.once:
-        if journal.was_started(here, effect):
+        if journal.started(here, effect) is not None:
             raise OutcomeUnknown(
                 "OutcomeUnknown", f"{effect.label} was started before a crash, and nobody knows whether it ended"
             )
@@ -172,6 +179,55 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
     journal.spent.count(record)
     yield from journal.write(here, effect, record)
     return value
+
+
+def _asked(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
+    journal = frame.journal
+    record = yield from _remembered(ask, frame, here)
+    if record is not None:
+        return record["value"]
+    heed()
+    if journal.saver is None:
+        raise RunError(
+            f"{_text_of(ask)}: there is nobody to ask, and the run is kept nowhere, so it cannot wait for an answer. Give it a "
+            "checkpointer (the default one will do: leave `checkpointer=False` out), or run it at a terminal."
+        )
+    name = question_id(journal.place.task, here, ask.key())
+    found = yield from journal.filed(name)
+    record = {"value": found["value"]} if found else (yield from _interrupted(ask, frame, here, name))
+    yield from journal.write(here, ask, record)
+    if ask.answered is not None:
+        ask.answered(record["value"])
+    return record["value"]
+
+
+def _interrupted(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]:
+    """The answer that the graph was resumed with; where there is none, the run stops.
+
+    LangGraph hands out answers by position. So that this question gets no answer that was given to another one, which an
+    edited definition no longer asks, it takes none before it was asked.
+    """
+    journal = frame.journal
+    posed = ask
+    if isinstance(ask.question, dict):
+        posed = replace(ask, question={**cast("dict[str, Any]", ask.question), "id": name})
+    asked, passed = journal.started(here, ask), 0
+    while True:
+        try:
+            value = posed.perform(frame.config)
+        except GraphInterrupt:
+            if asked is None:
+                yield from journal.pose(here, ask, passed)
+                if ask.asked is not None:
+                    ask.asked()
+            raise
+        passed += 1
+        if asked is not None and passed > asked:
+            return {"value": value, "asks": passed}
+
+
+def _text_of(ask: Ask) -> str:
+    return str(ask.shown.get("text") or ask.question)
 
 
 def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:

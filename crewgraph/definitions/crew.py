@@ -13,6 +13,7 @@ from crewgraph.definitions.coworkers import DELEGATIONS
 from crewgraph.definitions.crew_evaluation import CrewEvaluation
 from crewgraph.definitions.crew_history import CrewHistory
 from crewgraph.definitions.crew_memories import CrewMemories
+from crewgraph.definitions.crew_people import CrewPeople
 from crewgraph.definitions.crew_runs import CrewRuns
 from crewgraph.definitions.crew_training import CrewTraining
 from crewgraph.definitions.crew_verbs import CrewVerbs
@@ -37,7 +38,7 @@ __all__ = ["Crew"]
 _OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training"})
 
 
-class Crew(CrewVerbs, CrewRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, Definition):
+class Crew(CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, Definition):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -39,6 +39,9 @@ class CrewVerbs:
                 default database, where None.
             granularity: "task" or "step"; see `compile`.
 
+        Returns:
+            The output; a `PendingCrew` where the run waits for somebody's answer, and nobody sits at a terminal.
+
         Raises:
             MissingInput: a placeholder has no value.
             GuardrailFailed: a guardrail refused every attempt.
@@ -172,21 +175,27 @@ class CrewVerbs:
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming
 
-    def resume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
-        """Continue a run that ended early: what it had done is not done again.
+    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early, or waits for an answer: what it had done is not done again.
 
         Args:
             thread_id: the name the run is kept under.
+            answer: the answer to what it waits for; see `CrewQuestion.kind` for what may be answered. Where several questions
+                wait, a dict of answers by their ids; those that are left out go on waiting. Without an answer, a run that waits
+                asks at the terminal, or goes on waiting.
             checkpointer: where it is kept, as for `kickoff`.
 
-        Raises:
-            RunError: there is no such run.
-        """
-        return kickoffs().resume(self, thread_id, checkpointer=checkpointer)
+        Returns:
+            As `kickoff`: a `PendingCrew` where it waits for another answer.
 
-    async def aresume(self, thread_id: str, *, checkpointer: Any = None) -> "CrewOutput":
-        """Continue a run that ended early; see `resume`."""
-        return await kickoffs().aresume(self, thread_id, checkpointer=checkpointer)
+        Raises:
+            RunError: there is no such run, or it does not wait for this answer, or somebody answered before.
+        """
+        return kickoffs().resume(self, thread_id, answer, checkpointer=checkpointer)
+
+    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+        """Continue a run that ended early, or waits for an answer; see `resume`."""
+        return await kickoffs().aresume(self, thread_id, answer, checkpointer=checkpointer)
 
     def compile(
         self,

@@ -19,6 +19,7 @@ __all__ = [
     "flows",
     "graphs",
     "kickoffs",
+    "people",
     "runs",
     "streams",
     "trainings",
@@ -107,6 +108,13 @@ def runs() -> ModuleType:
     from crewgraph.runtime import runs  # noqa: PLC0415
 
     return runs
+
+
+def people() -> ModuleType:
+    """The runs of crews that wait for people, as the runtime finds them."""
+    from crewgraph.runtime import people  # noqa: PLC0415
+
+    return people
 
 
 def flow_streams() -> ModuleType:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from crewgraph.definitions.flow.feedback import Question
+from crewgraph.definitions.pending_crew import CrewQuestion
 
 __all__ = ["RunInfo", "RunStatus"]
 
@@ -34,8 +35,8 @@ class RunInfo:
     updated_at: datetime
     """When it was written last, in UTC: when the latest checkpoint was made, or to the minute what was written after it."""
 
-    questions: tuple[Question, ...] = ()
-    """Of a flow: what it waits for."""
+    questions: tuple[Question, ...] | tuple[CrewQuestion, ...] = ()
+    """What it waits for."""
 
     inside: str | None = None
     """The thread of the flow in whose method it ran; None for a run of its own."""

@@ -22,6 +22,7 @@ from crewgraph.events.crew import (
     CrewFailedEvent,
     CrewKickoffCompletedEvent,
     CrewKickoffFailedEvent,
+    CrewKickoffPausedEvent,
     CrewKickoffStartedEvent,
     CrewStartedEvent,
     CrewTestCompletedEvent,
@@ -98,6 +99,7 @@ from crewgraph.events.memory import (
     MemorySaveFailedEvent,
     MemorySaveStartedEvent,
 )
+from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
 from crewgraph.events.reasoning import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
@@ -142,6 +144,7 @@ __all__ = [
     "CrewFailedEvent",
     "CrewKickoffCompletedEvent",
     "CrewKickoffFailedEvent",
+    "CrewKickoffPausedEvent",
     "CrewKickoffStartedEvent",
     "CrewStartedEvent",
     "CrewTestCompletedEvent",
@@ -165,6 +168,8 @@ __all__ = [
     "FunctionCall",
     "HumanFeedbackReceivedEvent",
     "HumanFeedbackRequestedEvent",
+    "HumanInputReceivedEvent",
+    "HumanInputRequestedEvent",
     "KnowledgeEventBase",
     "KnowledgeQueryCompletedEvent",
     "KnowledgeQueryFailedEvent",

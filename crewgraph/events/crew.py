@@ -11,6 +11,7 @@ __all__ = [
     "CrewFailedEvent",
     "CrewKickoffCompletedEvent",
     "CrewKickoffFailedEvent",
+    "CrewKickoffPausedEvent",
     "CrewKickoffStartedEvent",
     "CrewStartedEvent",
     "CrewTestCompletedEvent",
@@ -72,6 +73,15 @@ class CrewKickoffFailedEvent(CrewBaseEvent):
 
     error: str
     """What went wrong."""
+
+
+class CrewKickoffPausedEvent(CrewBaseEvent):
+    """A crew's run waits for somebody's answer, and nothing else in it can go on."""
+
+    type: str = "crew_kickoff_paused"
+
+    output: Any
+    """What it waits for, as `kickoff` returns it."""
 
 
 class CrewTrainStartedEvent(CrewBaseEvent):

@@ -107,6 +107,14 @@ def _(event: events.CrewKickoffFailedEvent) -> Line:
 
 
 @tell.register
+def _(event: events.CrewKickoffPausedEvent) -> Line:
+    text = f"resume({event.thread_id!r}, ...)"
+    return Line(
+        where=_crew(event), what="crew waits for an answer", text=text, mood=Mood.WARNING, ends=_crew_key(event)
+    )
+
+
+@tell.register
 def _(event: events.CrewTrainStartedEvent) -> Line:
     text = f"{event.n_iterations} iterations into {event.filename}"
     return Line(where=_crew(event), what="training started", text=text, mood=Mood.START)
@@ -293,6 +301,21 @@ def _(event: events.LLMGuardrailFailedEvent) -> Line:
 def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFailedEvent) -> str:
     retries = getattr(event.from_task, "guardrail_max_retries", None)
     return f"attempt {event.retry_count + 1}" + (f"/{retries + 1}" if isinstance(retries, int) else "")
+
+
+@tell.register
+def _(event: events.HumanInputRequestedEvent) -> Line:
+    if event.tool_name is not None:
+        text = f"may it call {event.tool_name}({_arguments(event.tool_args)})?"
+        return Line(where=_where(event), what="asks a person", text=text, mood=Mood.WARNING)
+    return Line(where=_where(event), what="asks a person", body=event.output or event.message, mood=Mood.WARNING)
+
+
+@tell.register
+def _(event: events.HumanInputReceivedEvent) -> Line:
+    told = {"": "accepted", "True": "accepted", "False": "refused"} if event.tool_name is None else {"True": "allowed"}
+    said = _said(event.answer) if isinstance(event.answer, dict) else str(event.answer)
+    return Line(where=_where(event), what="a person says", text=told.get(said.strip(), said))
 
 
 # Memory and knowledge: only what goes wrong

@@ -14,15 +14,14 @@ __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
 
 _WITHOUT_EFFECT = {
     "slices": (
-        "native_task observation format format_without_tools final_answer_format memory manager_request "
+        "native_task observation format format_without_tools final_answer_format memory "
         "knowledge_search_query knowledge_search_query_system_prompt"
     ),
     "errors": (
-        "force_final_answer_error agent_tool_unexisting_coworker task_repeated_usage tool_usage_error "
-        "tool_arguments_error wrong_tool_name tool_usage_exception agent_tool_execution_error"
+        "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
+        "tool_usage_exception"
     ),
-    "tools": "delegate_work ask_question add_image recall_memory save_to_memory",
-    "hierarchical_manager_agent": "role goal backstory",
+    "tools": "add_image recall_memory save_to_memory",
     "planning": "create_plan_prompt refine_plan_prompt",
 }
 

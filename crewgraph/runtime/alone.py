@@ -14,7 +14,7 @@ from crewgraph.compiler.bodies.kickoff import kickoff_body
 from crewgraph.compiler.bodies.prompt import task_prompt
 from crewgraph.compiler.bodies.task import answer_body, own_task_body, plan_body
 from crewgraph.compiler.briefing import briefing_alone
-from crewgraph.compiler.engagement import engaged
+from crewgraph.compiler.engagement import Engagement, engaged
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
@@ -38,6 +38,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import english
 from crewgraph.runtime.console import shown_agent
 from crewgraph.runtime.operations import Heard, ReadState, Run
+from crewgraph.runtime.people import conversed, forget, place_to_ask
 from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
 from crewgraph.text import shorten
 
@@ -140,6 +141,7 @@ def _executed(
 def _answered(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[Any] | None) -> Program[str]:
     plain = yield from _ran(alone(task, agent, context, tools), answer_body)
     _counted(task, plain["usage"])
+    _noted_review(task)
     return plain["answer"]
 
 
@@ -159,7 +161,8 @@ def _replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
     with shown_agent(agent):
-        plain = yield from body_alone(f"Kickoff: {engagement.slug}", engagement.slug, body, given={"messages": given})
+        name = f"Kickoff: {engagement.slug}"
+        plain = yield from body_alone(name, engagement.slug, body, given={"messages": given}, work=engagement)
         yield Heard()
     return LiteAgentOutput.from_plain(plain, structure)
 
@@ -177,7 +180,8 @@ def _check_structure(structure: Any, where: str) -> None:
 
 
 def _ran(assignment: Assignment, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
-    return (yield from body_alone(f"Task: {assignment.slug}", assignment.slug, partial(body, assignment), notes))
+    name = f"Task: {assignment.slug}"
+    return (yield from body_alone(name, assignment.slug, partial(body, assignment), notes, work=assignment))
 
 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, Any]]:
@@ -200,9 +204,19 @@ def body_alone(
     body: Callable[[Mapping[str, Any]], Body[dict[str, Any]]],
     notes: RunNotes | None = None,
     given: Mapping[str, Any] | None = None,
+    work: Engagement | None = None,
 ) -> Program[Any]:
-    """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs."""
-    place = place_in_flow() or place_around() or _NOWHERE
+    """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs.
+
+    Args:
+        name: what the graph is called in traces.
+        node: its node.
+        body: makes the generator of effects.
+        notes: notes what is known of tasks.
+        given: stands in the inputs.
+        work: who works, and may ask people.
+    """
+    place = place_to_ask(place_in_flow() or place_around() or _NOWHERE, [] if work is None else [work])
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
@@ -212,17 +226,25 @@ def body_alone(
     state = (yield ReadState(compiled, config)) if place.known else None
     if state is not None and node in state.values:
         return state.values[node]
-    run = yield Run(
-        compiled,
-        {INPUTS: given or {}} if state is None or state.created_at is None else place.answers(state.interrupts),
-        config,
-        durability=place.durability,
-        detached=place.detached,
-        again=place.again,
-        notes=notes,
-    )
+    begun = {INPUTS: given or {}} if state is None or state.created_at is None else place.answers(state.interrupts)
+
+    def run_on(given: Any) -> Run:
+        durability, again = place.durability, place.again
+        return Run(compiled, given, config, durability=durability, detached=place.detached, again=again, notes=notes)
+
+    try:
+        run = yield from conversed(place, config, begun, run_on)
+    finally:
+        forget(place)
     place.leave(run.questions)
     return run.written[node]
+
+
+def _noted_review(task: Task) -> None:
+    """People have seen the answer, if the task asks for that."""
+    ongoing = ONGOING.get()
+    if ongoing is not None and ongoing.task is task:
+        ongoing.reviewed = True
 
 
 def _counted(task: Task, used: Mapping[str, Any]) -> None:

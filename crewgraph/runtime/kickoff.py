@@ -23,10 +23,16 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.pending_crew import PendingCrew
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
+from crewgraph.events.crew import (
+    CrewKickoffCompletedEvent,
+    CrewKickoffFailedEvent,
+    CrewKickoffPausedEvent,
+    CrewKickoffStartedEvent,
+)
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.crew_audience import CrewAudience
@@ -34,9 +40,11 @@ from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
+from crewgraph.runtime.people import answered, conversed, forget, pending_crew, place_to_ask
 from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
 from crewgraph.runtime.retention import Retention
+from crewgraph.runtime.runs import crew_question
 
 __all__ = [
     "StartedRun",
@@ -79,14 +87,14 @@ async def akickoff(
     return await adrive(kicked_off(crew, inputs, thread_id, checkpointer, granularity))
 
 
-def resume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
+def resume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
-    return drive(resumed(crew, thread_id, checkpointer))
+    return drive(resumed(crew, thread_id, checkpointer, answer))
 
 
-async def aresume(crew: Crew, thread_id: str, *, checkpointer: Any = None) -> CrewOutput:
+async def aresume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
-    return await adrive(resumed(crew, thread_id, checkpointer))
+    return await adrive(resumed(crew, thread_id, checkpointer, answer))
 
 
 def kicked_off(
@@ -122,7 +130,7 @@ def _begun(
         tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
         raise
     if audience is not None:
-        audience.begins(crew.name, run.place.thread_id, given, run.tasks, run.planning)
+        audience.begins(crew.name, run.place.shown_thread, given, run.tasks, run.planning)
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
@@ -152,13 +160,13 @@ def _prepared(
     return run, given
 
 
-def resumed(crew: Crew, thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+def resumed(crew: Crew, thread_id: str, checkpointer: Any, answer: Any = None) -> Program[CrewOutput]:
     """A resume as a program."""
     with closing(Opened()) as opened:
-        return (yield from _gone_on(crew, thread_id, checkpointer, opened))
+        return (yield from _gone_on(crew, thread_id, checkpointer, answer, opened))
 
 
-def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, opened: Opened) -> Program[CrewOutput]:
+def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, answer: Any, opened: Opened) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
@@ -174,9 +182,10 @@ def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, opened: Opened) -> P
         )
     run = run.as_kept(state.metadata)
     check_stored(run.steps, state.values, run.place.thread_id)
+    given = None if answer is None else (yield from answered(crew, run.place, run.config, answer))
     # A run that has ended does nothing more; whether it has, `state.next` does not tell: it is empty, too, while what a task
     # wrote is stored and not yet applied.
-    return (yield from run.told(None, state.values.get(INPUTS) or {}))
+    return (yield from run.told(given, state.values.get(INPUTS) or {}))
 
 
 def checked_inputs(inputs: Any) -> dict[str, Any]:
@@ -205,8 +214,11 @@ class StartedRun:
     """A run about to begin: the graph and where it is kept."""
 
     def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: Opened) -> None:
-        self.crew, self.place, self.granularity, self.opened = crew, place, granularity, opened
+        self.crew, self.granularity, self.opened = crew, granularity, opened
         made = graph_of(crew, place.checkpointer, granularity)
+        self.place = place_to_ask(place, made.tasks)
+        if self.place is not place:
+            place, made = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
         for one in {id(work.agent): work for work in self.steps}.values():
             check_ready(one)  # a missing key is told before anything is done
@@ -247,7 +259,7 @@ class StartedRun:
         for agent in dict.fromkeys([*crew.agents, *(one.agent for one in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
-        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.thread_id}
+        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         with shown(crew), logged(crew):
             tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
@@ -257,7 +269,10 @@ class StartedRun:
             except BaseException as error:
                 tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
                 raise
-            tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
+            if isinstance(output, PendingCrew):
+                tell(CrewKickoffPausedEvent, crew, **about, output=output)
+            else:
+                tell(CrewKickoffCompletedEvent, crew, **about, output=output, total_tokens=self.tokens)
             yield Heard()
         return output
 
@@ -265,40 +280,48 @@ class StartedRun:
         place, crew, notes = self.place, self.crew, RunNotes()
         own = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
-        run = Run(
-            self.graph,
-            given,
-            self.config,
-            durability=place.durability,
-            detached=place.detached,
-            again=place.again,
-            notes=notes,
-            retention=retention,
-            channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
-            opened=self.opened,
-        )
-        written = run.written
+        written: Mapping[str, Any] = {}
+
+        def run_on(given: Any) -> Run:
+            nonlocal written
+            run = Run(
+                self.graph,
+                given,
+                self.config,
+                durability=place.durability,
+                detached=place.detached,
+                again=place.again,
+                notes=notes,
+                retention=retention,
+                channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
+                opened=self.opened,
+            )
+            written = run.written
+            return run
+
         try:
             if not isinstance(given, dict):  # what the process before may have left
                 yield retention.trim(shrink=False)
-            yield run
+            run = yield from conversed(place, self.config, given, run_on)
         except BudgetExceeded as error:
             if error.output is None:  # else of another crew's run, inside of this one
                 saved = (yield Saving(own, "get_tuple", self.config)) if own else None
-                error.output = partial_output(
-                    self.tasks, written_so_far(saved, written), place.thread_id, notes, self.planning
-                )
+                so_far = written_so_far(saved, written)
+                error.output = partial_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
             raise
         else:
             yield retention.trim()
             place.leave(run.questions)
-            if run.questions:
-                raise RunError(_waiting(run.questions, place))
-            if not isinstance(given, dict):
+            if not isinstance(run.given, dict):
                 written = (yield ReadState(self.graph, self.config)).values
         finally:
             crew.execution_logs = execution_logs(self.tasks, written, inputs, notes)
-        output = crew_output(self.tasks, written, place.thread_id, notes, self.planning)
+            forget(place)
+        if run.questions:
+            questions = [crew_question(one) for one in run.questions]
+            done = partial_output(self.tasks, written, place.thread_id, notes, self.planning)
+            return pending_crew(crew, done, self.tasks, questions)
+        output = crew_output(self.tasks, written, place.shown_thread, notes, self.planning)
         crew.publish(output)
         self.tokens = output.token_usage.total_tokens
         for callback in crew.after_kickoff_callbacks:
@@ -357,11 +380,3 @@ def why(error: BaseException) -> str:
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error}"
     return f"{text} ({notes})" if notes else text
-
-
-def _waiting(questions: list[Any], place: RunPlace) -> str:
-    asked = "; ".join(str(question.value) for question in questions)
-    return (
-        f"the run of thread `{place.thread_id}` waits for an answer: {asked}. Everything done so far is kept: answer through "
-        "the graph, `crew.compile(checkpointer=...).invoke(Command(resume=...), config)`."
-    )

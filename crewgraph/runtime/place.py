@@ -38,6 +38,17 @@ class RunPlace:
     method: Running | None = None
     """The method of a flow that it is a part of, where it is kept beside that flow's run."""
 
+    beside: Running | None = None
+    """The method of a flow that is kept nowhere, in which it runs: a question could not wait there."""
+
+    for_now: bool = False
+    """Whether it is kept in memory for as long as it lasts, because it was to be kept nowhere and may ask at the terminal."""
+
+    @property
+    def shown_thread(self) -> str | None:
+        """The thread that people are told of."""
+        return None if self.for_now else self.thread_id
+
     @property
     def known(self) -> bool:
         """Whether the thread may hold this very run already, which then goes on."""
@@ -57,8 +68,9 @@ class RunPlace:
 
     def leave(self, questions: Sequence[Interrupt]) -> None:
         """Leave a question with the run of the flow, where it is a part of one, and so end the method for now."""
-        if self.method is not None and questions:
-            raise left(self.method, _question(questions[0]), questions[0].value)
+        method = self.method or self.beside
+        if method is not None and questions:
+            raise left(method, _question(questions[0]), questions[0].value)
 
     @property
     def configurable(self) -> dict[str, Any]:
@@ -86,7 +98,9 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
-    return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True)
+    wished = thread_id is not None or checkpointer is not None or crew.checkpointer is not None
+    beside = None if wished else RUNNING.get()
+    return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True, beside=beside)
 
 
 def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.types import Interrupt
 
 from crewgraph.checkpoints.latest import Latest
 from crewgraph.checkpoints.sqlite import SqliteCheckpointer
@@ -22,17 +23,31 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.operations import Operation, Program, adrive, drive
-from crewgraph.core.pregel import asks, goes_on, leads_on
+from crewgraph.core.pregel import goes_on, leads_on
+from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.pending_crew import CrewQuestion
 from crewgraph.definitions.run_info import RunInfo, RunStatus
 from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["acrew_runs", "aflow_runs", "all_runs", "apending", "crew_runs", "flow_runs", "latest_run", "pending"]
+__all__ = [
+    "acrew_runs",
+    "aflow_runs",
+    "all_runs",
+    "apending",
+    "crew_question",
+    "crew_runs",
+    "flow_runs",
+    "latest_run",
+    "of_crew",
+    "pending",
+    "waiting",
+]
 
 _PROGRESS = "progress"
 _PARKED = "parked"
@@ -120,14 +135,14 @@ def crew_runs(
     crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
 ) -> list[RunInfo]:
     """The runs of a crew; see `Crew.runs`."""
-    return drive(_of_crew(crew, status, inside, limit, checkpointer))
+    return drive(of_crew(crew, status, inside, limit, checkpointer))
 
 
 async def acrew_runs(
     crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
 ) -> list[RunInfo]:
     """The runs of a crew; see `Crew.runs`."""
-    return await adrive(_of_crew(crew, status, inside, limit, checkpointer))
+    return await adrive(of_crew(crew, status, inside, limit, checkpointer))
 
 
 def all_runs(
@@ -160,8 +175,30 @@ async def apending(flow: _AnyFlow) -> list[PendingFlow]:
     return [_waiting(one) for one in await adrive(_of_flow(flow, "pending", True, None))]
 
 
+def waiting(saver: Any) -> list[RunInfo]:
+    """All runs in a checkpointer that wait for somebody's answer, those written last first, but those inside other runs.
+
+    Of flows with a node for all methods it knows only what they asked when they stopped first; `pending` knows.
+    """
+    asked = _Asked(
+        labels={},
+        told=_either_told,
+        status="pending",
+        inside=False,
+        limit=None,
+        is_read=lambda name: leads_on(name) or name in (ANSWER, _PROGRESS, _PARKED, _UNSAVED),
+    )
+    return drive(_read(saver, asked))
+
+
+def _either_told(found: Latest) -> RunInfo:
+    if FLOW_NAME in found.checkpoint.metadata:
+        return _flow_told(None, found)
+    return _crew_told(found)
+
+
 def _waiting(run: RunInfo) -> PendingFlow:
-    return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=run.questions)
+    return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
 
 
 def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> Program[list[RunInfo]]:
@@ -177,16 +214,22 @@ def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int 
     return (yield from _read(checkpointer_for(flow.checkpointer), asked))
 
 
-def _of_crew(
+def crew_question(asked: Interrupt) -> CrewQuestion:
+    """A question of a crew's run, as people are shown it."""
+    return CrewQuestion.from_plain(own_id(asked) or asked.id, asked.value)
+
+
+def of_crew(
     crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
 ) -> Program[list[RunInfo]]:
+    """The runs of a crew as a program; see `Crew.runs`."""
     asked = _Asked(
         labels=crew_labels(crew.name, assignments(crew)),
         told=_crew_told,
         status=status,
         inside=inside,
         limit=limit,
-        is_read=leads_on,
+        is_read=lambda name: leads_on(name) or name == ANSWER,
     )
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
 
@@ -197,7 +240,7 @@ def latest_run(crew: Crew, saver: Any) -> Program[str]:
     Raises:
         RunError: none is kept.
     """
-    found = yield from _of_crew(crew, None, True, 1, saver)
+    found = yield from of_crew(crew, None, True, 1, saver)
     if not found:
         raise RunError(
             f"no run of crew `{crew.name}` is kept in the {type(saver).__name__}: run it with `kickoff` first, or look at where "
@@ -239,17 +282,22 @@ def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
 
 def _crew_told(found: Latest) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
-    status: RunStatus = "pending" if asks(writes) else "open" if goes_on(checkpoint["channel_values"]) else "finished"
+    questions = tuple(map(crew_question, questions_in(writes)))
+    status: RunStatus = "pending" if questions else "open" if goes_on(checkpoint["channel_values"]) else "finished"
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
     since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
-    return _told(
-        found, "crew", CREW_NAME, status, (sorted(since, key=lambda name: versions[name])[-1:] or [None])[0], ()
-    )
+    last = (sorted(since, key=lambda name: versions[name])[-1:] or [None])[0]
+    return _told(found, "crew", CREW_NAME, status, last, questions)
 
 
 def _told(
-    found: Latest, kind: Any, label: str, status: RunStatus, last: str | None, questions: tuple[Question, ...]
+    found: Latest,
+    kind: Any,
+    label: str,
+    status: RunStatus,
+    last: str | None,
+    questions: tuple[Question, ...] | tuple[CrewQuestion, ...],
 ) -> RunInfo:
     checkpoint = found.checkpoint
     metadata: Mapping[str, Any] = checkpoint.metadata

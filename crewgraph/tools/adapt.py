@@ -16,6 +16,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, validated
+from crewgraph.tools.approval import approval_of
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
 from crewgraph.tools.blocks import is_blocks, shown
@@ -60,6 +61,11 @@ class AdaptedTool(ABC):
     def name(self) -> str:
         """The name a model calls it by."""
         return self.spec["name"]
+
+    @property
+    def require_approval(self) -> bool | Callable[..., Any]:
+        """Whether a person has to allow its calls, or a function that says so of a call's arguments."""
+        return approval_of(self.source)
 
     @property
     def origin(self) -> Any:

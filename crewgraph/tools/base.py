@@ -12,6 +12,7 @@ from crewgraph.core.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature
+from crewgraph.tools.approval import approval_of
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.limit import claim
 from crewgraph.tools.observation import Shown, observation
@@ -78,6 +79,10 @@ class BaseTool(BaseModel, ABC):
 
     once: bool = False
     """Whether a call must never be repeated: one whose outcome a crash left unknown is reported instead."""
+
+    require_approval: bool | Callable[..., Any] = False
+    """Whether a person has to allow each call that an agent makes; or a function that says so of a call, given its arguments as
+    a dict."""
 
     @field_validator("max_usage_count")
     @classmethod
@@ -157,6 +162,7 @@ class BaseTool(BaseModel, ABC):
             self.current_usage_count,
             once=self.once,
             cache_function=self.cache_function,
+            require_approval=self.require_approval,
         )
 
     def to_langchain(self) -> "StructuredTool":
@@ -165,14 +171,21 @@ class BaseTool(BaseModel, ABC):
         Raises:
             DefinitionError: An argument has a name that LangChain keeps for itself.
         """
-        return langchain_tool(self.spec, self.args_schema, self.run, self.arun, return_direct=self.result_as_answer)
+        return langchain_tool(
+            self.spec,
+            self.args_schema,
+            self.run,
+            self.arun,
+            return_direct=self.result_as_answer,
+            require_approval=self.require_approval,
+        )
 
     @classmethod
     def from_langchain(cls, tool: Any, *, once: bool = False) -> "Tool":
         """A tool from a LangChain one (agents take LangChain tools as they are, too).
 
         Args:
-            tool: The LangChain tool.
+            tool: The LangChain tool; `require_approval` is read from its `metadata`.
             once: As the field.
 
         Raises:
@@ -196,6 +209,7 @@ class BaseTool(BaseModel, ABC):
             func=func,
             result_as_answer=bool(getattr(tool, "return_direct", False)),
             once=once,
+            require_approval=approval_of(tool),
         )
 
     @property
@@ -243,6 +257,7 @@ def tool(
     result_as_answer: bool = False,
     max_usage_count: int | None = None,
     once: bool = False,
+    require_approval: bool | Callable[..., Any] = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(*args: Any, **settings: Any) -> Any:
     """Make a tool of a function: `@tool`, `@tool("Name")`, `@tool("Name", max_usage_count=3)`.
@@ -252,7 +267,7 @@ def tool(*args: Any, **settings: Any) -> Any:
 
     Args:
         *args: The function, or the tool's name (else the function's).
-        **settings: `result_as_answer`, `max_usage_count` and `once`, as the fields of `BaseTool`.
+        **settings: `result_as_answer`, `max_usage_count`, `once` and `require_approval`, as the fields of `BaseTool`.
 
     Raises:
         DefinitionError: It was given neither a function nor a name, or the function has no docstring.

@@ -47,8 +47,8 @@ def as_langchain_tool(source: Any) -> Any:
     async def acall(**given: Any) -> Any:
         return await source.ainvoke(given)
 
-    direct = source.result_as_answer
-    return langchain_tool(source.spec, source.args_schema, call, acall, return_direct=direct)
+    direct, approval = source.result_as_answer, getattr(source, "require_approval", False)
+    return langchain_tool(source.spec, source.args_schema, call, acall, return_direct=direct, require_approval=approval)
 
 
 def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
@@ -76,6 +76,7 @@ def langchain_tool(
     acall: Callable[..., Awaitable[Any]],
     *,
     return_direct: bool,
+    require_approval: Any = False,
 ) -> "StructuredTool":
     """A LangChain tool.
 
@@ -85,6 +86,7 @@ def langchain_tool(
         call: Does it, with the arguments by name.
         acall: The same.
         return_direct: Whether its result ends an agent's work.
+        require_approval: Whether a person has to allow its calls; it stands in the tool's `metadata`.
 
     Raises:
         DefinitionError: An argument has a name that LangChain keeps for itself.
@@ -109,4 +111,5 @@ def langchain_tool(
         func=func,
         coroutine=coroutine,
         return_direct=return_direct,
+        metadata={"require_approval": require_approval} if require_approval else None,
     )

@@ -40,6 +40,7 @@ class CrewStructuredTool:
         *,
         once: bool = False,
         cache_function: Callable[..., bool] | None = None,
+        require_approval: bool | Callable[..., Any] = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -50,6 +51,7 @@ class CrewStructuredTool:
         self.current_usage_count = current_usage_count
         self.once = once
         self.cache_function = cache_function
+        self.require_approval = require_approval
         _check_parameters(name, func, args_schema)
 
     @classmethod

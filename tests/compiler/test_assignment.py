@@ -169,9 +169,6 @@ AGENT: dict[str, Any] = {
     "planning_config": object(),
     "from_repository": "x",
 }
-TASK: dict[str, Any] = {
-    "human_input": True,
-}
 
 
 @pytest.mark.parametrize("name", CREW)
@@ -185,17 +182,12 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
     assert f"`{name}` of agent `Clerk`" in refused(Crew(agents=[worker], tasks=[task(worker)]))
 
 
-@pytest.mark.parametrize("name", TASK)
-def test_what_a_task_cannot_do_yet_is_refused_by_name(name: str):
-    assert f"`{name}" in refused(Crew(agents=[WORKER], tasks=[step("a", **{name: TASK[name]})]))
-
-
 def test_everything_that_is_refused_is_named_at_once():
     worker = agent("x", planning=True, from_repository="x")
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a", human_input=True)], memory=True))
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")], memory=True))
     assert text == (
         "this version of crewgraph does not offer `memory` of the crew, `planning` of agent `Clerk`, `from_repository` of agent "
-        "`Clerk`, `human_input` of task `a` yet. Leave it out for now; it is refused rather than ignored."
+        "`Clerk` yet. Leave it out for now; it is refused rather than ignored."
     )
 
 

@@ -110,6 +110,31 @@ def test_questions_keep_their_answers_when_a_tool_that_asked_is_answered_from_th
     assert counting.taken() == {"asker": 2, "x": 1, "y": 1}
 
 
+@pytest.mark.parametrize("asks", ["tool", "body"])
+def test_questions_get_their_answers_after_a_crash_that_came_after_an_answer(mode: Mode, asks: str):
+    counting, crashes = Counting(), [1]
+
+    def body(state: dict[str, Any]) -> Body[Any]:
+        a = yield use(counting.tool("asker", lambda _: "tool:" + interrupt("0?"))) if asks == "tool" else Ask("0?")
+        b = yield use(counting.tool("x"))
+        if crashes:
+            raise KeyboardInterrupt(crashes.pop())
+        c = yield Ask("1?")
+        d = yield use(counting.tool("asker", lambda _: interrupt("2?")))
+        return {"outputs": {"r": [a, b, c, d]}}
+
+    graph = chain(("task", body), checkpointer=InMemorySaver())
+    first = mode.invoke(graph, {"outputs": {}}, at())["__interrupt__"][0]
+    with pytest.raises(KeyboardInterrupt):
+        mode.invoke(graph, Command(resume={first.id: "A"}), at())
+    result = mode.invoke(graph, None, at())
+    for number in (1, 2):
+        question = result["__interrupt__"][0]
+        assert question.value == f"{number}?"
+        result = mode.invoke(graph, Command(resume={question.id: number}), at())
+    assert result["outputs"] == {"r": ["tool:A" if asks == "tool" else "A", "<x>", 1, 2]}
+
+
 def test_parallel_tools_that_ask_get_each_its_own_answer(mode: Mode):
     counting = Counting()
 

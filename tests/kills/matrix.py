@@ -22,7 +22,7 @@ from kills.voyage import VOYAGE
 __all__ = ["Kills", "Verdict", "ways"]
 
 ROOT = Path(__file__).parent.parent.parent
-TEXTS = json.dumps(["seen", "good", "end"])
+TEXTS = json.dumps(["seen", "good", "end", "fine"])
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from typing import Any, TypedDict
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph import Agent, Crew, CrewOutput, PendingCrew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.core.journal import CHANNEL
 from crewgraph.tools import tool
@@ -71,7 +72,8 @@ def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
                 return super().put(*args)  # pyright: ignore[reportUnknownVariableType]
 
         def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], *args: Any, **named: Any) -> None:
-            if not writes or writes[0][0] != CHANNEL:
+            # That something begins, or is asked, is noted with a "?": it is no record of an effect.
+            if not writes or writes[0][0] != CHANNEL or str(args[0]).endswith("?"):
                 super().put_writes(config, writes, *args, **named)
                 return
             with ledger.stored("R"):
@@ -81,13 +83,19 @@ def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
 
 
 def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
-    """Three tasks: tools in parallel, a guardrail that refuses once, work handed to two others at once, callbacks."""
+    """Four tasks: tools in parallel, a guardrail that refuses once, work handed to two others at once, people, callbacks."""
 
     @tool
     def look(i: int) -> str:
         """Look at something."""
         ledger.effect(f"look-{i}")
         return f"<saw {i}>"
+
+    @tool(require_approval=True)
+    def pay(to: str) -> str:
+        """Pay somebody."""
+        ledger.effect(f"pay-{to}")
+        return "paid"
 
     def model(name: str, replies: Sequence[Any]) -> ScriptedLLM:
         def reply(messages: Sequence[dict[str, Any]]) -> Any:
@@ -120,12 +128,14 @@ def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
     c = agent("c", [asks, ToolUse("look", {"i": 9}), "end"], tools=[look], allow_delegation=True)
     d = agent("d", [ToolUse("look", {"i": 5}), "found"], tools=[look])
     e = agent("e", ["this one"])
+    f = agent("f", [ToolUse("pay", {"to": "g"}), "rough", "fine"], tools=[pay], cache=False)
     tasks = [
         Task(name="first", description="x", expected_output="y", agent=a, callback=called),
         Task(name="second", description="x", expected_output="y", agent=b, guardrail=refuses_once, context=[]),
         Task(name="third", description="x", expected_output="y", agent=c, callback=called),
+        Task(name="fourth", description="x", expected_output="y", agent=f, human_input=True),
     ]
-    return Crew(agents=[a, b, c, d, e], tasks=tasks, checkpointer=checkpointer)
+    return Crew(agents=[a, b, c, d, e, f], tasks=tasks, checkpointer=checkpointer)
 
 
 class Outer(TypedDict, total=False):
@@ -135,6 +145,7 @@ class Outer(TypedDict, total=False):
     first: dict[str, Any]
     second: dict[str, Any]
     third: dict[str, Any]
+    fourth: dict[str, Any]
 
 
 def play(case: Case) -> str:
@@ -166,10 +177,25 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
         else:
             work = crew.aresume(case.thread) if began else crew.akickoff({"x": 1}, **fresh)
             result = asyncio.run(work)
+        while isinstance(result, PendingCrew):
+            (question,) = result.questions
+            said = _said(ledger, question.answer)
+            answered = crew.resume if case.mode == "sync" else crew.aresume
+            result = answered(case.thread, said)
+            result = result if isinstance(result, CrewOutput) else asyncio.run(result)
         return json.dumps([output.raw for output in result.tasks_output])
     around = _around(crew_of(ledger, None).compile(granularity=case.granularity), saver)
     state = _invoked(case, around, None if began else {"inputs": {"x": 1}})
-    return json.dumps([state[name]["raw"] for name in ("first", "second", "third")])
+    while asked := state.get("__interrupt__"):
+        said = _said(ledger, asked[0].value.get("answer"))
+        state = _invoked(case, around, Command(resume={asked[0].id: said}))
+    return json.dumps([state[name]["raw"] for name in ("first", "second", "third", "fourth")])
+
+
+def _said(ledger: Ledger, answer: str | None) -> Any:
+    """What somebody says to an answer, or to the wish to use a tool."""
+    ledger.effect(f"said-{answer}")
+    return {None: True, "rough": "finer", "fine": ""}[answer]
 
 
 def _voyage(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]", began: bool) -> str:

@@ -9,7 +9,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from modes import Mode
 
-from crewgraph import Crew, ScriptedLLM, ToolUse
+from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
 from crewgraph.tools import tool
 
@@ -36,19 +36,18 @@ def asking(*script: Any, native: bool = False, **more: Any) -> tuple[Crew, Scrip
 
 def test_a_kickoff_that_meets_a_question_says_what_is_asked_and_how_to_answer(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    with pytest.raises(RunError) as caught:
-        mode.kickoff(made, thread_id="t")
-    said = str(caught.value)
-    assert said.startswith("the run of thread `t` waits for an answer: May I?. Everything done so far is kept")
-    assert "invoke(Command(resume=...), config)" in said
+    waits = mode.kickoff(made, thread_id="t")
+    assert str(waits) == "crew `crew` waits for an answer: May I?. Answer with `resume('t', ...)`."
+    assert [output.raw for output in waits.tasks_output] == ["ready"]
     assert len(llm.requests) == 1
+    assert mode.resume(made, "t", answer="yes").raw == "done"
+    assert "Observation: they said yes" in llm.requests[1].text
 
 
 def test_the_answer_given_through_the_graph_continues_the_run(mode: Mode):
     saver = InMemorySaver()
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done", checkpointer=saver)
-    with pytest.raises(RunError, match="waits for an answer"):
-        mode.kickoff(made, thread_id="t")
+    assert isinstance(mode.kickoff(made, thread_id="t"), PendingCrew)
     graph = mode.compile(made, checkpointer=saver)
     state = mode.invoke(graph, Command(resume="yes"), AT)
     assert (state["before"]["raw"], state["asks"]["raw"]) == ("ready", "done")
@@ -59,10 +58,8 @@ def test_the_answer_given_through_the_graph_continues_the_run(mode: Mode):
 
 def test_a_resume_without_an_answer_asks_again(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    with pytest.raises(RunError, match="waits for an answer: May I?"):
-        mode.kickoff(made, thread_id="t")
-    with pytest.raises(RunError, match="waits for an answer: May I?"):
-        mode.resume(made, "t")
+    waits = mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t") == waits
     assert len(llm.requests) == 1
 
 
@@ -148,7 +145,7 @@ def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
 
 def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    with pytest.raises(RuntimeError, match="checkpointer"):
+    with pytest.raises(RunError, match=r"crew `crew` asks a person: May I\?\. .* leave `checkpointer=False` out"):
         mode.kickoff(made, checkpointer=False)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.executor import carried_out
+from crewgraph.compiler.bodies.people import Asker
 from crewgraph.compiler.bodies.react import Worker, stepped, worked
 from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
@@ -121,6 +122,8 @@ class AgentAtWork:
     def executor(self) -> Executor | None:
         """What carries out its work in the place of the loop."""
         made, agent, where = made_executor(self._agent), self._agent, self._engagement.where
+        if made is not None or isinstance(agent, LangGraphAgentAdapter):
+            self._refuse_approvals(where)
         if made is None and isinstance(agent, LangGraphAgentAdapter):
             graph = react_graph(self.model, Toolbox(self._observed), agent.max_iter, self._book, where)
             return Executor(graph, {}, where, agent.role)
@@ -130,6 +133,14 @@ class AgentAtWork:
                 "LangChain rate limiter to the models in it."
             )
         return None if made is None else Executor(made, self._observed, where, agent.role)
+
+    def _refuse_approvals(self, where: str) -> None:
+        if guarded := [name for name, tool in self._observed.items() if tool.require_approval]:
+            raise CompileError(
+                f"{where}: what carries out its work calls its tools by itself, so nobody could be asked whether it may use "
+                f"`{'`, `'.join(guarded)}` (`require_approval`). Leave the executor out, or let the tool ask with LangGraph's "
+                "`interrupt`."
+            )
 
     @cached_property
     def tools(self) -> Toolbox:
@@ -152,6 +163,13 @@ class AgentAtWork:
     def native_tools(self) -> bool:
         """Whether tools are offered in the model's own protocol."""
         return self.executor is None and self.model.native_tools
+
+    @property
+    def asker(self) -> Asker:
+        """Asks people in its name."""
+        task = None if self._about is None else self._engagement.slug
+        heard = self._heard
+        return Asker(agent=self._role, task=task, book=self._book, asked=heard.asked, answered=heard.answered)
 
     def in_time(self, work: Callable[[], Body[str]], begun: Sequence[Message]) -> Body[str]:
         """What some work gives, in a run of its own in the trace, which shows the messages it began with.
@@ -235,6 +253,7 @@ class AgentAtWork:
             usage=self._usage,
             told=self._heard.step,
             refused=self._heard.tool_refused,
+            asker=self.asker,
             step_callback=self._step_callback,
             counts=self._heard.counts,
             retries=agent.max_retry_limit if agent else 0,

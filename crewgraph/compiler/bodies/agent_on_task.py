@@ -9,6 +9,7 @@ from crewgraph.compiler.assignment import Assignment, handed_on
 from crewgraph.compiler.bodies.agent import AgentAtWork, Refused
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.handover import Handover, Team
+from crewgraph.compiler.bodies.people import feedback_on
 from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.reasoning import Plan
 from crewgraph.compiler.bodies.training import taught, told_lessons
@@ -18,6 +19,7 @@ from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.ongoing import OngoingTask
 from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import PreparedTool
+from crewgraph.compiler.training import round_of
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
@@ -77,7 +79,7 @@ class AgentOnTask(AgentAtWork):
             answer = yield from self.own_answer(refused)
         if refused or self._depth:  # people have seen it, or see what is made of it
             return answer
-        return (yield from taught(self._assignment, self._briefing, answer, self._improved))
+        return (yield from taught(self._assignment, self._briefing, answer, self._improved_in_training))
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
@@ -94,23 +96,10 @@ class AgentOnTask(AgentAtWork):
         dialogue = Dialogue(opening.messages, self._briefing.context)
         begun = dialogue.transcript.messages
         answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
+        if self._is_reviewed:
+            answer = yield from self._reviewed(answer, self._improved)
         yield Notify(partial(self._report.agent_completes, answer))
         return answer
-
-    def _improved(self, answer: str, feedback: str) -> Body[str]:
-        """Its answer after somebody has said what is to be better."""
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
-        if own is not None:
-            return (yield from self._by_own_version(own, (answer, feedback)))
-        dialogue = self._dialogue
-        assert dialogue is not None  # there is an answer
-        dialogue.reopen({"role": "assistant", "content": answer})
-        dialogue.reopen({"role": "user", "content": self._book.slice("human_feedback", human_feedback=feedback)})
-        begun = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_begins, begun, self._assignment.given_tools))
-        better = yield from self.in_time(partial(self.replied, dialogue, self._briefing.context), begun)
-        yield Notify(partial(self._report.agent_completes, better))
-        return better
 
     def plan(self) -> Body[Plan | None]:
         """Its plan for the task."""
@@ -173,8 +162,48 @@ class AgentOnTask(AgentAtWork):
             yield Notify(partial(report.agent_fails, failure))
             raise
 
+    @property
+    def _is_reviewed(self) -> bool:
+        """Whether people are asked about its answers; in a training they are asked anyway."""
+        return bool(self._task.human_input) and round_of(self._assignment) is None
+
+    def _improved_in_training(self, answer: str, feedback: str) -> Body[str]:
+        """Another answer, after somebody has said what is to be better."""
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if own is not None:
+            return (yield from self._given_again(own, answer, feedback))
+        better = yield from self._improved(answer, feedback)
+        yield Notify(partial(self._report.agent_completes, better))
+        return better
+
+    def _reviewed(self, answer: str, improved: Callable[[str, str], Body[str]]) -> Body[str]:
+        """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
+        while feedback := (yield from feedback_on(answer, self.asker)):
+            answer = yield from improved(answer, feedback)
+        return answer
+
+    def _improved(self, answer: str, feedback: str) -> Body[str]:
+        """Another answer, in the conversation that the one before came from."""
+        dialogue = self._dialogue
+        assert dialogue is not None  # there is an answer to improve
+        dialogue.add({"role": "assistant", "content": answer})
+        told = self._book.slice("human_feedback", human_feedback=feedback)
+        dialogue.reopen({"role": "user", "content": told})
+        work = partial(self.replied, dialogue, self._briefing.context)
+        return self.in_time(work, dialogue.transcript.messages)
+
     def _by_own_version(self, own: Any, refused: Refused | None) -> Body[str]:
-        """What the agent's class, or a patch, does in the place of our loop."""
+        """What the agent's class, or a patch, does in the place of our loop, and people have accepted."""
+        answer, reviewed = yield from self._given(own, refused)
+        if self._is_reviewed and not reviewed:
+            return (yield from self._reviewed(answer, partial(self._given_again, own)))
+        return answer
+
+    def _given_again(self, own: Any, answer: str, feedback: str) -> Body[str]:
+        return (yield from self._given(own, (answer, feedback)))[0]
+
+    def _given(self, own: Any, refused: Refused | None) -> Body[tuple[str, bool]]:
+        """An answer of the agent's class or patch, and whether people have seen it already, for it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
         context = retold(self._briefing.context, refused, self._book)
         told: dict[str, Any] = yield Call(
@@ -184,10 +213,14 @@ class AgentOnTask(AgentAtWork):
             kind="agent",
             about=[self._briefing.description, context],
             enter=ongoing.enter,
-            encode=lambda answer: {"answer": _text(answer), "usage": ongoing.usage.to_plain()},
+            encode=lambda answer: {
+                "answer": _text(answer),
+                "usage": ongoing.usage.to_plain(),
+                "reviewed": ongoing.reviewed,
+            },
         )
         self._usage.add(told["usage"])
-        return told["answer"]
+        return told["answer"], told.get("reviewed", False)
 
 
 def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:

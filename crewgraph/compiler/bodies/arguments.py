@@ -3,8 +3,8 @@
 from typing import Any, cast
 
 from crewgraph.compiler.bodies.protocol import Action, final_text
-from crewgraph.compiler.toolbox import PreparedTool
-from crewgraph.core.effects import Body, Effect, EffectFailed, ModelCall
+from crewgraph.compiler.toolbox import PreparedTool, Wanted
+from crewgraph.core.effects import Body, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
@@ -19,8 +19,8 @@ __all__ = ["rewritten"]
 
 def rewritten(
     action: Action, tool: PreparedTool, error: str, reader: Model, book: Book, usage: UsageLedger
-) -> Body[Effect | None]:
-    """The call that was meant, by one request; None where that one cannot be read either."""
+) -> Body[Wanted | None]:
+    """The use that was meant, by one request; None where that one cannot be read either."""
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("arguments_system", tool=prompt_text(tool.spec))},
@@ -36,4 +36,4 @@ def rewritten(
     usage.answered(reader, reply)
     found = extract_json(final_text(reply))
     args = tool.prepare(cast(dict[str, Any], found)) if isinstance(found, dict) else None
-    return None if args is None or isinstance(args, Refusal) else tool.effect(args)
+    return None if args is None or isinstance(args, Refusal) else Wanted(tool, args)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from crewgraph.compiler.bodies.approval import Wish, allowed
 from crewgraph.compiler.bodies.arguments import rewritten
 from crewgraph.compiler.bodies.dialogue import Dialogue, is_too_long
+from crewgraph.compiler.bodies.people import Asker
 from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read
-from crewgraph.compiler.toolbox import Outcome, Toolbox
+from crewgraph.compiler.toolbox import Outcome, Toolbox, Wanted
 from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
@@ -51,6 +53,9 @@ class Worker:
 
     refused: Callable[[str, dict[str, Any] | str, str], None]
     """Is told of a tool that could not be called: its name, the arguments, why."""
+
+    asker: Asker
+    """Asks people."""
 
     step_callback: Callable[..., Any] | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
@@ -185,14 +190,14 @@ def _repair(worker: Worker, dialogue: Dialogue, wanted: Malformed) -> None:
 
 def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, step: int) -> Body[str | None]:
     """Do what the model wants; an answer where a tool's result is one."""
-    prepared: list[Effect | Outcome] = []
+    wishes: list[Wish] = []
     for action in wanted.actions:
-        prepared.append((yield from _prepared(worker, action)))
-    made = iter((yield from _called(worker, [one for one in prepared if isinstance(one, Effect)])))
-    outcomes = [next(made) if isinstance(one, Effect) else one for one in prepared]
-    for action, one in zip(wanted.actions, prepared, strict=True):
-        if not isinstance(one, Effect):
-            yield Notify(partial(worker.refused, action.tool, action.args, one["text"]))
+        wishes.append((yield from _wished(worker, action)))
+    made = iter((yield from _called(worker, [one.call.effect for one in wishes if one.call is not None])))
+    outcomes = [one.outcome or _told(worker, one, next(made)) for one in wishes]
+    for action, one in zip(wanted.actions, wishes, strict=True):
+        if one.outcome is not None and one.outcome["failed"]:
+            yield Notify(partial(worker.refused, action.tool, action.args, one.outcome["text"]))
     worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
     worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
     _remember(dialogue, reply, wanted, outcomes)
@@ -213,11 +218,28 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
     return None
 
 
-def _prepared(worker: Worker, action: Action) -> Body[Effect | Outcome]:
+def _wished(worker: Worker, action: Action) -> Body[Wish]:
+    """The call that is wanted, as people allow it, or what came of the wish."""
+    prepared = yield from _prepared(worker, action)
+    if not isinstance(prepared, Wanted):
+        return Wish(None, prepared)
+    return (yield from allowed(prepared, worker.asker))
+
+
+def _told(worker: Worker, wish: Wish, outcome: Outcome) -> Outcome:
+    """What came of a call; the model is told if it was not the one that it wanted."""
+    if not wish.changed or wish.call is None or outcome["final"]:
+        return outcome
+    args = json.dumps(wish.call.args, ensure_ascii=False)
+    text = worker.book.slice("approval_changed", args=args, result=outcome["text"])
+    return {**outcome, "text": text}
+
+
+def _prepared(worker: Worker, action: Action) -> Body[Wanted | Outcome]:
     """The call that is wanted, or why there can be none."""
     prepared = worker.tools.prepared(action.tool, action.args)
     tool = worker.tools.named(action.tool)
-    if isinstance(prepared, Effect) or tool is None or worker.reader is None or action.call_id is not None:
+    if isinstance(prepared, Wanted) or tool is None or worker.reader is None or action.call_id is not None:
         return prepared
     again = yield from rewritten(action, tool, prepared["text"], worker.reader, worker.book, worker.usage)
     return again or prepared

@@ -1,17 +1,16 @@
 """Questions to people: asked at once where somebody sits at a terminal, else left with the run until they are answered."""
 
-import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
-from crewgraph.compiler.flow.terminal import read_line
+from crewgraph.compiler.terminal import has_terminal, read_line, said_at_terminal
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import FEEDBACK, FeedbackWish, HumanFeedbackResult, Question
@@ -52,7 +51,7 @@ def asked(message: str, timeout: float | None = None, metadata: Mapping[str, Any
     question, report = Question(id=name, method=method, message=message, metadata=metadata or {}), _report(running)
     if name not in running.run.answers:
         report.asks(question)
-    if timeout is not None and name not in running.run.answers and _has_terminal():
+    if timeout is not None and name not in running.run.answers and has_terminal():
         answer = read_line(_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
@@ -99,7 +98,7 @@ def left(running: Running, name: str, value: Any) -> BaseException:
         name: what tells the question from others that it asks, beginning with a colon.
         value: the message, or what else is to be looked at.
     """
-    message = value if isinstance(value, str) else "What is the answer?"
+    message = _message_in(value)
     if not running.run.stored:
         return _unkept(running.method, message)
     shown = (
@@ -107,6 +106,12 @@ def left(running: Running, name: str, value: Any) -> BaseException:
     )
     question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=shown)
     return _parked(running, question, returned=False)
+
+
+def _message_in(value: Any) -> str:
+    """What is asked; an agent that asks people has worded that."""
+    text: Any = cast("dict[str, Any]", value).get("text") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else "What is the answer?"
 
 
 def answer_to(running: Running, name: str) -> Any:
@@ -129,7 +134,7 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
         try:
             said = _answered(running, wish, output, text)
         except RunError as error:
-            if wish.provider is not None or not _has_terminal():
+            if wish.provider is not None or not has_terminal():
                 raise
             question = replace(question, refused=str(error))
         else:
@@ -177,18 +182,14 @@ def _answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> H
     )
 
 
-def _has_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
 def _answer(running: Running, question: Question, provider: Any) -> str:
     given = running.run.answers.get(question.id)
     if given is not None:
         return str(running.run.revived(given["text"]))
     if provider is not None:
         return str(provider.request_feedback(question, running.run.flow))
-    if _has_terminal():
-        return input(_prompt(question))
+    if has_terminal():
+        return said_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK))
     raise _unkept(question.method, question.message)

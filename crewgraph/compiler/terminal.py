@@ -1,12 +1,34 @@
-"""A terminal that is read for some time only."""
+"""The terminal that somebody sits at, where there is one."""
 
 import os
 import select
 import sys
+import threading
 
-__all__ = ["read_line"]
+__all__ = ["has_terminal", "read_line", "said_at_terminal"]
 
 _CHUNK = 4096
+
+_turn = threading.Lock()
+"""Whose turn it is to ask: runs beside each other must not read each other's answers."""
+
+
+def has_terminal() -> bool:
+    """Whether somebody can be asked here."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # it was closed
+        return False
+
+
+def said_at_terminal(prompt: str) -> str:
+    """The line that somebody types.
+
+    Raises:
+        EOFError: the terminal was closed.
+    """
+    with _turn:
+        return input(prompt)
 
 
 def read_line(prompt: str, seconds: float) -> str | None:

@@ -1,0 +1,258 @@
+"""Questions of crews to people: asked at the terminal, or left with the run until somebody answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, Interrupt
+
+from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.notes import RunNotes
+from crewgraph.compiler.terminal import has_terminal, said_at_terminal
+from crewgraph.core.bridge import in_thread
+from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.questions import file_answer, own_id, questions_in
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew, listed
+from crewgraph.errors import RunError
+from crewgraph.runtime.graphs import graph_of
+from crewgraph.runtime.operations import ReadState, Run, refuse_without_async_face
+from crewgraph.runtime.place import RunPlace
+from crewgraph.runtime.results import partial_output
+from crewgraph.runtime.runs import crew_question, of_crew
+from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.tools.approval import approval_of
+
+__all__ = ["answered", "apending", "conversed", "forget", "pending", "pending_crew", "place_to_ask"]
+
+_IN_MEMORY = InMemorySaver()
+"""Where runs are kept that are to be kept nowhere, and stop for questions at the terminal; they are removed when they end."""
+
+
+def pending(crew: Crew, checkpointer: Any) -> list[PendingCrew]:
+    """The runs that wait; see `Crew.pending`."""
+    return drive(_pending(crew, checkpointer))
+
+
+async def apending(crew: Crew, checkpointer: Any) -> list[PendingCrew]:
+    """The runs that wait; see `Crew.pending`."""
+    return await adrive(_pending(crew, checkpointer))
+
+
+def _pending(crew: Crew, checkpointer: Any) -> Program[list[PendingCrew]]:
+    saver = checkpointer_for(checkpointer, crew.checkpointer)
+    found: list[PendingCrew] = []
+    if saver is None:
+        return found
+    made = graph_of(crew, saver)
+    for run in (yield from of_crew(crew, "pending", True, None, saver)):
+        state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
+        questions = cast("tuple[CrewQuestion, ...]", run.questions)
+        done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)
+        found.append(pending_crew(crew, done, made.tasks, questions))
+    return found
+
+
+def pending_crew(
+    crew: Crew, done: CrewOutput, tasks: Sequence[Assignment], questions: Sequence[CrewQuestion]
+) -> PendingCrew:
+    """What stands for the output of a run that waits.
+
+    Args:
+        crew: whose run it is.
+        done: what is done so far, with the thread that the run is kept under.
+        tasks: the crew's tasks in order.
+        questions: what it waits for.
+
+    Raises:
+        RunError: it is kept nowhere, and so nobody could answer.
+    """
+    if done.thread_id is None:
+        raise RunError(
+            f"crew `{crew.name}` asks a person: {'; '.join(one.told() for one in questions)}. There is nobody at a terminal, and "
+            "the run is kept nowhere, so it cannot wait for an answer: leave `checkpointer=False` out."
+        )
+    slugs = [one.slug for one in tasks]
+    asked = sorted(questions, key=lambda one: slugs.index(one.task) if one.task in slugs else len(slugs))
+    return PendingCrew(
+        crew=crew.name,
+        tasks_output=done.tasks_output,
+        plan=done.plan,
+        token_usage=done.token_usage,
+        thread_id=done.thread_id,
+        questions=tuple(asked),
+    )
+
+
+def place_to_ask(place: RunPlace, work: Sequence[Engagement]) -> RunPlace:
+    """The place of a run whose agents may ask people: somewhere for as long as it lasts, where it was to be kept nowhere.
+
+    Raises:
+        RunError: a task asks for sure, and there is nobody at a terminal.
+    """
+    asking = [one for one in work if _asks(one)]
+    if place.checkpointer is not False or not asking:
+        return place
+    if has_terminal():
+        return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
+    sure = next((one for one in asking if isinstance(one, Assignment) and one.task.human_input), None)
+    if sure is not None:
+        raise RunError(
+            f"{sure.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, so it cannot wait "
+            "for an answer. Run it in a crew that keeps its runs (leave `checkpointer=False` out), or at a terminal."
+        )
+    return place
+
+
+def _asks(work: Engagement) -> bool:
+    human_input = isinstance(work, Assignment) and bool(work.task.human_input)
+    given = [tool.tool.source for tool in work.tools.values()]
+    if work.crew is not None:  # work may be handed on to them
+        given += [tool for agent in work.crew.agents for tool in agent.tools or []]
+    return human_input or any(approval_of(tool) for tool in given)
+
+
+def forget(place: RunPlace) -> None:
+    """Remove a run that was kept for as long as it lasted."""
+    if place.for_now and place.thread_id is not None:
+        _IN_MEMORY.delete_thread(place.thread_id)
+
+
+def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Callable[[Any], Run]) -> Program[Run]:
+    """A run to its end, or to questions that somebody elsewhere has to answer; at a terminal they are asked there.
+
+    Args:
+        place: where it is kept.
+        config: its thread.
+        given: what it begins or goes on with.
+        run_on: makes the run from that.
+    """
+    while True:
+        run = run_on(given)
+        yield run
+        run.questions.sort(
+            key=partial(_position, list(run.graph.nodes))
+        )  # they came in the order in which tasks stopped
+        if not run.questions or not place.detached or place.checkpointer is False or not has_terminal():
+            return run
+        given = yield from _asked_there(run.questions, place.checkpointer, config)
+
+
+def _position(nodes: Sequence[str], asked: Interrupt) -> int:
+    task = crew_question(asked).task
+    return nodes.index(task) if task in nodes else len(nodes)
+
+
+def _asked_there(asked: Sequence[Interrupt], saver: Any, config: RunnableConfig) -> "Program[Command[Any] | None]":
+    answers = yield _AtTerminal([crew_question(one) for one in asked])
+    return (yield from _filed(asked, answers, saver, config))
+
+
+class _AtTerminal(Operation):
+    """Asks whoever sits at the terminal, one question after the other; the answers by id."""
+
+    def __init__(self, questions: Sequence[CrewQuestion]) -> None:
+        self.questions = questions
+
+    def run(self) -> dict[str, Any]:
+        return {one.id: said_at_terminal(_prompt(one)) for one in self.questions}
+
+    async def arun(self) -> dict[str, Any]:
+        return await in_thread(self.run)
+
+
+def _prompt(question: CrewQuestion) -> str:
+    where = f"[{question.task or question.agent}] " if question.agent else ""
+    told = [f"{where}{one}" for one in (question.refused, question.text) if one is not None]
+    return "\n".join(["", *told, "> "])
+
+
+def answered(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -> "Program[Command[Any] | None]":
+    """What a run goes on with whose questions somebody answers.
+
+    Raises:
+        RunError: it asks nothing, or something else, or somebody was quicker.
+    """
+    kept = yield _Latest(place.checkpointer, config)
+    asked = questions_in((kept.pending_writes or ()) if kept else ())
+    where = f"the run of thread `{place.thread_id}` of crew `{crew.name}`"
+    if not asked:
+        raise RunError(f"{where} waits for no answer. Without one, `resume({place.thread_id!r})` goes on with it.")
+    answers = _by_id(asked, answer, where)
+    return (yield from _filed(asked, answers, place.checkpointer, config))
+
+
+class _Latest(Operation):
+    """The latest checkpoint of a thread."""
+
+    def __init__(self, saver: Any, config: RunnableConfig) -> None:
+        self.saver, self.config = saver, config
+
+    def run(self) -> Any:
+        return self.saver.get_tuple(self.config)
+
+    async def arun(self) -> Any:
+        refuse_without_async_face(self.saver)
+        return await self.saver.aget_tuple(self.config)
+
+
+def _by_id(asked: Sequence[Interrupt], answer: Any, where: str) -> dict[str, Any]:
+    """Answers by the ids of the questions.
+
+    Raises:
+        RunError: one is to a question that is not asked, or it is not said which it is to.
+    """
+    questions = [crew_question(one) for one in asked]
+    ids = {one.id for one in questions}
+    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
+        given = dict(cast("Mapping[str, Any]", answer))
+    elif len(questions) == 1 and not _is_of_another(questions[0], answer):
+        given = {questions[0].id: answer}
+    else:
+        raise RunError(
+            f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
+            f"none of its questions. Give a dict of answers by the questions' ids. It is asked {listed(questions)}"
+        )
+    try:
+        return {name: plain(value) for name, value in given.items()}
+    except NotPlain as error:
+        raise RunError(f"an answer to {where} is {error}") from error
+
+
+def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
+    """Whether an answer to a question with known answers can only be one by id."""
+    if not isinstance(answer, Mapping) or question.kind == "question":
+        return False
+    known = {"feedback": {"feedback"}, "approval": {"args", "approved", "reason"}}[question.kind]
+    return not set(cast("Mapping[str, Any]", answer)) <= known
+
+
+def _filed(
+    asked: Sequence[Interrupt], answers: Mapping[str, Any], saver: Any, config: RunnableConfig
+) -> "Program[Command[Any] | None]":
+    """Keep the answers; what user code asked with `interrupt` is answered by the command.
+
+    Raises:
+        RunError: somebody was quicker.
+    """
+    latest = yield _Latest(saver, config)
+    command: dict[str, Any] = {}
+    for one in asked:
+        name = own_id(one)
+        if (name or one.id) not in answers:
+            continue
+        if name is None:
+            command[one.id] = answers[one.id]
+        elif not (yield from file_answer(saver, latest.config, name, answers[name])):
+            raise RunError(
+                f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "
+                f"`resume({config.get('configurable', {}).get('thread_id')!r})`."
+            )
+    return Command(resume=command) if command else None

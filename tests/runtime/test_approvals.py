@@ -1,0 +1,303 @@
+"""Tools whose calls a person has to allow: these arguments, others, or none."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import heard
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
+from crewgraph.errors import CompileError, DefinitionError, RunError
+from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent
+from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.structured import CrewStructuredTool
+
+from .parts import agent, crew, task
+
+AT: Any = {"configurable": {"thread_id": "t"}}
+
+sent: list[tuple[str, int]] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_sent() -> None:
+    sent.clear()
+
+
+def mailer(approval: Any = True, **more: Any) -> BaseTool:
+    @tool("Send mail", require_approval=approval, **more)
+    def send(to: str, copies: int = 1) -> str:
+        """Send a mail."""
+        sent.append((to, copies))
+        return f"sent to {to}"
+
+    return send
+
+
+def mailing(*script: Any, tools: Any = None, native: bool = False, **more: Any) -> tuple[Crew, ScriptedLLM]:
+    llm = ScriptedLLM([*script, "done"], native_tools=native)
+    return crew(task("post", agent(llm, tools=tools or [mailer()], **more)), name="desk"), llm
+
+
+def asked(result: Any) -> CrewQuestion:
+    assert isinstance(result, PendingCrew), result
+    (question,) = result.questions
+    return question
+
+
+def observed(llm: ScriptedLLM) -> str:
+    return str(llm.requests[-1].messages[-1]["content"]).removeprefix("Observation: ")
+
+
+ANNA = ToolUse("Send_mail", {"to": "anna"})
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, native: bool):
+    made, llm = mailing(ANNA, native=native)
+    question = asked(mode.kickoff(made, thread_id="t"))
+    assert (question.kind, question.tool, question.args) == ("approval", "Send_mail", {"to": "anna"})
+    assert question.told() == "agent `worker` in task `post` asks whether it may call `Send_mail(to='anna')`"
+    assert question.text == (
+        'worker wants to use the tool Send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
+        "May it? yes, no and why not, or other arguments as a JSON object."
+    )
+    assert sent == []
+    assert mode.resume(made, "t", answer="Yes.").raw == "done"
+    assert (sent, observed(llm), len(llm.requests)) == ([("anna", 1)], "sent to anna", 2)
+
+
+@pytest.mark.parametrize(
+    "answer", [False, "no", "No: too early", "n - too early", {"approved": False, "reason": "too early"}]
+)
+def test_a_refusal_is_told_to_the_model_with_the_reason(mode: Mode, answer: Any):
+    made, llm = mailing(ANNA)
+    mode.kickoff(made, thread_id="t")
+    with heard() as events:
+        assert mode.resume(made, "t", answer=answer).raw == "done"
+    why = "no" if answer in (False, "no") else "too early"
+    assert observed(llm) == (
+        f"A person was asked and does not allow this call. What they say: {why}\n"
+        "Do not make it again. Go on without it, or answer with what you have."
+    )
+    assert sent == []
+    assert [type(event) for event in events if event.type.startswith("tool_usage")] == [ToolUsageErrorEvent]
+
+
+@pytest.mark.parametrize("answer", [{"args": {"to": "bert", "copies": 2}}, '{"to": "bert", "copies": 2}'])
+def test_other_arguments_are_used_and_the_model_is_told(mode: Mode, answer: Any):
+    made, llm = mailing(ANNA)
+    mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t", answer=answer).raw == "done"
+    assert sent == [("bert", 2)]
+    assert observed(llm) == (
+        'A person allowed the call with other arguments: {"to": "bert", "copies": 2}\nWhat it gave:\nsent to bert'
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("sure, why not", "'sure, why not' cannot be taken. It is neither yes, nor no"),
+        ("", "'' cannot be taken"),
+        (7, "7 cannot be taken"),
+        ({"args": {"to": "bert", "copies": "many"}}, "copies"),
+        ('{"to": ', "cannot be taken"),
+        ({"args": {"to": "bert"}, "approved": False}, "cannot be taken"),
+    ],
+)
+def test_what_allows_nothing_and_refuses_nothing_is_asked_again(mode: Mode, answer: Any, why: str):
+    made, _ = mailing(ANNA)
+    mode.kickoff(made, thread_id="t")
+    again = asked(mode.resume(made, "t", answer=answer))
+    assert again.refused is not None and why in again.refused
+    assert again.args == {"to": "anna"} and sent == []
+    assert mode.resume(made, "t", answer=True).raw == "done"
+
+
+def test_an_approval_is_for_its_arguments_alone(mode: Mode):
+    made, _ = mailing(ANNA, ToolUse("Send_mail", {"to": "bert"}))
+    mode.kickoff(made, thread_id="t")
+    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "bert"}
+    assert sent == [("anna", 1)]
+    assert mode.resume(made, "t", answer="no").raw == "done"
+    assert sent == [("anna", 1)]
+
+
+def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made(mode: Mode):
+    calls = [ToolUse("Send_mail", {"to": name}) for name in ("anna", "bert", "cleo")]
+    made, llm = mailing(calls, native=True)
+    mode.kickoff(made, thread_id="t")
+    assert asked(mode.resume(made, "t", answer="yes")).args == {"to": "bert"}
+    assert asked(mode.resume(made, "t", answer="no, not him")).args == {"to": "cleo"}
+    assert sent == []
+    assert mode.resume(made, "t", answer="yes").raw == "done"
+    assert sorted(sent) == [("anna", 1), ("cleo", 1)]
+    answers = [str(one["content"]) for one in llm.requests[1].messages if one["role"] == "tool"]
+    assert [one.partition("\n")[0] for one in answers] == [
+        "sent to anna",
+        "A person was asked and does not allow this call. What they say: not him",
+        "sent to cleo",
+    ]
+
+
+async def many(args: dict[str, Any]) -> bool:
+    return args.get("copies", 1) > 2
+
+
+@pytest.mark.parametrize("rule", [lambda args: args.get("copies", 1) > 2, many])
+def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callable[..., Any]):
+    calls = [ToolUse("Send_mail", {"to": "anna", "copies": n}) for n in (2, 3)]
+    made, _ = mailing(*calls, tools=[mailer(rule)])
+    assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna", "copies": 3}
+    assert sent == [("anna", 2)]
+    mode.resume(made, "t", answer=True)
+    assert sent == [("anna", 2), ("anna", 3)]
+
+
+def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: pytest.LogCaptureFixture):
+    made, _ = mailing(ANNA, tools=[mailer(lambda args: args["copies"] > 2)])
+    assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
+    assert "`require_approval` of the tool `Send_mail` failed, so somebody is asked: KeyError" in caplog.text
+
+
+def test_what_is_answered_from_the_cache_needs_nobody(mode: Mode):
+    made, llm = mailing(ANNA, ANNA)
+    mode.kickoff(made, thread_id="t")
+    with heard() as events:
+        assert mode.resume(made, "t", answer=True).raw == "done"
+    assert (sent, len(llm.requests)) == ([("anna", 1)], 3)
+    assert [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)] == [False, True]
+
+
+def test_without_a_cache_an_equal_call_is_asked_for_again(mode: Mode):
+    made, _ = mailing(ANNA, ANNA, cache=False)
+    mode.kickoff(made, thread_id="t")
+    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "anna"}
+    assert mode.resume(made, "t", answer=True).raw == "done"
+    assert sent == [("anna", 1)] * 2
+
+
+class Args(BaseModel):
+    to: str
+
+
+class Own(BaseTool):
+    name: str = "Send mail"
+    description: str = "Send a mail."
+    require_approval: Any = True
+
+    def _run(self, to: str) -> str:
+        sent.append((to, 1))
+        return "sent"
+
+
+def _send(to: str) -> str:
+    sent.append((to, 1))
+    return "sent"
+
+
+def of_langchain(**metadata: Any) -> StructuredTool:
+    return StructuredTool.from_function(_send, name="Send_mail", description="Send a mail.", metadata=metadata or None)
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "a class": Own,
+    "a structured tool": lambda: CrewStructuredTool("Send mail", "Send.", Args, _send, require_approval=True),
+    "made structured": lambda: Own().to_structured_tool(),
+    "of LangChain": lambda: of_langchain(require_approval=True),
+    "of LangChain, with a rule": lambda: of_langchain(require_approval=lambda args: args["to"] == "anna"),
+    "from LangChain": lambda: BaseTool.from_langchain(of_langchain(require_approval=True)),
+    "to LangChain": lambda: Own().to_langchain(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tools_of_every_kind_may_need_approval(mode: Mode, kind: str):
+    made, _ = mailing(ANNA, tools=[KINDS[kind]()])
+    assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
+    assert mode.resume(made, "t", answer=True).raw == "done"
+    assert sent == [("anna", 1)]
+
+
+def test_tools_of_langchain_without_the_word_need_none(mode: Mode):
+    made, _ = mailing(ANNA, tools=[of_langchain(other=1)])
+    assert mode.kickoff(made).raw == "done"
+
+
+def test_a_wish_that_is_none_is_refused(mode: Mode):
+    made, _ = mailing(ANNA, tools=[of_langchain(require_approval="sometimes")])
+    with pytest.raises(DefinitionError, match="`require_approval` of the tool `Send_mail` is 'sometimes'"):
+        mode.kickoff(made)
+
+
+def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode):
+    def does(given: dict[str, Any]) -> str:
+        return "x"
+
+    worker = agent(ScriptedLLM([]), tools=[mailer()], agent_executor=does)
+    with pytest.raises(CompileError, match="nobody could be asked whether it may use `Send_mail`"):
+        mode.kickoff(crew(task("a", worker)))
+
+
+def test_where_nothing_is_kept_the_question_is_an_error(mode: Mode):
+    made, llm = mailing(ANNA)
+    with pytest.raises(RunError, match="nobody to ask, and the run is kept nowhere"):
+        mode.kickoff(made, checkpointer=False)
+    assert (sent, len(llm.requests)) == ([], 1)
+
+
+def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
+    llm = ScriptedLLM([ANNA, "done"])
+    worker = agent(llm, tools=[mailer()])
+
+    def node(_: dict[str, Any]) -> dict[str, Any]:
+        return {"said": worker.kickoff("write").raw}
+
+    async def anode(_: dict[str, Any]) -> dict[str, Any]:
+        return {"said": (await worker.akickoff("write")).raw}
+
+    graph: Any = StateGraph(dict)
+    graph.add_node("worker", anode if mode.asynchronous else node)
+    graph.add_edge(START, "worker")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    question = mode.invoke(compiled, {"said": ""}, AT)["__interrupt__"][0]
+    assert (question.value["task"], question.value["tool"]) == (None, "Send_mail")
+    assert mode.invoke(compiled, Command(resume={question.id: True}), AT)["said"] == "done"
+    assert (sent, len(llm.requests)) == ([("anna", 1)], 2)
+
+
+def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode: Mode):
+    """The definition is edited between question and answer, so the model wants something else."""
+    saver = InMemorySaver()
+
+    def post(to: str, backstory: str) -> Any:
+        llm = ScriptedLLM([ToolUse("Send_mail", {"to": to}), "done"])
+        return mode.compile(crew(task("post", agent(llm, tools=[mailer()], backstory=backstory))), checkpointer=saver)
+
+    first = mode.invoke(post("anna", "kind"), {"inputs": {}}, AT)["__interrupt__"][0]
+    edited = post("bert", "cruel")
+    second = mode.invoke(edited, Command(resume={first.id: True}), AT)["__interrupt__"][0]
+    assert (second.value["args"], sent) == ({"to": "bert"}, [])
+    assert mode.invoke(edited, Command(resume={second.id: "no"}), AT)["post"]["raw"] == "done"
+    assert sent == []
+
+
+def test_the_same_with_an_answer_given_to_the_crew(mode: Mode, storage: Path):
+    def post(to: str, backstory: str) -> Crew:
+        llm = ScriptedLLM([ToolUse("Send_mail", {"to": to}), "done"])
+        return crew(task("post", agent(llm, tools=[mailer()], backstory=backstory)), name="desk")
+
+    mode.kickoff(post("anna", "kind"), thread_id="t")
+    edited = post("bert", "cruel")
+    assert asked(mode.resume(edited, "t", answer=True)).args == {"to": "bert"}
+    assert sent == []
+    assert mode.resume(edited, "t", answer=True).raw == "done"
+    assert sent == [("bert", 1)]
