@@ -6,6 +6,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.create import create
 from crewgraph.cli.run import RunProgram, run
 from crewgraph.cli.where import where
 from crewgraph.errors import CrewgraphError
@@ -43,6 +44,7 @@ app = _App(
 """The command."""
 
 app.command(context_settings={"allow_interspersed_args": False})(run)
+app.command()(create)
 app.command()(where)
 
 
