@@ -15,7 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["call_arguments", "described", "from_signature", "json_schema", "outline", "validated"]
+__all__ = ["call_arguments", "described", "from_signature", "json_schema", "outline", "texts", "validated"]
 
 _M = TypeVar("_M", bound=BaseModel)
 _Schema = dict[str, Any]
@@ -204,6 +204,15 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         elif field := _field(function, parameter, hints.get(parameter.name, Any), notes.get(parameter.name)):
             fields[_field_name(parameter.name)] = field
     return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
+
+
+def texts(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
+    """A model of texts, all required, each by its name and with its meaning; what is read are the names given here."""
+    fields: dict[str, Any] = {
+        f"text_{number}": (str, Field(alias=one, description=meaning))
+        for number, (one, meaning) in enumerate(meanings.items())
+    }
+    return create_model(name, __base__=_Arguments, **fields)
 
 
 def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from crewgraph import __version__
+from crewgraph.cli.chat import chat
 from crewgraph.cli.create import create
 from crewgraph.cli.run import RunProgram, run
 from crewgraph.cli.where import where
@@ -44,6 +45,7 @@ app = _App(
 """The command."""
 
 app.command(context_settings={"allow_interspersed_args": False})(run)
+app.command()(chat)
 app.command()(create)
 app.command()(where)
 
