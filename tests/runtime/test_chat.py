@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -218,20 +219,27 @@ class Terminal:
             if not more:
                 break
             self.shown += more
-        os.close(self.terminal)
         return self.process.wait(20), self.shown
+
+    def close(self) -> None:
+        os.close(self.terminal)
+        self.process.kill()
+        self.process.wait()
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     root = Path(__file__).parents[2]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(root), str(root / "compat")]))
     (tmp_path / "team.py").write_text(PROGRAM)
     (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "team:crew"\n')
     shown = Terminal(tmp_path, "-c", ON_TERMINAL)
-    shown.until("Hello! Which sea?")
-    shown.until("> ")
-    return shown
+    try:
+        shown.until("Hello! Which sea?")
+        shown.until("> ")
+        yield shown
+    finally:
+        shown.close()
 
 
 def test_a_chat_on_the_terminal(terminal: Terminal):
