@@ -7,7 +7,7 @@ writer = Agent(role="Writer", goal="Write", backstory="Writes.")
 task = Task(
     description="Write on {topic} DESC-1",
     expected_output="Text",
-    callback=lambda output: order.append(f"task {output.raw} {output.agent}"),
+    callback=lambda output: order.append(f"task {output.raw}"),
 )
 crew = Crew(
     agents=[writer],

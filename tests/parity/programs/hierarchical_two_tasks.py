@@ -8,7 +8,7 @@ one = Task(description="Find facts DESC-1", expected_output="Facts")
 two = Task(description="Write them up DESC-2", expected_output="Text")
 crew = Crew(agents=[finder, writer], tasks=[one, two], process=Process.hierarchical, manager_llm="gpt-4o")
 result = crew.kickoff()
-print(result.raw, [output.agent for output in result.tasks_output])
+print(result.raw)
 
 script = {
     "DESC-2": [
