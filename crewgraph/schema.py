@@ -24,6 +24,7 @@ __all__ = [
     "from_signature",
     "json_schema",
     "outline",
+    "texts",
     "validated",
 ]
 
@@ -232,6 +233,15 @@ def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]
 
     members = {"model_json_schema": classmethod(model_json_schema), "__doc__": schema.get("description")}
     return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
+
+
+def texts(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
+    """A model of texts, all required, each by its name and with its meaning; what is read are the names given here."""
+    fields: dict[str, Any] = {
+        f"text_{number}": (str, Field(alias=one, description=meaning))
+        for number, (one, meaning) in enumerate(meanings.items())
+    }
+    return create_model(name, __base__=_Arguments, **fields)
 
 
 def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:

@@ -21,6 +21,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
+    "crewgraph/runtime/chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name

@@ -7,6 +7,8 @@ import typer
 
 from crewgraph import __version__
 from crewgraph.cli.approve import approve
+from crewgraph.cli.chat import chat
+from crewgraph.cli.create import create
 from crewgraph.cli.diff import diff
 from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
 from crewgraph.cli.replay import replay
@@ -52,6 +54,8 @@ app = _App(
 app.command(context_settings={"allow_interspersed_args": False})(run)
 app.command()(test)
 app.command()(train)
+app.command()(chat)
+app.command()(create)
 app.command()(where)
 app.command()(runs)
 app.command()(log_tasks_outputs)

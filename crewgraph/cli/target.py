@@ -1,4 +1,7 @@
-"""The crew or flow a command works on: named on the command line, or by the project it is called in."""
+"""The crew or flow a command works on: named on the command line, or by the project it is called in.
+
+A `.env` of the folder is read before.
+"""
 
 import importlib
 import importlib.util
@@ -15,6 +18,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.extras import load
+from crewgraph.project.env_file import load_env
 
 __all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
 
@@ -86,6 +90,7 @@ def _found(named: str | None) -> tuple[str, Any]:
     if not (module and colon and name):
         raise RunError(f"`{where}` names nothing; {_FORM}.")
     load("crewgraph_compat").install()  # its module may be one of CrewAI's
+    load_env()
     found: Any = _module(module)
     for part in name.split("."):
         if not hasattr(found, part):

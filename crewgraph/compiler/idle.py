@@ -24,7 +24,6 @@ _CREW: tuple[_Rule, ...] = (
         "outputs are in checkpoints, and in the files that `output_file` and `output_log_file` name",
     ),
     ("embedder", lambda crew: crew.embedder is not None, _VECTORS),
-    ("chat_llm", lambda crew: crew.chat_llm is not None, "there is no chat about a crew"),
     (
         "manager_llm",
         lambda crew: crew.manager_llm is not None and crew.process is Process.sequential,

@@ -10,6 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS
+from crewgraph.definitions.crew_chat import CrewTalk
 from crewgraph.definitions.crew_evaluation import CrewEvaluation
 from crewgraph.definitions.crew_history import CrewHistory
 from crewgraph.definitions.crew_memories import CrewMemories
@@ -38,7 +39,9 @@ __all__ = ["Crew"]
 _OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training"})
 
 
-class Crew(CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, Definition):
+class Crew(
+    CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewTalk, Definition
+):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -123,7 +126,7 @@ class Crew(CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvalu
     """The tasks of the planner."""
 
     chat_llm: Any = None
-    """The model that talks to people about the crew."""
+    """The model that `chat` and `conversation` talk with; that of the first agent where None."""
 
     step_callback: GivenCallback = None
     """A function that is told of each step of each agent."""

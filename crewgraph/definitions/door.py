@@ -7,6 +7,7 @@ from types import ModuleType
 
 __all__ = [
     "alone",
+    "chats",
     "chunks",
     "crew_diffs",
     "crew_forks",
@@ -87,6 +88,13 @@ def alone() -> ModuleType:
     from crewgraph.runtime import alone  # noqa: PLC0415
 
     return alone
+
+
+def chats() -> ModuleType:
+    """Conversations about crews."""
+    from crewgraph.runtime import chat  # noqa: PLC0415
+
+    return chat
 
 
 def flows() -> ModuleType:

@@ -14,6 +14,7 @@ from crewgraph.project.decorators import (
     task,
     tool,
 )
+from crewgraph.project.env_file import load_env
 from crewgraph.project.json_project import load_agent, load_crew, load_crew_and_kickoff
 from crewgraph.project.jsonc import strip_jsonc_comments
 
@@ -29,6 +30,7 @@ __all__ = [
     "load_agent",
     "load_crew",
     "load_crew_and_kickoff",
+    "load_env",
     "output_json",
     "output_pydantic",
     "strip_jsonc_comments",

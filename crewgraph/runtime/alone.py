@@ -54,6 +54,7 @@ __all__ = [
     "judge",
     "plan",
     "prompt",
+    "replied",
     "reply",
 ]
 
@@ -98,12 +99,12 @@ def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
 
 def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
-    return drive(_replied(agent, messages, structure))
+    return drive(replied(agent, messages, structure))
 
 
 async def areply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
     """Answer a conversation on this event loop; see `Agent.akickoff`."""
-    return await adrive(_replied(agent, messages, structure))
+    return await adrive(replied(agent, messages, structure))
 
 
 def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
@@ -152,7 +153,8 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
     return plain["plan"]
 
 
-def _replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> Program[LiteAgentOutput]:
+def replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> Program[LiteAgentOutput]:
+    """An agent's answer to a conversation; see `Agent.kickoff`."""
     refuse_unready_agent(agent)
     engagement = engaged(agent)
     if own_version(agent, "execute_task") is not None and not isinstance(agent, Agent):

@@ -1,5 +1,6 @@
 """Which crew a command works on."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,3 +72,10 @@ def test_the_project_names_its_own(project: Path):
 def test_what_cannot_be_found_is_told(named: str | None, told: str):
     with pytest.raises(RunError, match=told):
         target_crew(named)
+
+
+def test_keys_in_the_folder_are_read_before(project: Path, monkeypatch: MonkeyPatch):
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    (project / ".env").write_text("KEY_OF_TEST=there\n")
+    (project / "keyed_team_of_test.py").write_text(f"import os\nfound = os.environ['KEY_OF_TEST']\n{_PROGRAM}")
+    assert target_crew("keyed_team_of_test.py:made").name == "found"

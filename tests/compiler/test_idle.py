@@ -31,7 +31,6 @@ CREW: dict[str, Any] = {
     "tracing": True,
     "task_execution_output_json_files": ["a.json"],
     "embedder": {"provider": "openai"},
-    "chat_llm": "openai/gpt-4o",
     "manager_llm": "openai/gpt-4o",
     "manager_agent": Agent(role="boss", goal="g", backstory="b"),
 }

@@ -133,13 +133,20 @@ def played(program: str) -> dict[str, Any]:
         "results": {name: plain(given[name]) for name in RESULTS if name in given},
         "raised": None if raised is None else failure(raised),
         "events": listener.told(),
-        "files": {name: Path(name).read_text("utf-8") for name in sorted(set(_files()) - before)},
+        "files": {name: _content(Path(name)) for name in sorted(set(_files()) - before)},
         "warnings": [f"{one.category.__name__}: {one.message}" for one in caught],
     }
 
 
 def _files() -> list[str]:
     return [path.as_posix() for path in Path().rglob("*") if path.is_file()]
+
+
+def _content(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        return "(no text)"
 
 
 def main() -> None:

@@ -13,6 +13,8 @@ again. The first text found counts, so the more special stand first; `"*"` stand
     {"status": 500}                             an HTTP error
     {"empty": True}                             an empty text
     {..., "delay": 0.2}                         any of these, after so many seconds
+
+Another literal, `typed`, is what the program finds on its standard input.
 """
 
 import ast

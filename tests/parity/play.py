@@ -61,18 +61,18 @@ def play(name: str, implementation: Implementation) -> dict[str, Any]:
         place = Path(folder)
         (place / "work").mkdir()
         command = [*implementation.command, str(HERE / "harness.py"), str(program), str(place / "trace.json")]
-        told = _ran(command, place, _environment(place, server.url, implementation.path))
+        typed = literal(program, "typed") or ""
+        told = _ran(command, place, _environment(place, server.url, implementation.path), typed)
         trace = place / "trace.json"
         found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": told}
         return trace_of(found, list(model.asked), program, parallel=bool(literal(program, "parallel")))
 
 
-def _ran(command: Sequence[str], place: Path, environment: dict[str, str]) -> str:
-    """Run a command; what it said, or "hangs"."""
-    with (place / "out").open("w+", encoding="utf-8") as out:
-        process = subprocess.Popen(
-            command, cwd=place / "work", env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
-        )
+def _ran(command: Sequence[str], place: Path, environment: dict[str, str], typed: str) -> str:
+    """Run a command to which something is typed; what it said, or "hangs"."""
+    (place / "in").write_text(typed, "utf-8")
+    with (place / "out").open("w+", encoding="utf-8") as out, (place / "in").open(encoding="utf-8") as given:
+        process = subprocess.Popen(command, cwd=place / "work", env=environment, stdin=given, stdout=out, stderr=out)
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:

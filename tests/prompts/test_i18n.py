@@ -64,7 +64,7 @@ def test_a_key_that_is_not_there_is_told_with_those_that_are():
         with pytest.raises(UnknownPrompt, match=r"no text 'nothing' in '.*there are .*, ") as raised:
             ask("nothing")
         assert isinstance(raised.value, KeyError)
-    with pytest.raises(KeyError, match="no part 'nowhere'; they have errors, "):
+    with pytest.raises(KeyError, match="no part 'nowhere'; they have chat, errors, "):
         I18N().retrieve("nowhere", "x")
 
 

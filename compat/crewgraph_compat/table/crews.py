@@ -15,6 +15,7 @@ _CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
 _OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
 _PARSER = {**_STEPS, **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse")}
+_CHAT_INPUTS = rows("crewgraph.definitions.chat_inputs", "ChatInputField", "ChatInputs")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
 _LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")
@@ -154,6 +155,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.utilities": {**_CONVERTER, **_CONVERTER_ERROR, **_I18N, **_RPM},
     "crewai.utilities.converter": {**_CONVERSION, **_CONVERTER, **_CONVERTER_ERROR, **_OUTPUT_CONVERTER},
+    "crewai.types.crew_chat": {**_CHAT_INPUTS},
     "crewai.types.streaming": {**_STREAMING, **_CHUNKS},
     "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.utilities.evaluators": {},
