@@ -21,7 +21,7 @@ _WITHOUT_EFFECT = {
         "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
         "tool_usage_exception"
     ),
-    "tools": "add_image recall_memory save_to_memory",
+    "tools": "add_image code_interpreter recall_memory save_to_memory",
     "planning": "create_plan_prompt refine_plan_prompt",
 }
 

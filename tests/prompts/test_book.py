@@ -49,6 +49,7 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "format_without_tools"): {"tool_names"},
     ("slices", "memory"): {"memory"},
     ("slices", "human_feedback"): {"human_feedback"},
+    ("errors", "too_many_delegations"): {"most"},
     ("slices", "getting_input"): {"final_answer"},
     ("slices", "asking_approval"): {"agent", "tool", "args"},
     ("slices", "approval_refused"): {"reason"},

@@ -388,3 +388,11 @@ def test_the_steps_of_a_coworker_are_steps_of_the_task():
         {"inputs": {}}, subgraphs=True, stream_mode="updates"
     )
     assert [next(iter(update)) for place, update in told if place] == ["model", "tools", "model", "finish"]
+
+
+def test_the_tools_are_described_in_the_words_of_a_prompt_file(mode: Mode, tmp_path: Path):
+    texts = tmp_path / "texts.json"
+    texts.write_text('{"tools": {"delegate_work": "Give work to {coworkers}!"}}', "utf-8")
+    crew, lead, _ = pair(["done"], [], prompt_file=str(texts))
+    mode.kickoff(crew)
+    assert "Give work to Senior Writer!" in lead.requests[0].text

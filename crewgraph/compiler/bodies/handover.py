@@ -53,11 +53,10 @@ class Handover(ObservedTool):
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model sees it, with the coworkers as they are called in this run."""
-        shown = [agent.role for agent in self.source.agents]
-        if self.tool.tool.source.description != self.source.described(shown) or shown == self._roles:
-            return super().spec
-        return {**super().spec, "description": self.source.described(self._roles)}
+        """How a model sees it, in the run's wording and with the coworkers as they are called in it."""
+        if self.source.description != self.source.described(agent.role for agent in self.source.agents):
+            return super().spec  # somebody has described it himself
+        return {**super().spec, "description": self.source.described(self._roles, self.team.book)}
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """The arguments that a model wrote, or what is wrong with them."""
