@@ -223,9 +223,10 @@ def of_crew(
     crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
 ) -> Program[list[RunInfo]]:
     """The runs of a crew as a program; see `Crew.runs`."""
+    tasks = assignments(crew)
     asked = _Asked(
-        labels=crew_labels(crew.name, assignments(crew)),
-        told=_crew_told,
+        labels=crew_labels(crew.name, tasks),
+        told=partial(_crew_told, {one.slug: one.number for one in tasks}),
         status=status,
         inside=inside,
         limit=limit,
@@ -262,7 +263,7 @@ def _any_told(kind: str | None, found: Latest) -> RunInfo | None:
     metadata: Mapping[str, Any] = found.checkpoint.metadata
     if FLOW_NAME in metadata:
         return _flow_told(None, found) if kind != "crew" else None
-    return _crew_told(found) if CREW_NAME in metadata and kind != "flow" else None
+    return _crew_told({}, found) if CREW_NAME in metadata and kind != "flow" else None
 
 
 def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
@@ -280,14 +281,15 @@ def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
     return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
 
 
-def _crew_told(found: Latest) -> RunInfo:
+def _crew_told(order: Mapping[str, int], found: Latest) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
     status: RunStatus = "pending" if questions else "open" if goes_on(checkpoint["channel_values"]) else "finished"
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
     since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
-    last = (sorted(since, key=lambda name: versions[name])[-1:] or [None])[0]
+    # Several have the same version: those that ran beside each other, and those that a fork took over.
+    last = max(since, key=lambda name: (versions[name], order.get(name, 0), name), default=None)
     return _told(found, "crew", CREW_NAME, status, last, questions)
 
 

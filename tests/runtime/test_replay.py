@@ -14,7 +14,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
-from crewgraph import Agent, Crew, CrewOutput, ScriptedLLM, Task
+from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import RunError, UnknownTask
 
 from .parts import agent, crew, task
@@ -129,6 +129,23 @@ def test_functions_before_a_kickoff_are_not_called_and_those_behind_it_are(mode:
     result = replayed(mode, made, "three")
     assert result.tasks_output[2].description == "do three on rain!"
     assert told == ["before", "after", "after"]
+
+
+def test_a_run_under_a_manager_is_replayed(mode: Mode):
+    def handed(work: str) -> ToolUse:
+        return ToolUse("Delegate work to coworker", {"task": work, "context": "c", "coworker": "Digger"})
+
+    digger = ScriptedLLM(["a hole", "a pit", "a ditch"])
+    made = Crew(
+        agents=[agent(digger, "Digger")],
+        tasks=[Task(name=name, description=f"do {name}", expected_output="e") for name in ("one", "two")],
+        process=Process.hierarchical,
+        manager_llm=ScriptedLLM([handed("dig"), "dug", handed("dig on"), "dug on", handed("dig anew"), "dug anew"]),
+    )
+    mode.kickoff(made)
+    result = replayed(mode, made, made.tasks[1].id)
+    assert (raws(result), len(digger.requests)) == (["dug", "dug anew"], 3)
+    assert result.token_usage.successful_requests == 3 and list(result.usage_by_agent) == ["Crew Manager", "Digger"]
 
 
 def test_what_is_no_task_is_refused(mode: Mode):
