@@ -194,7 +194,7 @@ def waiting(saver: Any) -> list[RunInfo]:
 def _either_told(found: Latest) -> RunInfo:
     if FLOW_NAME in found.checkpoint.metadata:
         return _flow_told(None, found)
-    return _crew_told(found)
+    return _crew_told({}, found)
 
 
 def _waiting(run: RunInfo) -> PendingFlow:
