@@ -46,7 +46,7 @@ class Form:
 
     def planning(self, planning: Assignment, tasks: Sequence[Assignment]) -> Any:
         """The node that makes the plan; it has no steps."""
-        return BodyNode(planning.slug, partial(crew_plan_body, planning, tasks), stored=self.stored)
+        return BodyNode(planning.slug, partial(crew_plan_body, planning, tasks), stored=self.stored, seals=True)
 
     def tasks(self, names: Sequence[str], tasks: Sequence[Assignment]) -> list[str]:
         """Those of some names that are tasks.

@@ -585,7 +585,7 @@ def test_a_crew_base_class_with_decorators_and_memory(project: Path):
     assert run(project, PROJECT)["result"].raw == "the analysis"
 
 
-@pytest.mark.parametrize("feature", ['process=Process.hierarchical, manager_llm="gpt-4"', "memory=True"])
+@pytest.mark.parametrize("feature", ["memory=True"])
 def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path, feature: str):
     program = f"""
 task = Task(description="Collect market data", expected_output="Raw market data", agent=data_collector)

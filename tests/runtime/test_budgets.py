@@ -548,3 +548,21 @@ def test_managers_and_coworkers_count_and_their_work_is_not_repeated(mode: Mode)
     assert result.raw == "managed" and (len(boss.requests), len(clerk.requests)) == (2, 1)
     assert result.costs.by_agent == {"boss": pytest.approx(2), "clerk": pytest.approx(1)}
     assert result.costs.usd == result.cost == pytest.approx(3)
+
+
+def test_what_the_plan_cost_counts_after_a_resume(mode: Mode, tmp_path: Path):
+    plan = '{"list_of_plans_per_task": [{"task_number": 1, "task": "a", "plan": "think"}]}'
+    planner = ScriptedLLM([plan], usage={"prompt_tokens": 40, "completion_tokens": 10, "total_tokens": 50})
+    worker = ScriptedLLM(["done"], usage={"prompt_tokens": 4, "completion_tokens": 1, "total_tokens": 5})
+    one = agent(worker)
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        made = crew(task("a", one), planning=True, planning_llm=planner, checkpointer=saver, max_tokens=30)
+        with pytest.raises(BudgetExceeded) as stopped:
+            mode.kickoff(made, thread_id="t")
+        assert stopped.value.spent == 50
+        with pytest.raises(BudgetExceeded) as again:
+            mode.resume(made, "t")
+        assert again.value.spent == 50 and worker.requests == []
+        made.max_tokens = 1000
+        assert mode.resume(made, "t").raw == "done"
+    assert len(planner.requests) == 1
