@@ -186,7 +186,7 @@ def _shown(asked: _Asked) -> str:
         return "\n".join(filter(None, [f"[{asked.id}] {where}".rstrip(), asked.refused, asked.text]))
     shown: Any = asked.output
     is_of_crew = isinstance(shown, Mapping) and "text" in cast("Mapping[str, Any]", shown)
-    output = None if is_of_crew or shown is None else shown
+    output: Any = None if is_of_crew else cast("Any", shown)
     told = output if output is None or isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
     words = f" ({' / '.join(asked.outcomes)})" if asked.outcomes else ""
     return "\n".join(filter(None, [f"[{asked.id}] {asked.method}", told, asked.refused, f"{asked.message}{words}"]))

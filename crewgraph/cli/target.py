@@ -81,7 +81,7 @@ def _made(named: str | None) -> tuple[str, Any]:
     made: Any = found() if inspect.isclass(found) or inspect.isroutine(found) else found
     if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
         made = made.crew()
-    return where, made
+    return where, cast("Any", made)
 
 
 def _found(named: str | None) -> tuple[str, Any]:

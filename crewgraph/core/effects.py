@@ -11,7 +11,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
@@ -272,7 +272,8 @@ class Ask(Recorded):
 
     @property
     def shown(self) -> dict[str, Any]:
-        told = self.question if isinstance(self.question, dict) else {"text": self.question}
+        asked: Any = self.question
+        told = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {"text": asked}
         return {"what": self.label, **{name: told[name] for name in ("text", "tool", "args") if name in told}}
 
     def key(self) -> str:

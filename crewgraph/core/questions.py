@@ -6,7 +6,7 @@ when its node runs again.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -41,7 +41,8 @@ def question_id(task: str, here: str, key: str) -> str:
 def own_id(asked: Interrupt) -> str | None:
     """The id of a question that a body asks; None for what user code asks with `interrupt`."""
     value: Any = asked.value
-    found = value.get("id") if isinstance(value, Mapping) and "kind" in value else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    told: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    found = told.get("id") if "kind" in told else None
     return found if isinstance(found, str) else None
 
 

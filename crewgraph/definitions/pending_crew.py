@@ -72,7 +72,8 @@ class CrewQuestion:
             if told.get("kind") in ("feedback", "approval") and isinstance(told.get("text"), str):
                 names = ("kind", "text", "task", "agent", "tool", "args", "answer", "refused")
                 return cls(id=id, **{name: told[name] for name in names if name in told})
-        return cls(id=id, kind="question", text=value if isinstance(value, str) else repr(value), value=value)
+        text = value if isinstance(value, str) else repr(cast("object", value))
+        return cls(id=id, kind="question", text=text, value=value)
 
 
 class PendingCrew(CrewOutput):

@@ -313,9 +313,10 @@ def _(event: events.HumanInputRequestedEvent) -> Line:
 
 @tell.register
 def _(event: events.HumanInputReceivedEvent) -> Line:
-    told = {"": "accepted", "True": "accepted", "False": "refused"} if event.tool_name is None else {"True": "allowed"}
-    said = _said(event.answer) if isinstance(event.answer, dict) else str(event.answer)
-    return Line(where=_where(event), what="a person says", text=told.get(said.strip(), said))
+    said = _said(event.answer)
+    if event.tool_name is None:
+        said = {"": "accepted", "true": "accepted"}.get(said.strip(), said)
+    return Line(where=_where(event), what="a person says", text=said)
 
 
 # Memory and knowledge: only what goes wrong

@@ -214,7 +214,7 @@ def _by_id(asked: Sequence[Interrupt], answer: Any, where: str) -> dict[str, Any
     if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, Any]", answer)) <= ids:
         given = dict(cast("Mapping[str, Any]", answer))
     elif len(questions) == 1 and not _is_of_another(questions[0], answer):
-        given = {questions[0].id: answer}
+        given = {questions[0].id: cast("Any", answer)}
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "

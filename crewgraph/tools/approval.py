@@ -1,7 +1,7 @@
 """Whether a tool's calls are to be allowed by a person."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.errors import DefinitionError
 
@@ -19,12 +19,12 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     Raises:
         DefinitionError: It is neither.
     """
-    wish = getattr(tool, _NAME, None)
+    wish: Any = getattr(tool, _NAME, None)
     if wish is None:
         metadata = getattr(tool, "metadata", None)
-        wish = metadata.get(_NAME) if isinstance(metadata, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    if isinstance(wish, bool) or callable(wish):  # pyright: ignore[reportUnknownArgumentType]
-        return wish  # pyright: ignore[reportUnknownVariableType]
+        wish = cast("dict[str, Any]", metadata).get(_NAME) if isinstance(metadata, dict) else None
+    if isinstance(wish, bool) or callable(wish):
+        return wish
     if wish is None:
         return False
     raise DefinitionError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from heard import heard
@@ -148,11 +148,19 @@ def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made
     ]
 
 
-async def many(args: dict[str, Any]) -> bool:
+def many(args: dict[str, Any]) -> bool:
     return args.get("copies", 1) > 2
 
 
-@pytest.mark.parametrize("rule", [lambda args: args.get("copies", 1) > 2, many])
+async def amany(args: dict[str, Any]) -> bool:
+    return many(args)
+
+
+def careless(args: dict[str, Any]) -> bool:
+    return args["copies"] > 2
+
+
+@pytest.mark.parametrize("rule", [many, amany])
 def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callable[..., Any]):
     calls = [ToolUse("Send_mail", {"to": "anna", "copies": n}) for n in (2, 3)]
     made, _ = mailing(*calls, tools=[mailer(rule)])
@@ -163,7 +171,7 @@ def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callabl
 
 
 def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: pytest.LogCaptureFixture):
-    made, _ = mailing(ANNA, tools=[mailer(lambda args: args["copies"] > 2)])
+    made, _ = mailing(ANNA, tools=[mailer(careless)])
     assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
     assert "`require_approval` of the tool `Send_mail` failed, so somebody is asked: KeyError" in caplog.text
 
@@ -204,6 +212,10 @@ def _send(to: str) -> str:
     return "sent"
 
 
+def to_anna(args: dict[str, Any]) -> bool:
+    return args["to"] == "anna"
+
+
 def of_langchain(**metadata: Any) -> StructuredTool:
     return StructuredTool.from_function(_send, name="Send_mail", description="Send a mail.", metadata=metadata or None)
 
@@ -213,7 +225,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "a structured tool": lambda: CrewStructuredTool("Send mail", "Send.", Args, _send, require_approval=True),
     "made structured": lambda: Own().to_structured_tool(),
     "of LangChain": lambda: of_langchain(require_approval=True),
-    "of LangChain, with a rule": lambda: of_langchain(require_approval=lambda args: args["to"] == "anna"),
+    "of LangChain, with a rule": lambda: of_langchain(require_approval=to_anna),
     "from LangChain": lambda: BaseTool.from_langchain(of_langchain(require_approval=True)),
     "to LangChain": lambda: Own().to_langchain(),
 }
@@ -254,6 +266,10 @@ def test_where_nothing_is_kept_the_question_is_an_error(mode: Mode):
     assert (sent, len(llm.requests)) == ([], 1)
 
 
+class Said(TypedDict, total=False):
+    said: str
+
+
 def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     llm = ScriptedLLM([ANNA, "done"])
     worker = agent(llm, tools=[mailer()])
@@ -264,7 +280,7 @@ def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     async def anode(_: dict[str, Any]) -> dict[str, Any]:
         return {"said": (await worker.akickoff("write")).raw}
 
-    graph: Any = StateGraph(dict)
+    graph: Any = StateGraph(Said)
     graph.add_node("worker", anode if mode.asynchronous else node)
     graph.add_edge(START, "worker")
     compiled = graph.compile(checkpointer=InMemorySaver())

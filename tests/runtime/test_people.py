@@ -17,7 +17,7 @@ from langgraph.types import Command, interrupt
 from modes import Mode
 from servers.openai_api import OpenAIServer
 
-from crewgraph import Agent, ConditionalTask, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
+from crewgraph import Agent, ConditionalTask, Crew, Finished, PendingCrew, ScriptedLLM, Task, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import RunError
 from crewgraph.events import (
@@ -163,7 +163,7 @@ def test_a_kickoff_for_each_gives_the_runs_that_wait_in_its_list(mode: Mode):
 def test_a_stream_ends_with_what_the_run_waits_for(mode: Mode):
     made, _ = judged("first")
     *_, last = mode.told(made, thread_id="t")
-    assert last.kind == "finished" and pending(last.output).questions[0].answer == "first"
+    assert isinstance(last, Finished) and pending(last.output).questions[0].answer == "first"
 
 
 def test_the_answer_is_asked_for_and_told_once(mode: Mode):
@@ -442,8 +442,12 @@ def at_terminal(program: str, typed: bytes) -> str:
     return printed
 
 
-ENDS = ["print('got', crew.kickoff(CHECKPOINTER).raw)", "print('got', asyncio.run(crew.akickoff(CHECKPOINTER)).raw)"]
-ENDS += ["print('got', task.execute_sync().raw)", "print('got', list(crew.stream(CHECKPOINTER))[-1].output.raw)"]
+ENDS = [
+    "print('got', crew.kickoff(CHECKPOINTER).raw)",
+    "print('got', asyncio.run(crew.akickoff(CHECKPOINTER)).raw)",
+    "print('got', task.execute_sync().raw)",
+    "print('got', list(crew.stream(CHECKPOINTER))[-1].output.raw)",
+]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

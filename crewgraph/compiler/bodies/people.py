@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.core.effects import Ask, Body
 from crewgraph.prompts.book import Book
@@ -70,7 +70,7 @@ def feedback_on(answer: str, asker: Asker) -> Body[str]:
 def _feedback(said: Any) -> str | None:
     """What was said; empty where that accepts, None where it cannot be read."""
     if isinstance(said, Mapping):
-        said = said.get(FEEDBACK)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        said = cast("Mapping[str, Any]", said).get(FEEDBACK)
     if said is True:
         return ""
     return said.strip() if isinstance(said, str) else None
