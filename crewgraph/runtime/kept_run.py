@@ -126,8 +126,8 @@ def _is_output(name: str, value: Any) -> bool:
 
 def _number(output: Mapping[str, Any]) -> int:
     """The place of a task among its crew's, where its output tells."""
-    told: Any = output.get(TASK)
-    return told.get("number", 0) if isinstance(told, dict) else 0
+    told: Mapping[str, Any] = output.get(TASK) or {}
+    return told.get("number", 0)
 
 
 class _ReadPast(Operation):
