@@ -9,10 +9,11 @@ from langgraph.types import Command, StateUpdate
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.sequential import group_from
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
@@ -186,6 +187,9 @@ class _Beginning:
             one.slug: one.labelled(output.to_plain()) for one, output in zip(self.tasks, self.outputs, strict=False)
         }
         beside = {name: value for name, value in self.kept.values.items() if name not in self.kept.outputs}
+        if PLANNING in beside:
+            plan = output_of(PLANNING, beside[PLANNING], {PLANNING: CrewPlan}, self.kept.thread_id)
+            beside[PLANNING] = taken_over(plan).to_plain()
         first, *others = [one.slug for one in self.tasks[last.start : count]]
         values: Any = {**beside, INPUTS: self.inputs, **{k: v for k, v in plain.items() if k not in others}}
         waiting = [one.slug for one in self.tasks[count : last.stop]]

@@ -371,3 +371,21 @@ def test_a_copy_plans_as_well(mode: Mode):
     assert copied.planning and copied.planning_llm is planner and copied.planning_tasks == []
     assert mode.kickoff(copied).plan is not None
     assert team.planning_tasks == []
+
+
+def test_a_fork_keeps_the_plan(mode: Mode):
+    team, planner, worker = planned("dive", "rise", plan=[plan_of("PLAN-1", "PLAN-2")], answers=["a", "b", "c"])
+    mode.kickoff(team)
+    output = mode.run(lambda: team.fork("rise", {"dive": "deep"}), lambda: team.afork("rise", {"dive": "deep"}))
+    assert [one.raw for one in output.tasks_output] == ["deep", "c"]
+    assert len(planner.requests) == 1 and output.plan is not None
+    assert output.token_usage == output.tasks_output[1].usage
+    assert "PLAN-2" in asked(worker)[2] and "deep" in asked(worker)[2]
+    assert [step.tasks for step in team.history(output.thread_id)] == [("dive",), ("rise",)]
+
+
+def test_a_replay_from_the_first_task_plans_anew(mode: Mode):
+    team, planner, _ = planned("dive", plan=[plan_of("A"), plan_of("B")], answers=["a", "b"])
+    mode.kickoff(team)
+    output = mode.run(lambda: team.replay("dive"), lambda: team.areplay("dive"))
+    assert output.raw == "b" and len(planner.requests) == 2
