@@ -10,7 +10,7 @@ from typing import Any
 
 from crewgraph.errors import DefinitionError, Fault, MissingInput
 
-__all__ = ["extract_json", "fill", "fill_path", "placeholders", "shorten", "slug"]
+__all__ = ["extract_json", "fill", "fill_path", "placeholders", "printable", "shorten", "slug"]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
@@ -132,6 +132,11 @@ def _cut(name: str, limit: int) -> str:
         return name
     head = name[: limit + 1].rpartition("_")[0]
     return head if len(head) > limit // 2 else name[:limit].rstrip("_")
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: without what moves the cursor, hides something or turns the direction of writing."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def shorten(text: str, limit: int) -> str:

@@ -17,6 +17,7 @@ from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.errors import RunError
 from crewgraph.extras import load
 from crewgraph.settings import storage_dir
+from crewgraph.text import printable
 
 __all__ = ["approve"]
 
@@ -59,7 +60,7 @@ def approve(
     run = _Run(target_of_either(target), thread, saver)
     waiting = run.waiting()
     for one in waiting:
-        typer.echo(f"{_shown(one)}\n")
+        typer.echo(printable(f"{_shown(one)}\n"))
     if given.is_there:
         asked = _chosen(waiting, question)
         result = run.resumed({asked.id: given.to(asked)})
@@ -68,7 +69,7 @@ def approve(
     else:
         typer.echo("Answer with --yes, --no REASON or --answer TEXT, or at a terminal.", err=True)
         raise typer.Exit(_WAITS)
-    typer.echo(str(result))
+    typer.echo(printable(str(result)))
     if isinstance(result, (PendingCrew, PendingFlow)):
         raise typer.Exit(_WAITS)
 
@@ -157,7 +158,7 @@ def _list(saver: Any) -> None:
     for run in found:
         typer.echo(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
         for one in run.questions:
-            typer.echo(f"  {one.id}  {one.told()}")
+            typer.echo(printable(f"  {one.id}  {one.told()}"))
     if not found:
         typer.echo("nothing waits for an answer")
 

@@ -5,6 +5,8 @@ import select
 import sys
 import threading
 
+from crewgraph.text import printable
+
 __all__ = ["has_terminal", "read_line", "said_at_terminal"]
 
 _CHUNK = 4096
@@ -28,7 +30,7 @@ def said_at_terminal(prompt: str) -> str:
         EOFError: the terminal was closed.
     """
     with _turn:
-        return input(prompt)
+        return input(printable(prompt))  # models have written a part of it
 
 
 def read_line(prompt: str, seconds: float) -> str | None:

@@ -189,8 +189,8 @@ def _asked(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
     heed()
     if journal.saver is None:
         raise RunError(
-            f"{_text_of(ask)}: there is nobody to ask, and the run is kept nowhere, so it cannot wait for an answer. Give it a "
-            "checkpointer (the default one will do: leave `checkpointer=False` out), or run it at a terminal."
+            f"{_text_of(ask)}: there is nobody to ask, and the run is kept nowhere, so it cannot wait for an answer. Run "
+            "it where its runs are kept (a crew without `checkpointer=False`, a graph with a checkpointer), or at a terminal."
         )
     name = question_id(journal.place.task, here, ask.key())
     found = yield from journal.filed(name)

@@ -14,6 +14,8 @@ class CrewPeople:
     def pending(self, *, checkpointer: Any = None) -> list[PendingCrew]:
         """The runs of this crew that are kept, and wait for somebody's answer, those written last first.
 
+        What a run inside a method of a flow asks, the flow asks: see `Flow.pending`.
+
         Args:
             checkpointer: where they are kept, as for `kickoff`.
 

@@ -52,7 +52,7 @@ def _pending(crew: Crew, checkpointer: Any) -> Program[list[PendingCrew]]:
     if saver is None:
         return found
     made = graph_of(crew, saver)
-    for run in (yield from of_crew(crew, "pending", True, None, saver)):
+    for run in (yield from of_crew(crew, "pending", False, None, saver)):
         state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)
@@ -137,9 +137,7 @@ def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Calla
     while True:
         run = run_on(given)
         yield run
-        run.questions.sort(
-            key=partial(_position, list(run.graph.nodes))
-        )  # they came in the order in which tasks stopped
+        run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
         if not run.questions or not place.detached or place.checkpointer is False or not has_terminal():
             return run
         given = yield from _asked_there(run.questions, place.checkpointer, config)
@@ -151,8 +149,9 @@ def _position(nodes: Sequence[str], asked: Interrupt) -> int:
 
 
 def _asked_there(asked: Sequence[Interrupt], saver: Any, config: RunnableConfig) -> "Program[Command[Any] | None]":
+    seen = yield _Latest(saver, config)
     answers = yield _AtTerminal([crew_question(one) for one in asked])
-    return (yield from _filed(asked, answers, saver, config))
+    return (yield from _filed(asked, answers, saver, seen.config))
 
 
 class _AtTerminal(Operation):
@@ -186,7 +185,7 @@ def answered(crew: Crew, place: RunPlace, config: RunnableConfig, answer: Any) -
     if not asked:
         raise RunError(f"{where} waits for no answer. Without one, `resume({place.thread_id!r})` goes on with it.")
     answers = _by_id(asked, answer, where)
-    return (yield from _filed(asked, answers, place.checkpointer, config))
+    return (yield from _filed(asked, answers, place.checkpointer, kept.config))
 
 
 class _Latest(Operation):
@@ -235,14 +234,13 @@ def _is_of_another(question: CrewQuestion, answer: Any) -> bool:
 
 
 def _filed(
-    asked: Sequence[Interrupt], answers: Mapping[str, Any], saver: Any, config: RunnableConfig
+    asked: Sequence[Interrupt], answers: Mapping[str, Any], saver: Any, address: RunnableConfig
 ) -> "Program[Command[Any] | None]":
-    """Keep the answers; what user code asked with `interrupt` is answered by the command.
+    """Keep the answers at the checkpoint that asks; what user code asked with `interrupt` is answered by the command.
 
     Raises:
         RunError: somebody was quicker.
     """
-    latest = yield _Latest(saver, config)
     command: dict[str, Any] = {}
     for one in asked:
         name = own_id(one)
@@ -250,9 +248,9 @@ def _filed(
             continue
         if name is None:
             command[one.id] = answers[one.id]
-        elif not (yield from file_answer(saver, latest.config, name, answers[name])):
+        elif not (yield from file_answer(saver, address, name, answers[name])):
             raise RunError(
                 f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "
-                f"`resume({config.get('configurable', {}).get('thread_id')!r})`."
+                f"`resume({address.get('configurable', {}).get('thread_id')!r})`."
             )
     return Command(resume=command) if command else None

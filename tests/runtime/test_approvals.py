@@ -290,6 +290,32 @@ def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     assert (sent, len(llm.requests)) == ([("anna", 1)], 2)
 
 
+def test_a_coworkers_call_is_asked_for_in_its_name(mode: Mode):
+    hand = ToolUse("Delegate work to coworker", {"task": "post", "context": "x", "coworker": "Postman"})
+    postman = agent(ScriptedLLM([ANNA, "posted"]), "Postman", tools=[mailer()])
+    boss = agent(ScriptedLLM([hand, "all done"]), "Boss", allow_delegation=True)
+    made = Crew(agents=[boss, postman], tasks=[task("post", boss)], name="desk")
+    question = asked(mode.kickoff(made, thread_id="t"))
+    assert (question.agent, question.args) == ("Postman", {"to": "anna"})
+    assert mode.resume(made, "t", answer="yes").raw == "all done"
+    assert sent == [("anna", 1)]
+
+
+@pytest.mark.parametrize("mode", ["sync-step", "async-step"], indirect=True)
+def test_among_the_steps_of_a_task_it_waits_before_its_tools(mode: Mode):
+    made, _ = mailing(ANNA)
+    graph = mode.compile(made, checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    mode.invoke(graph, {"inputs": {}}, AT)
+    step = graph.get_state(AT, subgraphs=True).tasks[0].state
+    (effect,) = step.values["pending"]["effects"]
+    assert (step.next, effect["what"], effect["args"]) == (("tools",), "a question to a person", {"to": "anna"})
+    graph.update_state(step.config, {"steps": [{"path": effect["path"], "value": True}]}, as_node="tools")
+    mode.invoke(graph, None, AT)  # allowed by hand, the call itself is the next step
+    assert sent == []
+    assert mode.invoke(graph, None, AT)["post"]["raw"] == "done"
+    assert sent == [("anna", 1)]
+
+
 def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode: Mode):
     """The definition is edited between question and answer, so the model wants something else."""
     saver = InMemorySaver()

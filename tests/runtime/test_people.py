@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -29,6 +30,7 @@ from crewgraph.events import (
     HumanInputRequestedEvent,
 )
 from crewgraph.flow import Flow, PendingFlow, start
+from crewgraph.text import printable
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -229,6 +231,53 @@ def test_who_answers_second_is_told_and_nothing_happens_twice(mode: Mode, tmp_pa
     assert used == ["anna"]
 
 
+RACE = """
+import sys, time
+from pathlib import Path
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.tools import tool
+
+@tool(require_approval=True)
+def pay(to: str) -> str:
+    "Pay."
+    with open("paid.txt", "a") as paid:
+        paid.write(to + "\\n")
+    return "paid"
+
+def said(messages):
+    return "done" if any(one["role"] == "assistant" for one in messages) else ToolUse("pay", {"to": "anna"})
+
+clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[pay])
+crew = Crew(agents=[clerk], tasks=[Task(name="a", description="d", expected_output="e", agent=clerk)], name="desk")
+if "begin" in sys.argv:
+    crew.kickoff(thread_id="t")
+else:
+    crew.pending()
+    Path(sys.argv[1]).touch()
+    while not Path("go").exists():
+        time.sleep(0.005)
+    print(crew.resume("t", True).raw)
+"""
+
+
+def test_of_processes_that_answer_at_once_one_is_heard(tmp_path: Path, storage: Path):
+    (tmp_path / "race.py").write_text(RACE)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command, names, pipe = [sys.executable, "race.py"], ["one", "two", "three"], subprocess.PIPE
+    subprocess.run([*command, "begin"], cwd=tmp_path, env=env, check=True, timeout=60)
+    racing = [
+        subprocess.Popen([*command, name], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True) for name in names
+    ]
+    while not all((tmp_path / name).exists() for name in names):
+        time.sleep(0.05)
+    (tmp_path / "go").touch()
+    ended = [process.communicate(timeout=60) for process in racing]
+    assert (tmp_path / "paid.txt").read_text() == "anna\n"
+    assert [printed for printed, _ in ended if printed] == ["done\n"]
+    told = ("was answered by somebody else meanwhile", "waits for no answer")
+    assert all(any(one in error for one in told) for printed, error in ended if not printed), ended
+
+
 def test_where_nothing_is_kept_and_nobody_sits_at_a_terminal_no_money_is_spent(mode: Mode):
     made, llm = judged("first")
     with pytest.raises(RunError, match="task `draft` of agent `worker` has `human_input=True`, .* kept nowhere"):
@@ -245,21 +294,23 @@ class Outer(TypedDict, total=False):
     draft: dict[str, Any]
 
 
-def test_in_somebodys_graph_the_question_is_that_graphs(mode: Mode):
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_in_somebodys_graph_the_question_is_that_graphs(mode: Mode, durability: str):
     made, llm = judged("first", "second")
     graph: Any = StateGraph(Outer)
     graph.add_node("crew", mode.compile(made))
     graph.add_edge(START, "crew")
     compiled = graph.compile(checkpointer=InMemorySaver())
-    asked = mode.invoke(compiled, {"inputs": {}}, AT)["__interrupt__"][0]
+    kept = {"durability": durability}
+    asked = mode.invoke(compiled, {"inputs": {}}, AT, **kept)["__interrupt__"][0]
     assert {name: asked.value[name] for name in ("kind", "task", "answer")} == {
         "kind": "feedback",
         "task": "draft",
         "answer": "first",
     }
-    asked = mode.invoke(compiled, Command(resume={asked.id: "shorter"}), AT)["__interrupt__"][0]
+    asked = mode.invoke(compiled, Command(resume={asked.id: "shorter"}), AT, **kept)["__interrupt__"][0]
     assert asked.value["answer"] == "second"
-    assert mode.invoke(compiled, Command(resume=""), AT)["draft"]["raw"] == "second"
+    assert mode.invoke(compiled, Command(resume=""), AT, **kept)["draft"]["raw"] == "second"
     assert len(llm.requests) == 2
 
 
@@ -344,6 +395,11 @@ def test_an_agent_that_calls_our_way_is_judged_once(mode: Mode):
     assert pending(mode.kickoff(made, thread_id="t")).questions[0].answer == "first"
     assert pending(mode.resume(made, "t", answer="longer")).questions[0].answer == "second"
     assert mode.resume(made, "t", answer="").raw == "SECOND"
+
+
+def test_what_a_model_wrote_cannot_play_tricks_on_the_terminal():
+    said = printable("fine\x1b[2K\u202eabc\tx\n")
+    assert said == "fine\ufffd[2K\ufffdabc\tx\n"
 
 
 def test_tools_that_interrupt_are_answered_by_the_same_verbs(mode: Mode):
