@@ -194,7 +194,7 @@ def counted(config: RunnableConfig, record: Mapping[str, Any]) -> None:
     if pad is None:
         return
     numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
-    if numbers and (lost := numbers[-1] + 1 - len(pad.resume)) > 0:
+    if numbers and (lost := max(numbers) + 1 - len(pad.resume)) > 0:
         # LangGraph keeps a node's answers when the node ends or asks; a process that dies before that loses them, and the
         # numbers of later questions would have no answers below them.
         pad.resume.extend([None] * lost)

@@ -21,6 +21,9 @@ __all__ = ["ANSWER", "file_answer", "filed_in", "own_id", "question_id", "questi
 ANSWER = "__answer__"
 """The channel name of an answer's write."""
 
+_OWN = {"kind", "text", "task", "agent", "id"}
+"""What every question of ours tells; what user code asks may be any dict."""
+
 _TASK = "answer#"
 _LENGTH = 8
 
@@ -42,8 +45,7 @@ def own_id(asked: Interrupt) -> str | None:
     """The id of a question that a body asks; None for what user code asks with `interrupt`."""
     value: Any = asked.value
     told: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-    found = told.get("id") if "kind" in told else None
-    return found if isinstance(found, str) else None
+    return str(told["id"]) if set(told) >= _OWN else None
 
 
 def questions_in(writes: _Writes) -> list[Interrupt]:

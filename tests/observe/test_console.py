@@ -183,6 +183,26 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.KnowledgeQueryFailedEvent(error="No."), "[run] knowledge failed: No."),
     (events.KnowledgeSearchQueryFailedEvent(query="q", error="No."), "[run] knowledge failed: No."),
     (events.FlowStartedEvent(flow_name="F", inputs={"id": "x"}), '[F] flow started: id="x"'),
+    (
+        events.CrewKickoffPausedEvent(crew_name="desk", thread_id="t", output=None),
+        "[desk] crew waits for an answer: resume('t', ...)",
+    ),
+    (
+        events.HumanInputRequestedEvent(
+            kind="approval", message="May it?", tool_name="pay", tool_args={"to": "anna"}, task_name="post"
+        ),
+        '[post] asks a person: may it call pay(to="anna")?',
+    ),
+    (
+        events.HumanInputReceivedEvent(
+            kind="approval", message="May it?", tool_name="pay", answer="no", task_name="post"
+        ),
+        "[post] a person says: no",
+    ),
+    (
+        events.HumanInputReceivedEvent(kind="feedback", message="Well?", answer=" ", task_name="post"),
+        "[post] a person says: accepted",
+    ),
     (events.FlowFinishedEvent(flow_name="F"), "[F] flow finished"),
     (
         events.MethodExecutionStartedEvent(flow_name="F", method_name="m", state={}),

@@ -406,7 +406,7 @@ def test_tools_that_interrupt_are_answered_by_the_same_verbs(mode: Mode):
     @tool
     def dig(where: str) -> str:
         """Dig."""
-        return f"{interrupt(f'May I dig {where}?')}, {interrupt({'how': 'deep'})}"
+        return f"{interrupt(f'May I dig {where}?')}, {interrupt({'kind': 'deep', 'id': '5'})}"
 
     llm = ScriptedLLM([ToolUse("dig", {"where": "here"}), ToolUse("dig", {"where": "there"}), "end"])
     made = crew(task("a", agent(llm, tools=[dig]), human_input=True))
@@ -417,7 +417,7 @@ def test_tools_that_interrupt_are_answered_by_the_same_verbs(mode: Mode):
         asked.append(question.value)
         assert made.pending()[0].questions == waits.questions
         waits = mode.resume(made, "t", answer=len(asked))
-    assert asked == ["May I dig here?", {"how": "deep"}, "May I dig there?", {"how": "deep"}]
+    assert asked == ["May I dig here?", {"kind": "deep", "id": "5"}, "May I dig there?", {"kind": "deep", "id": "5"}]
     assert [one for one in llm.requests[2].text.split("\n") if one.startswith("Observation")] == [
         "Observation: 1, 2",
         "Observation: 3, 4",
