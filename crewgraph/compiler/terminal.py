@@ -1,9 +1,11 @@
 """The terminal that somebody sits at, where there is one."""
 
+import builtins
 import os
 import select
 import sys
 import threading
+from inspect import isbuiltin
 
 from crewgraph.text import printable
 
@@ -16,11 +18,18 @@ _turn = threading.Lock()
 
 
 def has_terminal() -> bool:
-    """Whether somebody can be asked here."""
+    """Whether somebody can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
+    if _is_replaced():
+        return True
     try:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # it was closed
         return False
+
+
+def _is_replaced() -> bool:
+    # A kernel knows whether its frontend lets people type; without one (`nbconvert`), asking would be an error.
+    return not isbuiltin(builtins.input) and getattr(getattr(builtins.input, "__self__", None), "_allow_stdin", True)
 
 
 def said_at_terminal(prompt: str) -> str:
@@ -36,12 +45,12 @@ def said_at_terminal(prompt: str) -> str:
 def read_line(prompt: str, seconds: float) -> str | None:
     """The line that somebody types; None where nothing is complete after some seconds.
 
-    On Windows, whose terminals cannot be waited for, it waits for as long as it takes.
+    On Windows, and where `input` was replaced, it waits for as long as it takes.
 
     Raises:
         EOFError: the terminal was closed.
     """
-    if sys.platform == "win32":
+    if sys.platform == "win32" or _is_replaced():
         return input(prompt)
     print(prompt, end="", flush=True)  # noqa: T201 - a question to whoever sits there
     terminal = sys.stdin.fileno()

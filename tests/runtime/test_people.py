@@ -535,3 +535,29 @@ tasks.append(Task(name="c", description="end", expected_output="e", agent=worker
 print([one.raw for one in Crew(agents=[worker], tasks=tasks).kickoff().tasks_output[:2]])
 """
     assert at_terminal(program, b"more\n\n\n").endswith("['aa', 'b']\n")
+
+
+def test_where_input_was_replaced_it_is_asked(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    said = iter(["shorter, please", ""])
+    shown: list[str] = []
+
+    def typed(prompt: str = "") -> str:
+        shown.append(prompt)
+        return next(said)
+
+    monkeypatch.setattr("builtins.input", typed)
+    llm = ScriptedLLM(["a long one", "short"])
+    assert mode.kickoff(crew(task("a", agent(llm), human_input=True)), checkpointer=False).raw == "short"
+    assert "a long one" in shown[0] and "short" in shown[1] and "shorter, please" in llm.requests[1].text
+
+
+def test_a_kernel_without_a_keyboard_is_nobody(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    class Kernel:
+        _allow_stdin = False
+
+        def raw_input(self, prompt: str = "") -> str:
+            raise AssertionError(prompt)
+
+    monkeypatch.setattr("builtins.input", Kernel().raw_input)
+    waiting = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), human_input=True)))
+    assert isinstance(waiting, PendingCrew)
