@@ -1,7 +1,6 @@
 """`crewgraph approve`: what waits for an answer, and answering it."""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from crewgraph.cli.target import Target, target_of_either
+from crewgraph.compiler.terminal import has_terminal
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
@@ -64,7 +64,7 @@ def approve(
     if given.is_there:
         asked = _chosen(waiting, question)
         result = run.resumed({asked.id: given.to(asked)})
-    elif sys.stdin.isatty():
+    elif has_terminal():
         result = run.resumed(run.answers(waiting))
     else:
         typer.echo("Answer with --yes, --no REASON or --answer TEXT, or at a terminal.", err=True)

@@ -1,15 +1,14 @@
 """What there is to see of each event."""
 
-import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from datetime import timedelta
 from functools import singledispatch
-from typing import Any, cast
+from typing import Any
 
 from crewgraph import events
 from crewgraph.events.brief import attribute, brief
 from crewgraph.observe.line import Line, Mood
-from crewgraph.observe.veil import veiled
+from crewgraph.observe.wording import arguments, part, said
 
 __all__ = ["tell"]
 
@@ -38,37 +37,13 @@ def _crew_key(event: events.CrewBaseEvent) -> Hashable:
     return ("crew", event.crew_name, id(event.crew))
 
 
-def _arguments(values: object) -> str:
-    """Arguments as they stand in a call, secrets covered."""
-    values = veiled(brief(values))
-    if not isinstance(values, Mapping):
-        return str(values)
-    named = cast("Mapping[str, object]", values).items()
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named)
-
-
-def _said(output: object) -> str:
-    """An output's text."""
-    raw = attribute(output, "raw")
-    if raw is not None:
-        return raw
-    return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
-
-
-def _part(of: object, name: str) -> Any:
-    """A part of something that may be an object or a dict."""
-    if isinstance(of, Mapping):
-        return cast("Mapping[str, object]", of).get(name)
-    return getattr(of, name, None)
-
-
 # Crews
 
 
 @tell.register
 def _(event: events.CrewKickoffStartedEvent) -> Line:
     thread = f" on thread {event.thread_id}" if event.thread_id else ""
-    inputs = _arguments(event.inputs) if event.inputs else ""
+    inputs = arguments(event.inputs) if event.inputs else ""
     what = f"crew started{thread}"
     return Line(where=_crew(event), what=what, text=inputs, mood=Mood.START, begins=_crew_key(event))
 
@@ -79,19 +54,19 @@ def _(event: events.CrewKickoffCompletedEvent) -> Line:
         where=_crew(event),
         what="crew completed",
         text=_tokens(event),
-        body=_said(event.output),
+        body=said(event.output),
         mood=Mood.GOOD,
         ends=_crew_key(event),
     )
 
 
 def _tokens(event: events.CrewKickoffCompletedEvent) -> str:
-    usage = _part(event.output, "token_usage")
-    total = event.total_tokens or _part(usage, "total_tokens")
+    usage = part(event.output, "token_usage")
+    total = event.total_tokens or part(usage, "total_tokens")
     if not total:
         return ""
     into, out, requests = (
-        _part(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
+        part(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
     parts = [
         f"{n:,} {word}"
@@ -180,7 +155,7 @@ def _(event: events.TaskCompletedEvent) -> Line:
     return Line(
         where=_where(event),
         what="task completed",
-        text=_said(event.output),
+        text=said(event.output),
         mood=Mood.GOOD,
         ends=_task_key(event),
     )
@@ -221,7 +196,7 @@ def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
 
 @tell.register
 def _(event: events.AgentStepEvent) -> Line | None:
-    thought = event.step if isinstance(event.step, str) else _part(event.step, "thought")
+    thought = event.step if isinstance(event.step, str) else part(event.step, "thought")
     if not thought:
         return None
     return Line(where=_where(event), what=f"thought {event.iteration}", text=str(thought))
@@ -261,7 +236,7 @@ def _(event: events.LLMCallFailedEvent) -> Line:
 
 @tell.register
 def _(event: events.ToolUsageStartedEvent) -> Line:
-    text = f"{event.tool_name}({_arguments(event.tool_args)})"
+    text = f"{event.tool_name}({arguments(event.tool_args)})"
     return Line(where=_where(event), what="tool call", text=text, limit=_SHORT)
 
 
@@ -269,7 +244,7 @@ def _(event: events.ToolUsageStartedEvent) -> Line:
 def _(event: events.ToolUsageFinishedEvent) -> Line:
     what = f"tool {event.tool_name} answered" + (" from cache" if event.from_cache else "")
     took = None if event.from_cache else event.finished_at - event.started_at
-    return Line(where=_where(event), what=what, text=_said(event.output), took=took)
+    return Line(where=_where(event), what=what, text=said(event.output), took=took)
 
 
 @tell.register
@@ -306,14 +281,14 @@ def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFail
 @tell.register
 def _(event: events.HumanInputRequestedEvent) -> Line:
     if event.tool_name is not None:
-        text = f"may it call {event.tool_name}({_arguments(event.tool_args)})?"
+        text = f"may it call {event.tool_name}({arguments(event.tool_args)})?"
         return Line(where=_where(event), what="asks a person", text=text, mood=Mood.WARNING)
     return Line(where=_where(event), what="asks a person", body=event.output or event.message, mood=Mood.WARNING)
 
 
 @tell.register
 def _(event: events.HumanInputReceivedEvent) -> Line:
-    said = _said(event.answer)
+    said = said(event.answer)
     if event.tool_name is None:
         said = {"": "accepted", "true": "accepted"}.get(said.strip(), said)
     return Line(where=_where(event), what="a person says", text=said)
@@ -337,14 +312,14 @@ def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFaile
 
 @tell.register
 def _(event: events.FlowStartedEvent) -> Line:
-    inputs = _arguments(event.inputs) if event.inputs else ""
+    inputs = arguments(event.inputs) if event.inputs else ""
     key = ("flow", event.flow_name)
     return Line(where=event.flow_name, what="flow started", text=inputs, mood=Mood.START, begins=key)
 
 
 @tell.register
 def _(event: events.FlowFinishedEvent) -> Line:
-    body = "" if event.result is None else _said(event.result)
+    body = "" if event.result is None else said(event.result)
     key = ("flow", event.flow_name)
     return Line(where=event.flow_name, what="flow finished", body=body, mood=Mood.GOOD, ends=key)
 
@@ -373,7 +348,7 @@ def _(event: events.MethodExecutionStartedEvent) -> Line:
 
 @tell.register
 def _(event: events.MethodExecutionFinishedEvent) -> Line:
-    text = "" if event.result is None else _said(event.result)
+    text = "" if event.result is None else said(event.result)
     return _method(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
 
 

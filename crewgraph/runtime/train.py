@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from crewgraph.compiler.bodies.training import learned
 from crewgraph.compiler.limited import first_llm, model_of
+from crewgraph.compiler.terminal import has_terminal, said_at_terminal
 from crewgraph.compiler.training import TRAINING, TrainingRound
 from crewgraph.core.digest import digest
 from crewgraph.core.effects import Body
@@ -29,11 +30,11 @@ from crewgraph.definitions.training import (
 )
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
+from crewgraph.prompts.book import Book
 from crewgraph.runtime.alone import body_alone
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.kickoff import checked_inputs, kicked_off, resumed, tell, why
-from crewgraph.runtime.listening import at_terminal, has_terminal
 from crewgraph.runtime.operations import CallBack, Heard, ReadState
 from crewgraph.runtime.place import run_place
 from crewgraph.text import slug
@@ -81,7 +82,7 @@ def _trained(
             "a training asks people what to change, and there is nobody at a terminal. Run it at one, or give "
             "`feedback=`, a function that is given the `TaskOutput` and returns what somebody says of it."
         )
-    asks = feedback or partial(at_terminal, book=crew.texts.book)
+    asks = feedback or partial(_at_terminal, crew.texts.book)
     about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
     with shown(crew):
         tell(CrewTrainStartedEvent, crew, **about, n_iterations=rounds, filename=str(path), inputs=given)
@@ -227,3 +228,13 @@ def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[Traine
         return {node: found.model_dump()}
 
     return TrainedAgent.model_validate((yield from body_alone(f"Training: {agent.role}", node, body)))
+
+
+def _at_terminal(book: Book, output: TaskOutput) -> str:
+    """What somebody types when shown an answer; an empty text accepts it.
+
+    Raises:
+        EOFError: the terminal was closed.
+    """
+    shown = book.slice("getting_input", final_answer=output.raw)
+    return said_at_terminal(f"\n[{output.name}] {output.agent}\n{shown}\n> ")
