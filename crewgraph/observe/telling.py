@@ -288,10 +288,10 @@ def _(event: events.HumanInputRequestedEvent) -> Line:
 
 @tell.register
 def _(event: events.HumanInputReceivedEvent) -> Line:
-    said = said(event.answer)
+    answer = said(event.answer)
     if event.tool_name is None:
-        said = {"": "accepted", "true": "accepted"}.get(said.strip(), said)
-    return Line(where=_where(event), what="a person says", text=said)
+        answer = {"": "accepted", "true": "accepted"}.get(answer.strip(), answer)
+    return Line(where=_where(event), what="a person says", text=answer)
 
 
 # Memory and knowledge: only what goes wrong
