@@ -125,7 +125,7 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
     )
 
 
-def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, deeper: bool) -> Assignment:
+def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, deeper: bool) -> Assignment:
     """What a coworker was asked to do: with their own tools.
 
     Args:
@@ -133,6 +133,7 @@ def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, 
         agent: who is to do it.
         crew: for whom; None outside of a crew.
         context: what they are told.
+        node: the node of the task that it is a part of.
         deeper: whether they may hand parts of it on.
 
     Raises:
@@ -144,7 +145,7 @@ def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, 
         crew=crew,
         task=task,
         agent=agent,
-        slug=slug(agent.role, taken={INPUTS}),
+        slug=node,
         context=(),
         told=context,
         given_tools=given,

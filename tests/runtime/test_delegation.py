@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
 
-from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph import Agent, BaseAgent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.output import TaskOutput
@@ -396,3 +396,26 @@ def test_the_tools_are_described_in_the_words_of_a_prompt_file(mode: Mode, tmp_p
     crew, lead, _ = pair(["done"], [], prompt_file=str(texts))
     mode.kickoff(crew)
     assert "Give work to Senior Writer!" in lead.requests[0].text
+
+
+def test_a_coworker_asks_in_the_name_of_the_task(mode: Mode):
+    @tool(require_approval=True)
+    def post(letter: str) -> str:
+        """Post a letter."""
+        return f"posted {letter}"
+
+    lead = ScriptedLLM([handed("x", "Hand"), "done"])
+    hand = ScriptedLLM([ToolUse("post", {"letter": "dear"}), "sent"])
+    boss = agent(lead, "Lead", allow_delegation=True)
+    crew = Crew(agents=[boss, agent(hand, "Hand", tools=[post])], tasks=[task("report", boss)])
+    waiting = mode.kickoff(crew)
+    assert isinstance(waiting, PendingCrew) and waiting.thread_id is not None
+    (question,) = waiting.questions
+    assert (question.task, question.agent, question.tool, question.args) == (
+        "report",
+        "Hand",
+        "post",
+        {"letter": "dear"},
+    )
+    assert mode.run(crew.resume, crew.aresume, waiting.thread_id, "yes").raw == "done"
+    assert "posted dear" in asked(hand)[1] and len(lead.requests) == 2

@@ -141,7 +141,7 @@ class AgentOnTask(AgentAtWork):
         expected, role = self._book.slice("manager_request"), texts["role"] or ""
         task = HandedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
-        handed = handed_on(task, agent, crew, context, deeper=deeper)
+        handed = handed_on(task, agent, crew, context, node=self._assignment.slug, deeper=deeper)
         assignment = replace(handed, lessons=self._assignment.lessons)
         briefing = Briefing(
             role=role,
