@@ -1,6 +1,6 @@
 """A model whose requests wait until there is room for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
+from crewgraph.llm.around import AroundModel
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.observed import ObservedModel
@@ -64,23 +65,11 @@ def first_llm(crew: Crew, *wishes: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LimitedModel:
+class LimitedModel(AroundModel[ObservedModel]):
     """A model at work, and everything that has to let a request through before it is made."""
 
     model: ObservedModel
     controllers: Sequence[Any]
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
-
-    @property
-    def native_tools(self) -> bool:
-        return self.model.native_tools
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"

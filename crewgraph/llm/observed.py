@@ -1,6 +1,6 @@
 """A model whose requests are told to the audience of events; what was answered from the journal is not told again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +10,7 @@ from crewgraph.core.plain import plain
 from crewgraph.core.ports import Model
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
+from crewgraph.llm.around import AroundModel
 from crewgraph.llm.pieces import telling_pieces
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["ObservedModel"]
 
 
 @dataclass(frozen=True)
-class ObservedModel:
+class ObservedModel(AroundModel[Model]):
     """A model whose requests are told of."""
 
     model: Model
@@ -31,18 +32,6 @@ class ObservedModel:
 
     task: Any = None
     """What it works on, if it does."""
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
-
-    @property
-    def native_tools(self) -> bool:
-        return self.model.native_tools
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"

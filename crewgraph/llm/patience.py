@@ -1,13 +1,14 @@
 """A model that is asked again after the time that its provider asked for, where its client does not wait for so long."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crewgraph.core.given_up import when_given_up
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
+from crewgraph.llm.around import AroundModel
 from crewgraph.llm.status import retry_after
 from crewgraph.llm.window import LoopWaiter, Waiter
 from crewgraph.settings import longest_retry_after
@@ -24,7 +25,7 @@ _TIMES = 2
 
 
 @dataclass(frozen=True)
-class PatientModel:
+class PatientModel(AroundModel[Model]):
     """A model at work; waits are told, and end when nobody waits for the answer any longer."""
 
     model: Model
@@ -39,18 +40,6 @@ class PatientModel:
 
     at_most: float = field(default_factory=longest_retry_after)
     """For longer waits the request fails."""
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
-
-    @property
-    def native_tools(self) -> bool:
-        return self.model.native_tools
 
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
