@@ -15,7 +15,7 @@ from crewgraph.tools.cache import CacheHandler
 
 from .parts import agent, asked, crew, task
 
-__all__ = ["BONN", "LOOK", "USED", "Forgets", "Gate", "Seen", "Shelf", "Town"]
+__all__ = ["BONN", "FAR", "LOOK", "USED", "Forgets", "Gate", "Seen", "Shelf", "Town"]
 
 
 class Town(BaseModel):
@@ -24,6 +24,8 @@ class Town(BaseModel):
 
 BONN = '{"name": "Bonn"}'
 LOOK = ToolUse("look", {"where": "sea"})
+FAR = ToolUse("look", {"where": "far " * 500})
+"""So long that it can be condensed."""
 
 
 USED = {

@@ -25,7 +25,7 @@ from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.rpm import RPMController
 from crewgraph.prompts.i18n import I18N
 
-from .crew_seen import BONN, LOOK, Forgets, Gate, Seen, Shelf, Town
+from .crew_seen import BONN, FAR, LOOK, Forgets, Gate, Seen, Shelf, Town
 from .parts import agent, crew, task
 
 FIELDS = Path(__file__).parents[1] / "definitions" / "fields.json"
@@ -183,10 +183,10 @@ def _planned(seen: Seen) -> bool:
 
 
 def _condensed(seen: Seen) -> bool:
-    too_long = ContextLengthExceeded("maximum context length")
+    script = [FAR, ContextLengthExceeded("maximum context length"), "short", "x"]
     with pytest.raises(ContextLengthExceeded):
-        seen.ran(too_long, "short", "x", respect_context_window=False)
-    return seen.ran(too_long, "short", "x").raw == "x"
+        seen.ran(*script, of_agent={"tools": [seen.look]}, respect_context_window=False)
+    return seen.ran(*script, of_agent={"tools": [seen.look]}).raw == "x"
 
 
 def _stepped(seen: Seen) -> bool:
