@@ -46,6 +46,7 @@ class Shelf(CacheHandler):
 
     def add(self, tool: str, input: str, output: Any) -> None:
         self.kept.append(output)
+        super().add(tool, input, output)
 
 
 class Gate:
@@ -103,11 +104,10 @@ class Seen:
     def ran(self, *script: Any, **more: Any) -> CrewOutput:
         return self.mode.kickoff(self.one(*script, **more))
 
-    def looks(self, *, again: bool = True, **more: Any) -> int:
+    def looks(self, **more: Any) -> int:
         """How often it is really looked, where the model wants to twice."""
-        uses = [LOOK, LOOK] if again else [LOOK]
         before = self.looked
-        self.ran(*uses, "done", of_agent={"tools": [self.look]}, **more)
+        self.ran(LOOK, LOOK, "done", of_agent={"tools": [self.look]}, **more)
         return self.looked - before
 
     def prompt(self, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""Every public name of `Crew` that programs may use: each works here, or is listed with what happens today.
+"""Every field of `Crew` that programs may use: each works here, or is listed with what happens today.
 
 The names are those of CrewAI 1.2.1 and 1.15.30, and of the specification's tables.
 """
@@ -14,9 +14,10 @@ import pytest
 from heard import heard
 from modes import Mode
 
-from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput, UsageMetrics
+from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import CompileError, TimeLimitReached
 from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
@@ -25,12 +26,12 @@ from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.rpm import RPMController
 from crewgraph.prompts.i18n import I18N
 
-from .crew_seen import BONN, FAR, LOOK, Forgets, Gate, Seen, Shelf, Town
+from .crew_seen import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
 from .parts import agent, crew, task
 
-FIELDS = Path(__file__).parents[1] / "definitions" / "fields.json"
+OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
-CREW = """
+FIELDS = """
 after_kickoff_callbacks agents before_kickoff_callbacks cache cache_handler chat_llm config contextual_memory embedder
 entity_memory execution_logs external_memory full_output function_calling_llm i18n id inputs knowledge knowledge_sources
 long_term_memory manager_agent manager_llm max_rpm memory name output_log_file parent_flow planning planning_llm
@@ -39,31 +40,21 @@ step_callback stream task_callback task_execution_output_json_files tasks token_
 training_data usage_metrics verbose
 checkpoint checkpoint_inputs checkpoint_kickoff_event_id checkpoint_train entity_type execution_context skills
 tool_failure_policy
-akickoff akickoff_for_each aquery_knowledge calculate_usage_metrics check_config check_config_type check_manager_llm copy
-create_crew_knowledge create_crew_memory fetch_inputs fork from_checkpoint kickoff kickoff_async kickoff_for_each
-kickoff_for_each_async model_post_init query_knowledge replay reset_knowledge reset_memories set_private_attrs test train
-validate_async_task_cannot_include_sequential_async_tasks_in_context validate_async_tasks_not_async
-validate_context_no_future_tasks validate_end_with_at_most_one_async_task validate_first_task
-validate_must_have_non_conditional_task validate_tasks
-fingerprint key
 """
-NAMES = set(CREW.split())
+NAMES = set(FIELDS.split())
 
-_RULE = "a rule that pydantic applies when the crew is made, no verb; what it checks is checked here, too"
 _KEPT = "runs are kept by a checkpointer: `kickoff(thread_id=)`, `resume`, `fork`"
-_FAILURES = "a failing tool is told to the model and counted in `Task.tools_errors`; see the events"
-NOT_HERE: dict[str, str] = {
-    **{name: _RULE for name in CREW.split() if name.startswith(("check_", "validate_"))},
-    "set_private_attrs": _RULE,
-    "model_post_init": "a part of pydantic",
-    "full_output": "a former keyword, taken without a word: the output always holds those of all tasks",
-    **{name: _KEPT for name in CREW.split() if name.startswith("checkpoint")},
+UNKNOWN: dict[str, str] = {
+    **{name: _KEPT for name in FIELDS.split() if name.startswith("checkpoint")},
     "execution_context": _KEPT,
-    "from_checkpoint": _KEPT,
     "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
     "skills": "folders of instructions; give their text as `backstory`, or a tool that reads them",
-    "tool_failure_policy": _FAILURES,
+    "tool_failure_policy": "a failing tool is told to the model and counted in `Task.tools_errors`; see the events",
 }
+"""Keywords that are left out with a warning."""
+
+FORMER = {"full_output": "the output always holds those of all tasks"}
+"""Keywords that are left out without a word."""
 
 REFUSED: dict[str, Any] = {
     "contextual_memory": True,
@@ -85,14 +76,10 @@ IDLE: dict[str, Any] = {
 }
 """Accepted, and told to be without effect; `embedder` until there is something to embed."""
 
-COMING = ("create_crew_knowledge", "create_crew_memory", "reset_knowledge")
-"""Not there yet."""
-
 
 Row = Callable[[Seen], Any]
 
 
-# ------------------------------------------------------------------------------------------------------- fields
 def _before(seen: Seen) -> bool:
     def filled(inputs: Any) -> Any:
         return {**inputs, "place": "Kiel"}
@@ -113,7 +100,7 @@ def _after(seen: Seen) -> bool:
 
 def _shelved(seen: Seen) -> bool:
     shelf = Shelf()
-    return seen.looks(again=False, cache_handler=shelf) == 1 and shelf.kept == ["three boats"]
+    return seen.looks(cache_handler=shelf) == 1 and shelf.kept == ["three boats"]
 
 
 def _talked_with(seen: Seen) -> bool:
@@ -214,9 +201,22 @@ def _streamed(seen: Seen) -> bool:
 
 def _lessons(seen: Seen) -> bool:
     lesson = {"suggestions": ["LOOK TWICE"], "quality": 7, "final_summary": "s"}
-    (seen.folder / "taught.json").write_text(json.dumps({"agents": {"worker": lesson}}), "utf-8")
-    given = seen.prompt(training_data={"worker": lesson})
-    return "LOOK TWICE" in given and "LOOK TWICE" not in seen.prompt()
+    file = seen.folder / "taught.json"
+    file.write_text(json.dumps({"agents": {"worker": lesson}}), "utf-8")
+    given = seen.prompt(training_data={"worker": lesson}), seen.prompt(trained_agents_file=str(file)), seen.prompt()
+    return ["LOOK TWICE" in one for one in given] == [True, True, False]
+
+
+def _in_training(seen: Seen) -> bool:
+    noted: list[bool] = []
+
+    def say(output: TaskOutput) -> str:
+        noted.append(made.training)
+        return ""
+
+    made = seen.one("x")
+    made.train(1, "x.json", feedback=say)
+    return noted == [True] and made.training is False
 
 
 def _shown(seen: Seen) -> bool:
@@ -226,79 +226,6 @@ def _shown(seen: Seen) -> bool:
         quiet = screen.getvalue()
         seen.ran("x", verbose=1, name="harbour")
     return not quiet and "harbour" in screen.getvalue()
-
-
-# ------------------------------------------------------------------------------------------------------- verbs
-def _for_each(seen: Seen) -> bool:
-    verbs = (Crew.kickoff_for_each, Crew.kickoff_for_each_async), (Crew.kickoff_for_each, Crew.akickoff_for_each)
-    for sync, asynchronous in verbs:
-        made = seen.one("one", "two")
-        # The runs of the asynchronous verb are beside each other.
-        outputs = seen.mode.run(sync, asynchronous, made, [{"place": "Bonn"}, {"place": "Kiel"}])
-        assert sorted(one.raw for one in outputs) == ["one", "two"]
-        assert made.calculate_usage_metrics().successful_requests == 2
-    return True
-
-
-def _kicked_off(seen: Seen) -> bool:
-    ways = (Crew.kickoff, Crew.kickoff_async), (Crew.kickoff, Crew.akickoff)
-    return [seen.mode.run(*way, seen.one("x")).raw for way in ways] == ["x", "x"]
-
-
-def _again(seen: Seen) -> bool:
-    worker = agent(ScriptedLLM(["a", "b", "B", "c"]))
-    made = crew(task("first", worker), task("second", worker))
-    seen.mode.kickoff(made)
-    replayed = seen.mode.run(made.replay, made.areplay, str(made.tasks[1].id))
-    forked = seen.mode.run(made.fork, made.afork, "second", {"first": "other"})
-    raws = [[one.raw for one in output.tasks_output] for output in (replayed, forked)]
-    return raws == [["a", "B"], ["other", "c"]]
-
-
-def _trained(seen: Seen) -> bool:
-    in_training: list[bool] = []
-
-    def say(output: TaskOutput) -> str:
-        in_training.append(made.training)
-        return "shorter"
-
-    lesson = json.dumps({"suggestions": ["BE SHORT"], "quality": 7, "final_summary": "s"})
-    made = seen.one("long", "short", lesson)
-    seen.mode.run(lambda: made.train(1, "x.pkl", feedback=say), lambda: made.atrain(1, "x.pkl", feedback=say))
-    taught: Any = made.training_data["worker"]
-    assert taught["suggestions"] == ["BE SHORT"]
-    assert in_training == [True] and made.training is False
-    return "BE SHORT" in seen.prompt(trained_agents_file="x.json")
-
-
-def _tested(seen: Seen) -> bool:
-    judge = ScriptedLLM([json.dumps({"quality": 8, "reasons": "good"})])
-    made = seen.one("x")
-    return seen.mode.run(lambda: made.test(1, judge), lambda: made.atest(1, judge)).average == 8
-
-
-def _forgot(seen: Seen) -> bool:
-    memory = Forgets()
-    made = seen.one("x", short_term_memory=memory)
-    made.reset_memories("short")
-    made.reset_memories("all")
-    with pytest.raises(ValueError, match="there is no memory `moon`"):
-        made.reset_memories("moon")
-    return memory.resets == 2
-
-
-def _copied(seen: Seen) -> bool:
-    copied = seen.crew.copy()
-    shared = {id(one) for one in (*copied.agents, *copied.tasks)} & {id(one) for one in seen.crew.tasks}
-    return copied.id != seen.crew.id and not shared and copied.usage_metrics is None and copied.key == seen.crew.key
-
-
-def _queried(seen: Seen) -> bool:
-    made = seen.one("x")
-    found = seen.mode.run(made.query_knowledge, made.aquery_knowledge, ["boats"], 3, 0.5)
-    with pytest.raises(CompileError, match="does not offer the `knowledge` of a crew yet"):
-        seen.one("x", knowledge_sources=["a text"]).query_knowledge(["boats"])
-    return found is None
 
 
 WORKS: dict[str, Row] = {
@@ -337,32 +264,11 @@ WORKS: dict[str, Row] = {
     "task_callback": _called_back,
     "tasks": lambda seen: [one.name for one in seen.output.tasks_output] == ["first", "second"],
     "token_usage": lambda seen: seen.crew.token_usage == seen.output.token_usage,
-    "trained_agents_file": _trained,
-    "training": _trained,
+    "trained_agents_file": _lessons,
+    "training": _in_training,
     "training_data": _lessons,
     "usage_metrics": lambda seen: seen.crew.usage_metrics == seen.output.token_usage,
     "verbose": _shown,
-    "akickoff": _kicked_off,
-    "akickoff_for_each": _for_each,
-    "aquery_knowledge": _queried,
-    "calculate_usage_metrics": lambda seen: (
-        seen.crew.calculate_usage_metrics() == seen.output.token_usage
-        and seen.one().calculate_usage_metrics() == UsageMetrics()
-    ),
-    "copy": _copied,
-    "fetch_inputs": lambda seen: seen.crew.fetch_inputs() == {"place"},
-    "fork": _again,
-    "kickoff": _kicked_off,
-    "kickoff_async": _kicked_off,
-    "kickoff_for_each": _for_each,
-    "kickoff_for_each_async": _for_each,
-    "query_knowledge": _queried,
-    "replay": _again,
-    "reset_memories": _forgot,
-    "test": _tested,
-    "train": _trained,
-    "fingerprint": lambda seen: seen.crew.fingerprint is seen.crew.security_config.fingerprint,
-    "key": lambda seen: seen.crew.key == seen.crew.copy().key != seen.one().key,
 }
 
 
@@ -373,17 +279,17 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return Seen(mode, tmp_path)
 
 
-def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NOT_HERE, REFUSED, IDLE, COMING]
+def test_every_field_works_or_is_listed_and_none_is_both():
+    lists = [WORKS, UNKNOWN, FORMER, REFUSED, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
 
 def test_no_field_of_1_2_1_is_left_out():
-    assert {*json.loads(FIELDS.read_text("utf-8"))["Crew"]} <= NAMES
+    assert {*json.loads(OF_1_2_1.read_text("utf-8"))["Crew"]} <= NAMES
 
 
-def test_every_name_works(seen: Seen):
+def test_every_field_has_its_effect(seen: Seen):
     assert [name for name, works in WORKS.items() if not works(seen)] == []
 
 
@@ -399,6 +305,12 @@ def test_what_has_no_effect_says_so(seen: Seen, name: str):
         assert seen.ran("x", **{name: IDLE[name]}).raw == "x"
 
 
-def test_what_is_listed_as_absent_is_absent(seen: Seen):
-    assert [name for name in (*NOT_HERE, *COMING) if name in Crew.model_fields] == []
-    assert [name for name in (*NOT_HERE, *COMING) if hasattr(seen.crew, name)] == ["model_post_init"]
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_no_keyword_here_is_told(seen: Seen, name: str):
+    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
+        assert seen.ran("x", **{name: object()}).raw == "x"
+
+
+def test_former_keywords_change_nothing(seen: Seen):
+    assert len(seen.ran("x", full_output=True).tasks_output) == 1
+    assert not {*FORMER, *UNKNOWN} & {*Crew.model_fields}

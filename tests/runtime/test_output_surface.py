@@ -27,7 +27,7 @@ NAMES = {
     *(("CrewOutput", name) for name in CREW_OUTPUT.split()),
     *(("UsageMetrics", name) for name in USAGE_METRICS.split()),
 }
-FIELDS = Path(__file__).parents[1] / "definitions" / "fields.json"
+OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
 _FAILURES = "a failing tool is told to the model and counted in `Task.tools_errors`; see the events"
 NOT_HERE = {("CrewOutput", "tool_failures"): _FAILURES, ("CrewOutput", "has_tool_failures"): _FAILURES}
@@ -102,7 +102,7 @@ def test_every_public_name_works_or_is_listed_with_a_reason_and_none_is_both():
 
 
 def test_no_field_of_1_2_1_is_left_out():
-    fields = json.loads(FIELDS.read_text("utf-8"))
+    fields = json.loads(OF_1_2_1.read_text("utf-8"))
     assert {(owner, name) for owner in ("CrewOutput", "UsageMetrics") for name in fields[owner]} <= NAMES
 
 
