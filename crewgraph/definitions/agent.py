@@ -19,6 +19,7 @@ from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.kickoff_verbs import KickoffVerbs
 from crewgraph.definitions.own_version import ours
+from crewgraph.definitions.security import Fingerprint, SecurityConfig
 from crewgraph.definitions.templates import Templated
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
@@ -135,6 +136,14 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
             ValueError: it has no `read` or no `add`.
         """
         self.cache_handler = checked_cache(cache_handler)
+
+    def set_fingerprint(self, fingerprint: Fingerprint | str) -> None:
+        """Set its identity for audits; a text is the seed of one.
+
+        Raises:
+            pydantic.ValidationError: it is neither.
+        """
+        self.security_config.fingerprint = SecurityConfig.model_validate({"fingerprint": fingerprint}).fingerprint
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         memo = sharing(self.crew, memo)  # a crew holds its agents: without this there is no end

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.definitions.own_version import ours
 from crewgraph.errors import CompileError
 from crewgraph.extras import load
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
     from crewgraph.tools.mcp.tool import MCPTool
@@ -30,6 +33,18 @@ class AgentContract:
         It is called where there is no executor yet, in each process that works on a task. Our own loop needs no such thing,
         so that there is nothing to be done here; tools are given with each task.
         """
+
+    @ours
+    def get_output_converter(self, llm: Any, text: str, model: "type[BaseModel]", instructions: str) -> Converter:
+        """What makes a structure of an answer, where the answer is none and the task has no `converter_cls`.
+
+        Args:
+            llm: who is asked for the structure.
+            text: the answer.
+            model: what it becomes.
+            instructions: how the model is told so.
+        """
+        return Converter(llm=llm, text=text, model=model, instructions=instructions)
 
     @ours
     def get_delegation_tools(self, agents: "Sequence[BaseAgent]") -> list[Any]:

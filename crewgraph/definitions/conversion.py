@@ -94,14 +94,14 @@ def convert_with_instructions(
 def create_converter(
     agent: Any = None, converter_cls: type[Converter] | None = None, *args: Any, **kwargs: Any
 ) -> Converter:
-    """A converter of the given class, made with the given keywords.
+    """A converter of the given class, else of the agent's, made with the given keywords.
 
     Raises:
         ValueError: there is neither agent nor class.
     """
     if agent is None and converter_cls is None:
         raise ValueError("a converter needs `agent=` or `converter_cls=`")
-    return (converter_cls or Converter)(*args, **kwargs)
+    return (converter_cls or getattr(agent, "get_output_converter", Converter))(*args, **kwargs)
 
 
 def get_conversion_instructions(model: type[BaseModel], llm: Any) -> str:

@@ -20,6 +20,7 @@ from crewgraph.definitions.crew_training import CrewTraining
 from crewgraph.definitions.crew_verbs import CrewVerbs
 from crewgraph.definitions.definition import Definition, key_of, sharing
 from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
@@ -36,7 +37,9 @@ from crewgraph.text import placeholders
 __all__ = ["Crew"]
 
 
-_OF_RUNS = frozenset({"usage_metrics", "token_usage", "execution_logs", "inputs", "planning_tasks", "training"})
+_OF_RUNS = frozenset(
+    {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}
+)
 
 
 class Crew(
@@ -201,8 +204,8 @@ class Crew(
     token_usage: UsageMetrics | None = None
     """The same."""
 
-    parent_flow: Any = Field(default=None, exclude=True, repr=False)
-    """The flow it was made in."""
+    parent_flow: Any = Field(default_factory=flow_at_work, exclude=True, repr=False)
+    """The flow in whose method it was made."""
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)
     """Where runs are kept: a LangGraph checkpointer, False for nowhere, None for the default database."""
@@ -283,7 +286,7 @@ class Crew(
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         # A database is where it is: the copy keeps its runs there, too. What is given to be shared is shared.
-        for shared in (self.checkpointer, self.rpm_controller, self.cache_handler):
+        for shared in (self.checkpointer, self.rpm_controller, self.cache_handler, self.parent_flow):
             memo = sharing(shared, memo)
         return super().__deepcopy__(memo)
 

@@ -1,7 +1,10 @@
-"""The verb that makes a crew forget."""
+"""The verbs on what a crew knows and remembers."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
+
+from crewgraph.errors import CompileError
 
 __all__ = ["CrewMemories"]
 
@@ -23,7 +26,32 @@ _SHORT = {"short": "short_term", "long": "long_term"}
 
 
 class CrewMemories:
-    """What a crew remembers."""
+    """What a crew knows and remembers."""
+
+    def query_knowledge(
+        self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
+    ) -> list[Any] | None:
+        """What the crew knows of something; None where it was given no knowledge.
+
+        Args:
+            query: what is looked for.
+            results_limit: at most so many results.
+            score_threshold: from 0 to 1, how near to the query they are at least.
+
+        Raises:
+            CompileError: it was given knowledge, which is not offered yet.
+        """
+        if getattr(self, "knowledge", None) is None and not getattr(self, "knowledge_sources", None):
+            return None
+        raise CompileError(
+            "this version of crewgraph does not offer the `knowledge` of a crew yet. Leave it out for now."
+        )
+
+    async def aquery_knowledge(
+        self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
+    ) -> list[Any] | None:
+        """What the crew knows of something, looked up on this event loop; see `query_knowledge`."""
+        return self.query_knowledge(query, results_limit, score_threshold)
 
     def reset_memories(self, command_type: str) -> None:
         """Forget what was remembered; what there is none of is told.

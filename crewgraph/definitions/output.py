@@ -164,6 +164,11 @@ class CrewOutput(_Structured):
     """The thread the run is kept under, for `resume` and time travel; None where nothing was kept."""
 
     @property
+    def usage_metrics(self) -> dict[str, int]:
+        """`token_usage` as a dict."""
+        return self.token_usage.model_dump()
+
+    @property
     def usage_by_task(self) -> dict[str, UsageMetrics]:
         """What the models reported for each task, by the task's name, else its description."""
         return _sums((output.name or output.description, output.usage) for output in self._all)

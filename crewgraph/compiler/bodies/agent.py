@@ -107,6 +107,11 @@ class AgentAtWork:
         special = self._special_llm
         return self._agent.llm if special is None else special
 
+    @property
+    def own_converter(self) -> Callable[..., Any] | None:
+        """What the agent's class, or a patch, gives texts a structure with."""
+        return own_version(self._agent, "get_output_converter")
+
     @cached_property
     def _reader(self) -> Model | None:
         """The model for reading arguments and structures, where there is a special one."""

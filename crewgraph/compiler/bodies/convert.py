@@ -39,14 +39,15 @@ class Structured:
 
 
 def structured(
-    task: Task, text: str, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
+    task: Task, text: str, maker: Any, model: Callable[[], Model], llm: Any, book: Book, usage: UsageLedger
 ) -> Body[Structured]:
     """The structure that `task` asks for, out of `text`.
 
     Args:
-        task: says what is asked for, and who makes it if that is a class of the user's.
+        task: says what is asked for.
         text: what the agent wrote.
-        model: gives who is asked for the structure where the text has none.
+        maker: makes the converter that is asked where the text has none, if that is the user's.
+        model: gives who is asked instead.
         llm: the same as the user gave it, for a class of his.
         book: the wording.
         usage: where requests are counted.
@@ -55,8 +56,8 @@ def structured(
     if schema is None:
         return Structured()
     found, problem = read_structure(text, schema)
-    if found is None and task.converter_cls is not None:
-        found, problem = yield from _by_own_class(task.converter_cls, task, text, schema, llm, book, usage)
+    if found is None and maker is not None:
+        found, problem = yield from _by_own_class(maker, task, text, schema, llm, book, usage)
     elif found is None:
         found, problem = yield from fitted(text, schema, model, book, usage)
     if found is None:

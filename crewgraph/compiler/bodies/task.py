@@ -180,8 +180,9 @@ class _Work:
         return self._read(text)
 
     def _read(self, text: str) -> Body[tuple[TaskOutput, str | None]]:
+        maker = self.task.converter_cls or self.agent.own_converter
         found = yield from structured(
-            self.task, text, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
+            self.task, text, maker, lambda: self.agent.converter, self.agent.converter_llm, self.book, self.usage
         )
         output = TaskOutput(
             name=self.task.name or self.briefing.description,

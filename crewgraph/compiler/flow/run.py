@@ -43,6 +43,11 @@ class Running:
         """The state that it works on."""
         return self.run.state
 
+    @property
+    def flow(self) -> Any:
+        """The flow that it is a method of."""
+        return self.run.flow
+
     def asks(self) -> int:
         """The number of the question it asks now."""
         return next(self._asked)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, SupportsIndex, cast
 
 from pydantic import BaseModel
 
-__all__ = ["WRITER", "StateDict", "Writer", "watched"]
+__all__ = ["WRITER", "StateDict", "Writer", "flow_at_work", "watched"]
 
 
 class Writer(Protocol):
@@ -24,9 +24,20 @@ class Writer(Protocol):
         """The state that it works on."""
         ...
 
+    @property
+    def flow(self) -> Any:
+        """The flow that it is a method of."""
+        ...
+
 
 WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
 """The method around the running code."""
+
+
+def flow_at_work() -> Any:
+    """The flow whose method is around the running code; None outside of methods."""
+    writer = WRITER.get()
+    return None if writer is None else writer.flow
 
 
 def _note(state: Any, *names: Any) -> None:

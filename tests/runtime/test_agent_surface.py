@@ -1,0 +1,305 @@
+"""Every public name that `Agent` has beside those of `BaseAgent`: each works here, or is listed with what happens today.
+
+The names are those of CrewAI 1.2.1 and 1.15.30.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+from servers.docker_program import put_docker
+
+from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph.compiler import idle
+from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.definitions.conversion import convert_with_instructions
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.security import Fingerprint
+from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
+from crewgraph.llm.errors import ContextLengthExceeded
+
+from .crew_seen import BONN, FAR, LOOK, Town
+from .parts import agent, asked, crew, task
+from .test_base_agent_surface import BASE_AGENT
+
+AGENT = """
+agent_knowledge_context allow_code_execution code_execution_mode crew_knowledge_context date_format embedder from_repository
+function_calling_llm guardrail guardrail_max_retries inject_date knowledge_search_query max_execution_time
+max_reasoning_attempts max_retry_limit multimodal prompt_template reasoning respect_context_window response_template
+step_callback system_template use_system_prompt
+a2a executor_class planning planning_config use_better_compaction
+akickoff get_code_execution_tools get_multimodal_tools get_output_converter kickoff kickoff_async message post_init_setup
+set_fingerprint validate_from_repository
+fingerprint last_messages planning_enabled
+"""
+NAMES = set(AGENT.split())
+OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
+
+_RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
+NO_VERBS: dict[str, str] = {
+    "post_init_setup": _RULE,
+    "validate_from_repository": _RULE,
+    "message": "`kickoff` takes a conversation, and gives it back with the answer in `messages`",
+    "last_messages": "conversations stand in `TaskOutput.messages`, and in those of a kickoff",
+    "planning_enabled": "plans that are carried out step by step are not offered yet",
+}
+UNKNOWN: dict[str, str] = {
+    "a2a": "agents of other servers are tools",
+    "executor_class": "`agent_executor` takes what does the work",
+    "use_better_compaction": "there is one way to condense a conversation",
+}
+"""Keywords that are left out with a warning."""
+
+REFUSED: dict[str, Any] = {"from_repository": "keeper", "planning": True, "planning_config": object()}
+"""Refused by name."""
+
+IDLE: dict[str, Any] = {"embedder": {"provider": "openai"}}
+"""Accepted, and told to be without effect until there is knowledge."""
+
+COMING = ("agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query")
+"""Fields that stay empty until there is knowledge."""
+
+
+class Bonn(Converter):
+    """Knows one town."""
+
+    def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
+        return self.model(name=f"{self.text}!")
+
+
+class OfItsOwn(Agent):
+    """Has a converter of its own."""
+
+    def get_output_converter(self, llm: Any, text: str, model: type[BaseModel], instructions: str) -> Converter:
+        return Bonn(llm=llm, text=text, model=model, instructions=instructions)
+
+
+@dataclass
+class Seen:
+    """Agents at work."""
+
+    mode: Mode
+    folder: Path
+
+    def look(self, where: str) -> str:
+        """Look somewhere."""
+        return "three boats"
+
+    def ran(self, worker: Agent, **of_task: Any) -> CrewOutput:
+        return self.mode.kickoff(crew(task("one", worker, **of_task), checkpointer=False))
+
+    def looking(self, *script: Any, **fields: Any) -> Agent:
+        return agent(ScriptedLLM(list(script)), tools=[self.look], **fields)
+
+    def told(self, *script: Any, **fields: Any) -> list[str]:
+        """All that the model of a working agent is told, request by request."""
+        worker = agent(ScriptedLLM([*script, "x"]), **fields)
+        self.ran(worker)
+        return [request.text for request in cast("ScriptedLLM", worker.llm).requests]
+
+    def replied(self, worker: Agent) -> str:
+        return self.mode.run(worker.kickoff, worker.akickoff, "How many boats?").raw
+
+
+Row = Callable[[Seen], Any]
+
+
+def _code(seen: Seen) -> bool:
+    worker = agent(ScriptedLLM([ToolUse("Code_Interpreter", {"code": "print(6 * 7)"}), "x"]), allow_code_execution=True)
+    seen.ran(worker)
+    names = [tool.name for tool in worker.get_code_execution_tools()]
+    assert len(names) == 1 and "Code" in names[0]
+    return asked(cast("ScriptedLLM", worker.llm))[1] == "Observation: 42\n"
+
+
+def _code_in_docker_alone(seen: Seen) -> bool:
+    with pytest.raises(CompileError, match="unsafe"):
+        seen.ran(agent(ScriptedLLM(["x"]), allow_code_execution=True, code_execution_mode="unsafe"))
+    return _code(seen)
+
+
+def _structured_by(seen: Seen) -> bool:
+    reader = ScriptedLLM([BONN])
+    output = seen.ran(agent(ScriptedLLM(["in Bonn"]), function_calling_llm=reader), output_pydantic=Town)
+    return output.pydantic == Town(name="Bonn") and len(reader.requests) == 1
+
+
+def _guarded(seen: Seen) -> bool:
+    def good(output: Any) -> tuple[bool, Any]:
+        return output.raw == "good", output.raw if output.raw == "good" else "no"
+
+    with pytest.raises(GuardrailFailed):
+        seen.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=0))
+    return seen.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=1)) == "good"
+
+
+def _limited(seen: Seen) -> bool:
+    with pytest.raises(TimeLimitReached):
+        seen.ran(agent(ScriptedLLM(["x"], delay=0.5), max_execution_time=0.1))
+    return True
+
+
+def _planned(seen: Seen) -> bool:
+    once = seen.told("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
+    twice = seen.told("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
+    return (len(once), len(twice)) == (2, 3) and "Look at home." in twice[-1]
+
+
+def _again(seen: Seen) -> bool:
+    with pytest.raises(RuntimeError, match="down"):
+        seen.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=0))
+    return seen.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=1)).raw == "x"
+
+
+def _seeing(seen: Seen) -> bool:
+    (tool,) = agent(ScriptedLLM([])).get_multimodal_tools()
+    offered = "Add_image_to_content"
+    assert tool.name.replace(" ", "_") == offered
+    return offered in seen.told(multimodal=True)[0] and offered not in seen.told()[0]
+
+
+def _condensed(seen: Seen) -> bool:
+    script = [FAR, ContextLengthExceeded("maximum context length"), "short", "x"]
+    with pytest.raises(ContextLengthExceeded):
+        seen.ran(seen.looking(*script, respect_context_window=False))
+    return seen.ran(seen.looking(*script)).raw == "x"
+
+
+def _framed(seen: Seen) -> bool:
+    templates = {
+        "system_template": "<s>{{ .System }}",
+        "prompt_template": "<p>{{ .Prompt }}",
+        "response_template": "<r>{{ .Response }}</r>",
+    }
+    model = ScriptedLLM(["three boats</r> and more"])
+    output = seen.ran(agent(model, **templates))
+    (told,) = asked(model)
+    return told.startswith("<s>") and "<p>" in told and told.endswith("<r>") and output.raw == "three boats"
+
+
+def _stepped(seen: Seen) -> bool:
+    steps: list[Any] = []
+    seen.ran(seen.looking(LOOK, "x", step_callback=steps.append))
+    return [type(one).__name__ for one in steps] == ["AgentAction", "AgentFinish"]
+
+
+def _in_one_message(seen: Seen) -> bool:
+    models = [ScriptedLLM(["x"]), ScriptedLLM(["x"])]
+    for model, wish in zip(models, (True, False), strict=True):
+        seen.ran(agent(model, use_system_prompt=wish))
+    roles = [[message["role"] for message in model.requests[0].messages] for model in models]
+    return roles == [["system", "user"], ["user"]]
+
+
+def _kicked_off(seen: Seen) -> bool:
+    worker = agent(ScriptedLLM(["x", "x", BONN]))
+    ways = (worker.kickoff, worker.kickoff_async), (worker.kickoff, worker.akickoff)
+    assert [seen.mode.run(*way, "How many?").raw for way in ways] == ["x", "x"]
+    return seen.mode.run(*ways[1], "Where?", Town).pydantic == Town(name="Bonn")
+
+
+def _converted(seen: Seen) -> bool:
+    reader = ScriptedLLM([BONN])
+    plain = agent(ScriptedLLM([])).get_output_converter(llm=reader, text="in Bonn", model=Town, instructions="as JSON")
+    assert plain.to_pydantic() == Town(name="Bonn") and "as JSON" in reader.requests[0].text
+    own = OfItsOwn(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Kiel", BONN]))
+    assert seen.ran(own, output_pydantic=Town).pydantic == Town(name="Kiel!")
+    assert convert_with_instructions("Ulm", Town, False, own) == Town(name="Ulm!")
+    return seen.ran(own, output_json=Town).json_dict == {"name": "Bonn"}  # it was one already
+
+
+def _identified(seen: Seen) -> bool:
+    worker, one = agent(ScriptedLLM([])), Fingerprint.generate("seed")
+    worker.set_fingerprint(one)
+    assert worker.fingerprint is one is worker.security_config.fingerprint
+    worker.set_fingerprint("another")
+    return worker.fingerprint == Fingerprint.generate("another")
+
+
+WORKS: dict[str, Row] = {
+    "allow_code_execution": _code,
+    "code_execution_mode": _code_in_docker_alone,
+    "date_format": lambda seen: "the year 20" in seen.told(inject_date=True, date_format="the year %Y")[0],
+    "function_calling_llm": _structured_by,
+    "guardrail": _guarded,
+    "guardrail_max_retries": _guarded,
+    "inject_date": lambda seen: (
+        "<20" in seen.told(inject_date=True, date_format="<%Y>")[0] and "<20" not in seen.told(date_format="<%Y>")[0]
+    ),
+    "max_execution_time": _limited,
+    "max_reasoning_attempts": _planned,
+    "max_retry_limit": _again,
+    "multimodal": _seeing,
+    "prompt_template": _framed,
+    "reasoning": _planned,
+    "respect_context_window": _condensed,
+    "response_template": _framed,
+    "step_callback": _stepped,
+    "system_template": _framed,
+    "use_system_prompt": _in_one_message,
+    "akickoff": _kicked_off,
+    "get_code_execution_tools": _code,
+    "get_multimodal_tools": _seeing,
+    "get_output_converter": _converted,
+    "kickoff": _kicked_off,
+    "kickoff_async": _kicked_off,
+    "set_fingerprint": _identified,
+    "fingerprint": _identified,
+}
+
+
+@pytest.fixture
+def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    put_docker(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ.get('PATH', '')}")
+    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    return Seen(mode, tmp_path)
+
+
+def test_every_public_name_works_or_is_listed_and_none_is_both():
+    lists = [WORKS, NO_VERBS, UNKNOWN, REFUSED, IDLE, COMING]
+    assert {name for names in lists for name in names} == NAMES
+    assert sum(map(len, lists)) == len(NAMES)
+
+
+def test_no_field_of_1_2_1_is_left_out():
+    assert {*json.loads(OF_1_2_1.read_text("utf-8"))["Agent"]} <= NAMES | {*BASE_AGENT.split()}
+
+
+def test_every_name_works(seen: Seen):
+    assert [name for name, works in WORKS.items() if not works(seen)] == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_offered_is_refused_by_name(seen: Seen, name: str):
+    with pytest.raises(CompileError, match=f"does not offer `{name}` of agent `worker` yet"):
+        seen.ran(agent(ScriptedLLM(["x"]), **{name: REFUSED[name]}))
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_what_has_no_effect_says_so(seen: Seen, name: str):
+    with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Agent`"):
+        assert seen.ran(agent(ScriptedLLM(["x"]), **{name: IDLE[name]})).raw == "x"
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_no_keyword_here_is_told(name: str):
+    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
+        agent(ScriptedLLM([]), **{name: object()})
+
+
+def test_what_knowledge_will_say_is_empty_until_there_is_some(seen: Seen):
+    worker = agent(ScriptedLLM(["x"]))
+    seen.ran(worker)
+    assert [getattr(worker, name) for name in COMING] == [None, None, None]
+
+
+def test_what_is_listed_as_absent_is_absent():
+    absent = (*NO_VERBS, *UNKNOWN)
+    assert [name for name in absent if name in Agent.model_fields or hasattr(Agent, name)] == []

@@ -1,0 +1,378 @@
+"""Every public name of `BaseAgent` that programs may use: each works here, or is listed with what happens today.
+
+The names are those of CrewAI 1.2.1 and 1.15.30. `Agent` has them all; both kinds are looked at.
+"""
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from heard import heard
+from modes import Mode
+from servers.mcp_server import PROGRAM
+
+from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.compiler import idle
+from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
+from crewgraph.definitions.security import SecurityConfig
+from crewgraph.errors import BudgetExceeded, CompileError
+from crewgraph.events import LLMCallDelayedEvent
+from crewgraph.prompts.i18n import I18N
+from crewgraph.tools.mcp import MCPServerStdio
+
+from .crew_seen import LOOK, Gate, Shelf
+from .parts import asked, crew, task
+
+BASE_AGENT = """
+adapted_agent agent_executor allow_delegation apps backstory cache cache_handler callbacks config crew goal i18n id knowledge
+knowledge_config knowledge_sources knowledge_storage llm max_iter max_rpm max_tokens mcps role security_config tools
+tools_handler tools_results verbose
+checkpoint checkpoint_kickoff_event_id entity_type execution_context memory skills tool_failure_policy
+aexecute_task copy create_agent_executor execute_task fork from_checkpoint get_delegation_tools get_mcp_tools
+get_platform_tools interpolate_inputs model_post_init process_model_config reset_tool_failures resolve_memory
+set_cache_handler set_knowledge set_private_attrs set_rpm_controller set_skills validate_and_set_attributes validate_apps
+validate_mcps validate_tools
+key last_tool_failures rpm_controller
+"""
+NAMES = set(BASE_AGENT.split())
+OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
+
+_RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
+_KEPT = "runs are kept by the checkpointer of a crew, or of the graph around an agent's kickoff"
+_FAILURES = "a failing tool is told to the model and counted in `Task.tools_errors`; see the events"
+_SKILLS = "folders of instructions; give their text as `backstory`, or a tool that reads them"
+NO_VERBS: dict[str, str] = {
+    **{name: _RULE for name in NAMES if name.startswith("validate_")},
+    "process_model_config": _RULE,
+    "set_private_attrs": _RULE,
+    "model_post_init": "a part of pydantic",
+    "fork": _KEPT,
+    "from_checkpoint": _KEPT,
+    "last_tool_failures": _FAILURES,
+    "reset_tool_failures": _FAILURES,
+    "set_skills": _SKILLS,
+}
+UNKNOWN: dict[str, str] = {
+    "tools_handler": "tool calls are counted and kept by the run, not by a handler of the agent",
+    "checkpoint": _KEPT,
+    "checkpoint_kickoff_event_id": _KEPT,
+    "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
+    "execution_context": _KEPT,
+    "memory": "memory is coming",
+    "skills": _SKILLS,
+    "tool_failure_policy": _FAILURES,
+}
+"""Keywords that are left out with a warning."""
+
+REFUSED: dict[str, Any] = {"knowledge": object(), "knowledge_sources": [object()]}
+"""Knowledge is coming; an agent that is given it is refused by name."""
+
+IDLE: dict[str, Any] = {
+    "callbacks": [print],
+    "knowledge_config": object(),
+    "knowledge_storage": object(),
+    "max_tokens": 10,
+}
+"""Accepted, and told to be without effect; what is for knowledge until there is some."""
+
+COMING = ("resolve_memory", "set_knowledge")
+"""Not there yet."""
+
+
+class Plain(BaseAgent):
+    """What every agent has, and no more."""
+
+
+@dataclass
+class Seen:
+    """Agents of one kind at work."""
+
+    mode: Mode
+    folder: Path
+    kind: type[BaseAgent]
+
+    def __post_init__(self) -> None:
+        self.looked = 0
+
+    def look(self, where: str) -> str:
+        """Look somewhere."""
+        self.looked += 1
+        return "three boats"
+
+    def made(self, *script: Any, kind: type[BaseAgent] | None = None, **fields: Any) -> Any:
+        texts: dict[str, Any] = {"role": "Keeper of {place}", "goal": "see {place}", "backstory": "of {place}"}
+        return (kind or self.kind)(**{**texts, "llm": ScriptedLLM(list(script)), **fields})
+
+    def work(self, worker: BaseAgent, *others: BaseAgent, **of_crew: Any) -> str:
+        given: dict[str, Any] = {"tasks": [task("one", worker)], "checkpointer": False, **of_crew}
+        return self.mode.kickoff(Crew(agents=[worker, *others], **given), {"place": "Bonn"}).raw
+
+    def told(self, worker: BaseAgent) -> str:
+        """All that its model was told at first."""
+        return cast("ScriptedLLM", worker.llm).requests[0].text
+
+    def at_work(self, *others: BaseAgent, **fields: Any) -> str:
+        """What the model of a working agent is told."""
+        worker = self.made("x", **fields)
+        self.work(worker, *others)
+        return self.told(worker)
+
+    def looks(self, **fields: Any) -> int:
+        """How often it is really looked, where the model wants to twice."""
+        before = self.looked
+        self.work(self.made(LOOK, LOOK, "done", tools=[self.look], **fields))
+        return self.looked - before
+
+    def granting(self, **verbs: Any) -> type[BaseAgent]:
+        """A class of its own with these verbs."""
+        return type("Own", (self.kind,), verbs)
+
+
+Row = Callable[[Seen], Any]
+
+
+def lighthouse(name: str) -> str:
+    """Look at a lighthouse."""
+    return name
+
+
+def _carried_out(seen: Seen) -> bool:
+    def swim(input: str) -> str:
+        return f"swam: {'Keeper of Bonn' in input}"
+
+    return seen.work(seen.made(agent_executor=swim)) == "swam: True"
+
+
+def _made_its_executor(seen: Seen) -> bool:
+    def make(self: BaseAgent, tools: Any = None, task: Any = None) -> None:
+        self.agent_executor = lambda input: "of its own"  # pyright: ignore[reportUnknownLambdaType]
+
+    seen.made().create_agent_executor()
+    return seen.work(seen.made(kind=seen.granting(create_agent_executor=make))) == "of its own"
+
+
+def _adapted(seen: Seen) -> bool:
+    adapter = LangGraphAgentAdapter(role="r", goal="g", backstory="b", llm=ScriptedLLM(["x"]))
+    return adapter.adapted_agent and seen.work(adapter) == "x" and not seen.made().adapted_agent
+
+
+def _delegating(seen: Seen) -> bool:
+    other = seen.made(role="Diver")
+    offered = "Delegate_work_to_coworker"
+    names = [tool.name for tool in seen.made().get_delegation_tools([other])]
+    assert names == ["Delegate work to coworker", "Ask question to coworker"]
+    return offered in seen.at_work(other, allow_delegation=True) and offered not in seen.at_work(other)
+
+
+def _own_delegating(seen: Seen) -> bool:
+    def get(self: BaseAgent, agents: Sequence[BaseAgent]) -> list[Any]:
+        return [lighthouse]
+
+    other = seen.made(role="Diver")
+    return _delegating(seen) and "lighthouse" in seen.at_work(
+        other, kind=seen.granting(get_delegation_tools=get), allow_delegation=True
+    )
+
+
+def _apps(seen: Seen) -> bool:
+    def get(self: BaseAgent, apps: Sequence[Any]) -> list[Any]:
+        return [lighthouse]
+
+    with pytest.raises(CompileError, match=r"`apps` \(gmail\) are applications of CrewAI's hosted platform"):
+        seen.work(seen.made("x", apps=["gmail"]))
+    with pytest.raises(CompileError, match="override `get_platform_tools`"):
+        seen.made().get_platform_tools(["gmail"])
+    return "lighthouse" in seen.at_work(kind=seen.granting(get_platform_tools=get), apps=["gmail"])
+
+
+def _server(seen: Seen) -> MCPServerStdio:
+    return MCPServerStdio(command=sys.executable, args=[PROGRAM, str(seen.folder / "notes.txt")])
+
+
+def _served(seen: Seen) -> bool:
+    worker = seen.made(ToolUse("depth", {"place": "Brest"}), "x", mcps=[_server(seen)])
+    seen.work(worker)
+    return "12 m at Brest" in asked(worker.llm)[1]
+
+
+def _of_server(seen: Seen) -> bool:
+    return "depth" in [tool.name for tool in seen.made().get_mcp_tools([_server(seen)])]
+
+
+def _shelved(seen: Seen) -> bool:
+    shelf, other = Shelf(), Shelf()
+    worker = seen.made(LOOK, "x", tools=[seen.look])
+    worker.set_cache_handler(other)
+    with pytest.raises(ValueError, match="read"):
+        worker.set_cache_handler(object())
+    seen.work(worker)
+    return seen.looks(cache_handler=shelf) == 1 and shelf.kept == other.kept == ["three boats"]
+
+
+def _gated(seen: Seen) -> bool:
+    gate, worker = Gate(), seen.made(LOOK, "x", tools=[seen.look])
+    worker.set_rpm_controller(gate)
+    seen.work(worker)
+    return gate.passed == 2 and worker.rpm_controller is gate
+
+
+def _waits(seen: Seen) -> bool:
+    with heard() as events, pytest.raises(BudgetExceeded):
+        seen.work(seen.made(LOOK, "x", tools=[seen.look], max_rpm=1), max_seconds=0.3)
+    return [one.max_rpm for one in events if isinstance(one, LLMCallDelayedEvent)] == [1]
+
+
+def _configured(seen: Seen) -> bool:
+    worker = seen.kind(config={"role": "r", "goal": "g", "backstory": "b", "llm": ScriptedLLM(["x"])})  # pyright: ignore[reportCallIssue]
+    return (worker.role, seen.work(worker)) == ("r", "x")
+
+
+def _in_a_crew(seen: Seen) -> bool:
+    worker = seen.made("x")
+    made = crew(task("one", worker), checkpointer=False)
+    seen.mode.kickoff(made, {"place": "Bonn"})
+    return worker.crew is made
+
+
+def _in_own_words(seen: Seen) -> bool:
+    path = seen.folder / "texts.json"
+    path.write_text(json.dumps({"slices": {"role_playing": "AHOY {role}"}}), "utf-8")
+    return "AHOY Keeper of Bonn" in seen.at_work(i18n=I18N(prompt_file=str(path)))
+
+
+def _ends(seen: Seen) -> bool:
+    worker = seen.made(LOOK, "x", tools=[seen.look], max_iter=1)
+    seen.work(worker)
+    return I18N().errors("force_final_answer") in asked(worker.llm)[1]
+
+
+def _shown(seen: Seen) -> bool:
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        seen.work(seen.made("x"))
+        quiet = screen.getvalue()
+        seen.work(seen.made("x", verbose=True))
+    return not quiet and "Keeper of Bonn" in screen.getvalue()
+
+
+def _executed(seen: Seen) -> bool:
+    worker = seen.made("the answer")
+    one = Task(description="count", expected_output="e")
+    return (
+        seen.mode.run(worker.execute_task, worker.aexecute_task, one, "the sea is calm") == "the answer"
+        and "the sea is calm" in seen.told(worker)
+        and one.output is None
+    )
+
+
+def _copied(seen: Seen) -> bool:
+    worker = seen.made("x", tools=[seen.look])
+    seen.work(worker)
+    copied = worker.copy()
+    return copied.id != worker.id and copied.llm is worker.llm and copied.crew is None and copied.key == worker.key
+
+
+def _filled_by_hand(seen: Seen) -> bool:
+    worker = seen.made()
+    worker.interpolate_inputs({"place": "Kiel"})
+    return (worker.role, worker.goal, worker.backstory) == ("Keeper of Kiel", "see Kiel", "of Kiel")
+
+
+def _no_results(seen: Seen) -> bool:
+    worker = seen.made(LOOK, "x", tools=[seen.look])
+    seen.work(worker)
+    return worker.tools_results == []  # those of a run are in its events, as in CrewAI's newer versions
+
+
+WORKS: dict[str, Row] = {
+    "adapted_agent": _adapted,
+    "agent_executor": _carried_out,
+    "allow_delegation": _delegating,
+    "apps": _apps,
+    "backstory": lambda seen: "of Bonn" in seen.at_work(),
+    "cache": lambda seen: (seen.looks(cache=True), seen.looks(cache=False)) == (1, 2),
+    "cache_handler": _shelved,
+    "config": _configured,
+    "crew": _in_a_crew,
+    "goal": lambda seen: "see Bonn" in seen.at_work(),
+    "i18n": _in_own_words,
+    "id": lambda seen: seen.made().id != seen.made().id,
+    "llm": lambda seen: seen.work(seen.made("three boats")) == "three boats",
+    "max_iter": _ends,
+    "max_rpm": _waits,
+    "mcps": _served,
+    "role": lambda seen: "Keeper of Bonn" in seen.at_work(),
+    "security_config": lambda seen: (
+        seen.made(security_config={"fingerprint": "seed"}).fingerprint
+        == SecurityConfig.model_validate({"fingerprint": "seed"}).fingerprint
+    ),
+    "tools": lambda seen: seen.looks() == 1,
+    "tools_results": _no_results,
+    "verbose": _shown,
+    "aexecute_task": _executed,
+    "copy": _copied,
+    "create_agent_executor": _made_its_executor,
+    "execute_task": _executed,
+    "get_delegation_tools": _own_delegating,
+    "get_mcp_tools": _of_server,
+    "get_platform_tools": _apps,
+    "interpolate_inputs": _filled_by_hand,
+    "set_cache_handler": _shelved,
+    "set_rpm_controller": _gated,
+    "key": lambda seen: seen.made().key == seen.made().key != seen.made(goal="another").key,
+    "rpm_controller": _gated,
+}
+
+
+@pytest.fixture(params=[Agent, Plain])
+def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Seen:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    return Seen(mode, tmp_path, request.param)
+
+
+def test_every_public_name_works_or_is_listed_and_none_is_both():
+    lists = [WORKS, NO_VERBS, UNKNOWN, REFUSED, IDLE, COMING]
+    assert {name for names in lists for name in names} == NAMES
+    assert sum(map(len, lists)) == len(NAMES)
+
+
+def test_no_field_of_1_2_1_is_left_out():
+    assert {*json.loads(OF_1_2_1.read_text("utf-8"))["BaseAgent"]} <= NAMES
+
+
+def test_every_name_works(seen: Seen):
+    assert [name for name, works in WORKS.items() if not works(seen)] == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_coming_is_refused_by_name(seen: Seen, name: str):
+    with pytest.raises(CompileError, match=f"does not offer `{name}` of agent `Keeper of .*` yet"):
+        seen.work(seen.made("x", **{name: REFUSED[name]}))
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_what_has_no_effect_says_so(seen: Seen, name: str):
+    with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Agent`"):
+        assert seen.work(seen.made("x", **{name: IDLE[name]})) == "x"
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("kind", [Agent, Plain])
+def test_what_is_no_keyword_here_is_told(kind: type[BaseAgent], name: str):
+    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
+        kind(role="r", goal="g", backstory="b", **{name: object()})
+
+
+def test_what_is_listed_as_absent_is_absent():
+    absent = (*NO_VERBS, *UNKNOWN, *COMING)
+    assert [name for name in absent if name in Agent.model_fields] == []
+    assert [name for name in absent if hasattr(Agent, name)] == ["model_post_init"]

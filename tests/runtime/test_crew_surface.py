@@ -1,0 +1,316 @@
+"""Every field of `Crew` that programs may use: each works here, or is listed with what happens today.
+
+The names are those of CrewAI 1.2.1 and 1.15.30, and of the specification's tables.
+"""
+
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from heard import heard
+from modes import Mode
+
+from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
+from crewgraph.compiler import idle
+from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.security import SecurityConfig
+from crewgraph.errors import CompileError, TimeLimitReached
+from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
+from crewgraph.flow import Flow, start
+from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.llm.rpm import RPMController
+from crewgraph.prompts.i18n import I18N
+
+from .crew_seen import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
+from .parts import agent, crew, task
+
+OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
+
+FIELDS = """
+after_kickoff_callbacks agents before_kickoff_callbacks cache cache_handler chat_llm config contextual_memory embedder
+entity_memory execution_logs external_memory full_output function_calling_llm i18n id inputs knowledge knowledge_sources
+long_term_memory manager_agent manager_llm max_rpm memory name output_log_file parent_flow planning planning_llm
+planning_tasks process prompt_file respect_context_window rpm_controller security_config share_crew short_term_memory
+step_callback stream task_callback task_execution_output_json_files tasks token_usage tracing trained_agents_file training
+training_data usage_metrics verbose
+checkpoint checkpoint_inputs checkpoint_kickoff_event_id checkpoint_train entity_type execution_context skills
+tool_failure_policy
+"""
+NAMES = set(FIELDS.split())
+
+_KEPT = "runs are kept by a checkpointer: `kickoff(thread_id=)`, `resume`, `fork`"
+UNKNOWN: dict[str, str] = {
+    **{name: _KEPT for name in FIELDS.split() if name.startswith("checkpoint")},
+    "execution_context": _KEPT,
+    "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
+    "skills": "folders of instructions; give their text as `backstory`, or a tool that reads them",
+    "tool_failure_policy": "a failing tool is told to the model and counted in `Task.tools_errors`; see the events",
+}
+"""Keywords that are left out with a warning."""
+
+FORMER = {"full_output": "the output always holds those of all tasks"}
+"""Keywords that are left out without a word."""
+
+REFUSED: dict[str, Any] = {
+    "contextual_memory": True,
+    "entity_memory": object(),
+    "external_memory": object(),
+    "knowledge": object(),
+    "knowledge_sources": [object()],
+    "long_term_memory": object(),
+    "memory": True,
+    "short_term_memory": object(),
+}
+"""Memory and knowledge are coming; a crew that is given one of these is refused by its name."""
+
+IDLE: dict[str, Any] = {
+    "embedder": {"provider": "openai"},
+    "share_crew": True,
+    "task_execution_output_json_files": ["a.json"],
+    "tracing": True,
+}
+"""Accepted, and told to be without effect; `embedder` until there is something to embed."""
+
+
+Row = Callable[[Seen], Any]
+
+
+def _before(seen: Seen) -> bool:
+    def filled(inputs: Any) -> Any:
+        return {**inputs, "place": "Kiel"}
+
+    made = seen.one("x", before_kickoff_callbacks=[filled])
+    made.tasks[0].description = "Look at {place}"
+    seen.mode.kickoff(made, {})
+    return "Look at Kiel" in seen.asked_of(made)[0] and made.inputs == {"place": "Kiel"}
+
+
+def _after(seen: Seen) -> bool:
+    def louder(output: CrewOutput) -> CrewOutput:
+        output.raw = output.raw.upper()
+        return output
+
+    return seen.ran("x", after_kickoff_callbacks=[louder]).raw == "X"
+
+
+def _shelved(seen: Seen) -> bool:
+    shelf = Shelf()
+    return seen.looks(cache_handler=shelf) == 1 and shelf.kept == ["three boats"]
+
+
+def _talked_with(seen: Seen) -> bool:
+    about = {"crew_name": "desk", "crew_description": "Looks.", "inputs": []}
+    host = ScriptedLLM([json.dumps(about), "Final Answer: Ahoy!"])
+    made = crew(task("one", agent(ScriptedLLM([]))), chat_llm=host, checkpointer=False)
+    talk = made.conversation()
+    return seen.mode.run(talk.greet, talk.agreet) == "Ahoy!"
+
+
+def _configured(seen: Seen) -> bool:
+    keeper = {"role": "Keeper", "goal": "g", "backstory": "b", "llm": ScriptedLLM(["x"])}
+    one = {"description": "d", "expected_output": "e", "agent": "Keeper"}
+    made = Crew(config={"agents": [keeper], "tasks": [one]}, checkpointer=False)
+    return seen.mode.kickoff(made).raw == "x"
+
+
+def _structured_by(seen: Seen) -> bool:
+    reader = ScriptedLLM([BONN])
+    made = seen.one("in Bonn", function_calling_llm=reader)
+    made.tasks[0].output_pydantic = Town
+    return seen.mode.kickoff(made).pydantic == Town(name="Bonn") and len(reader.requests) == 1
+
+
+def _led(seen: Seen) -> bool:
+    team: Any = {"agents": [agent(ScriptedLLM([]))], "process": Process.hierarchical, "checkpointer": False}
+    todo: Any = {"description": "d", "expected_output": "e"}
+    of_model = Crew(tasks=[Task(**todo)], manager_llm=ScriptedLLM(["led"]), **team)
+    boss = agent(ScriptedLLM(["bossed"]), "Boss")
+    of_agent = Crew(tasks=[Task(**todo)], manager_agent=boss, **team)
+    outputs = [seen.mode.kickoff(one).tasks_output[0] for one in (of_model, of_agent)]
+    return [(one.raw, one.agent) for one in outputs] == [("led", "Crew Manager"), ("bossed", "Boss")]
+
+
+def _waits(seen: Seen) -> bool:
+    made = seen.one(LOOK, "x", of_agent={"tools": [seen.look], "max_execution_time": 0.3}, max_rpm=1)
+    with heard() as events, pytest.raises(TimeLimitReached):
+        seen.mode.kickoff(made)
+    return [one.max_rpm for one in events if isinstance(one, LLMCallDelayedEvent)] == [1]
+
+
+def _gated(seen: Seen) -> bool:
+    gate = Gate()
+    seen.ran(LOOK, "x", of_agent={"tools": [seen.look]}, rpm_controller=gate)
+    shared = RPMController(max_rpm=9)
+    seen.ran("x", rpm_controller=shared)
+    return gate.passed == 2 and seen.one("x", rpm_controller=shared).copy().rpm_controller is shared
+
+
+def _made_in_a_flow(seen: Seen) -> bool:
+    class Harbour(Flow[Any]):
+        @start()
+        def open(self) -> Any:
+            return seen.one("x")
+
+    flow = Harbour()
+    made: Any = seen.mode.run(flow.kickoff, flow.akickoff)
+    return made.parent_flow is flow and seen.crew.parent_flow is None and made.copy().parent_flow is None
+
+
+def _planned(seen: Seen) -> bool:
+    plan = {"list_of_plans_per_task": [{"task_number": 1, "task": "t", "plan": "PLAN-1"}]}
+    planner = ScriptedLLM([json.dumps(plan)])
+    made = seen.one("x", planning=True, planning_llm=planner)
+    seen.mode.kickoff(made)
+    return "PLAN-1" in seen.asked_of(made)[0] and len(planner.requests) == len(made.planning_tasks) == 1
+
+
+def _condensed(seen: Seen) -> bool:
+    script = [FAR, ContextLengthExceeded("maximum context length"), "short", "x"]
+    with pytest.raises(ContextLengthExceeded):
+        seen.ran(*script, of_agent={"tools": [seen.look]}, respect_context_window=False)
+    return seen.ran(*script, of_agent={"tools": [seen.look]}).raw == "x"
+
+
+def _stepped(seen: Seen) -> bool:
+    steps: list[Any] = []
+    seen.ran(LOOK, "x", of_agent={"tools": [seen.look]}, step_callback=steps.append)
+    return [type(one).__name__ for one in steps] == ["AgentAction", "AgentFinish"]
+
+
+def _called_back(seen: Seen) -> bool:
+    told: list[TaskOutput] = []
+    seen.ran("x", task_callback=told.append)
+    return [one.raw for one in told] == ["x"]
+
+
+def _streamed(seen: Seen) -> bool:
+    made = crew(task("one", agent(ScriptedLLM(["three boats"], stream=True))), stream=True, checkpointer=False)
+
+    async def gathered() -> list[Any]:
+        pieces: Any = await made.akickoff()
+        return [piece.content async for piece in pieces]
+
+    pieces: list[Any] = seen.mode.run(lambda: [one.content for one in cast(Any, made.kickoff())], gathered)
+    return "".join(pieces) == "three boats"
+
+
+def _lessons(seen: Seen) -> bool:
+    lesson = {"suggestions": ["LOOK TWICE"], "quality": 7, "final_summary": "s"}
+    file = seen.folder / "taught.json"
+    file.write_text(json.dumps({"agents": {"worker": lesson}}), "utf-8")
+    given = seen.prompt(training_data={"worker": lesson}), seen.prompt(trained_agents_file=str(file)), seen.prompt()
+    return ["LOOK TWICE" in one for one in given] == [True, True, False]
+
+
+def _in_training(seen: Seen) -> bool:
+    noted: list[bool] = []
+
+    def say(output: TaskOutput) -> str:
+        noted.append(made.training)
+        return ""
+
+    made = seen.one("x")
+    made.train(1, "x.json", feedback=say)
+    return noted == [True] and made.training is False
+
+
+def _shown(seen: Seen) -> bool:
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        seen.ran("x", verbose=False)
+        quiet = screen.getvalue()
+        seen.ran("x", verbose=1, name="harbour")
+    return not quiet and "harbour" in screen.getvalue()
+
+
+WORKS: dict[str, Row] = {
+    "after_kickoff_callbacks": _after,
+    "agents": lambda seen: seen.output.tasks_output[0].agent == "Keeper of Bonn",
+    "before_kickoff_callbacks": _before,
+    "cache": lambda seen: (seen.looks(cache=True), seen.looks(cache=False)) == (1, 2),
+    "cache_handler": _shelved,
+    "chat_llm": _talked_with,
+    "config": _configured,
+    "execution_logs": lambda seen: [one["task_name"] for one in seen.crew.execution_logs] == ["first", "second"],
+    "function_calling_llm": _structured_by,
+    "i18n": lambda seen: "AHOY" in seen.system(i18n=I18N(prompt_file=seen.texts())),
+    "id": lambda seen: str(seen.crew.id) in repr(seen.crew) and seen.crew.id != seen.crew.copy().id,
+    "inputs": lambda seen: seen.crew.inputs == {"place": "Bonn"},
+    "manager_agent": _led,
+    "manager_llm": _led,
+    "max_rpm": _waits,
+    "name": lambda seen: {one.crew_name for one in seen.events if isinstance(one, CrewKickoffStartedEvent)} == {"desk"},
+    "output_log_file": lambda seen: (
+        seen.ran("x", output_log_file="log.txt").raw == "x" and 'task_name="one"' in Path("log.txt").read_text("utf-8")
+    ),
+    "parent_flow": _made_in_a_flow,
+    "planning": _planned,
+    "planning_llm": _planned,
+    "planning_tasks": _planned,
+    "process": _led,
+    "prompt_file": lambda seen: "AHOY" in seen.system(prompt_file=seen.texts()),
+    "respect_context_window": _condensed,
+    "rpm_controller": _gated,
+    "security_config": lambda seen: (
+        seen.crew.fingerprint == SecurityConfig.model_validate({"fingerprint": "seed"}).fingerprint
+    ),
+    "step_callback": _stepped,
+    "stream": _streamed,
+    "task_callback": _called_back,
+    "tasks": lambda seen: [one.name for one in seen.output.tasks_output] == ["first", "second"],
+    "token_usage": lambda seen: seen.crew.token_usage == seen.output.token_usage,
+    "trained_agents_file": _lessons,
+    "training": _in_training,
+    "training_data": _lessons,
+    "usage_metrics": lambda seen: seen.crew.usage_metrics == seen.output.token_usage,
+    "verbose": _shown,
+}
+
+
+@pytest.fixture
+def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    return Seen(mode, tmp_path)
+
+
+def test_every_field_works_or_is_listed_and_none_is_both():
+    lists = [WORKS, UNKNOWN, FORMER, REFUSED, IDLE]
+    assert {name for names in lists for name in names} == NAMES
+    assert sum(map(len, lists)) == len(NAMES)
+
+
+def test_no_field_of_1_2_1_is_left_out():
+    assert {*json.loads(OF_1_2_1.read_text("utf-8"))["Crew"]} <= NAMES
+
+
+def test_every_field_has_its_effect(seen: Seen):
+    assert [name for name, works in WORKS.items() if not works(seen)] == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_coming_is_refused_by_name(seen: Seen, name: str):
+    with pytest.raises(CompileError, match=f"does not offer `{name}` of the crew yet"):
+        seen.ran("x", **{name: REFUSED[name]})
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_what_has_no_effect_says_so(seen: Seen, name: str):
+    with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Crew`"):
+        assert seen.ran("x", **{name: IDLE[name]}).raw == "x"
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_no_keyword_here_is_told(seen: Seen, name: str):
+    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
+        assert seen.ran("x", **{name: object()}).raw == "x"
+
+
+def test_former_keywords_change_nothing(seen: Seen):
+    assert len(seen.ran("x", full_output=True).tasks_output) == 1
+    assert not {*FORMER, *UNKNOWN} & {*Crew.model_fields}
