@@ -51,12 +51,6 @@ class FallbackModel:
 
     told: Told | None = None
 
-    def __post_init__(self) -> None:
-        if not self.models:
-            raise ModelError(
-                'A list of models holds none; give them in the order they are to be asked in: ["openai/gpt-4o", ...].'
-            )
-
     @property
     def name(self) -> str:
         return self.models[0].name

@@ -52,8 +52,8 @@ def as_model(llm: object) -> Model:
         return _of(llm)
     if isinstance(llm, Mapping):
         return _of(_from_keywords(cast("Mapping[str, Any]", llm)))
-    if isinstance(llm, (list, tuple)):
-        return FallbackModel([one for given in cast("Sequence[object]", llm) for one in _alone(as_model(given))])
+    if models := _several(llm):
+        return FallbackModel([one for given in models for one in _alone(as_model(given))])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
@@ -64,6 +64,11 @@ def _of(llm: LLM) -> Model:
     """A model by its name, and what stands in for it."""
     own = llm.adapter()
     return FallbackModel([own, *map(as_model, llm.fallbacks)]) if llm.fallbacks else own
+
+
+def _several(llm: object) -> Sequence[object]:
+    """The models in a list; none where it is no list."""
+    return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
 
 
 def _alone(model: Model) -> Sequence[Model]:
@@ -129,7 +134,7 @@ def _from_attributes(llm: object) -> LLM:
         raise ModelError(
             f'A `{type(llm).__name__}` is no language model. Accepted are: a name such as "openai/gpt-4o", '
             "LLM(...), a BaseLLM, a LangChain chat model, an object with `.call(messages)`, "
-            "or a dict of LLM's keywords."
+            "a dict of LLM's keywords, or a list of these to fall back on."
         )
     words = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
     return LLM(name, **{word: found for word in words if (found := getattr(llm, word, None)) is not None})

@@ -169,7 +169,7 @@ def test_whatever_may_be_a_model_may_stand_in_for_one(monkeypatch: pytest.Monkey
 
 def test_lists_that_mean_nothing_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with pytest.raises(ModelError, match="holds none"):
+    with pytest.raises(ModelError, match="`list` is no language model"):
         as_model([])
     with pytest.raises(ValueError, match="`fallbacks` is a list of models"):
         LLM("openai/a", fallbacks="openai/b")
