@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentContract"]
 
-_NOT_YET = (
-    "this version of crewgraph has no tools for {what}; override `{method}` to give your own, or leave out {field}."
-)
-
 
 class AgentContract:
     """The part of an agent's class that a crew calls when it prepares a task."""

@@ -291,7 +291,7 @@ def test_what_has_no_effect_says_so(seen: Seen, name: str):
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_no_keyword_here_is_told(name: str):
     with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
-        agent(ScriptedLLM([]), **{name: object()})
+        Agent.model_validate({"role": "r", "goal": "g", "backstory": "b", name: object()})
 
 
 def test_what_knowledge_will_say_is_empty_until_there_is_some(seen: Seen):

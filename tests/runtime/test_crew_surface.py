@@ -104,7 +104,7 @@ def _shelved(seen: Seen) -> bool:
 
 
 def _talked_with(seen: Seen) -> bool:
-    about = {"crew_name": "desk", "crew_description": "Looks.", "inputs": []}
+    about: dict[str, Any] = {"crew_name": "desk", "crew_description": "Looks.", "inputs": []}
     host = ScriptedLLM([json.dumps(about), "Final Answer: Ahoy!"])
     made = crew(task("one", agent(ScriptedLLM([]))), chat_llm=host, checkpointer=False)
     talk = made.conversation()
