@@ -18,6 +18,7 @@ from servers.openai_api import Answer, OpenAIServer, Request, text
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.errors import CompileError, OutputInvalid, RunError, StorageError
 from crewgraph.events import (
+    AgentExecutionCompletedEvent,
     CrewKickoffStartedEvent,
     CrewTrainCompletedEvent,
     CrewTrainFailedEvent,
@@ -552,3 +553,11 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
     assert printed.count("[dive] Diver\n") == 2 and printed.count("[rise] Diver\n") == 2
     assert "What should be changed? An empty line accepts it." in printed
     assert [one[3] for one in said_in("x.json")] == ["deeper", "", "slower", ""]
+
+
+def test_an_agent_completes_once_with_the_answer_that_was_improved(mode: Mode):
+    team = crew(task("do a", agent(ScriptedLLM(taught), role="worker")))
+    with heard() as events:
+        train(mode, team, 1, "x", feedback=says("longer")[0])
+    told = [one.output for one in events if isinstance(one, AgentExecutionCompletedEvent)]
+    assert told == ["better: longer"]

@@ -72,17 +72,27 @@ class AgentOnTask(AgentAtWork):
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
         yield from self.equipped()
+        is_taught = not refused and not self._depth  # else people have seen it, or see what is made of it
         own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
         if own is not None:
             answer = yield from self._by_own_version(own, refused)
+            improved = partial(self._given_again, own)
         else:
-            answer = yield from self.own_answer(refused)
-        if refused or self._depth:  # people have seen it, or see what is made of it
-            return answer
-        return (yield from taught(self._assignment, self._briefing, answer, self._improved_in_training))
+            answer = yield from self._worked_out(refused)
+            improved = self._improved
+        if is_taught:
+            answer = yield from taught(self._assignment, self._briefing, answer, improved)
+        if own is None:
+            yield Notify(partial(self._report.agent_completes, answer))
+        return answer
 
     def own_answer(self, refused: Refused | None = None) -> Body[str]:
         """Its answer in our way, whatever its class overrides."""
+        answer = yield from self._worked_out(refused)
+        yield Notify(partial(self._report.agent_completes, answer))
+        return answer
+
+    def _worked_out(self, refused: Refused | None) -> Body[str]:
         yield from self.equipped()
         opening = Opening(
             agent=self._agent,
@@ -98,7 +108,6 @@ class AgentOnTask(AgentAtWork):
         answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
         if self._is_reviewed:
             answer = yield from self._reviewed(answer, self._improved)
-        yield Notify(partial(self._report.agent_completes, answer))
         return answer
 
     def plan(self) -> Body[Plan | None]:
@@ -166,15 +175,6 @@ class AgentOnTask(AgentAtWork):
     def _is_reviewed(self) -> bool:
         """Whether people are asked about its answers; in a training they are asked anyway."""
         return bool(self._task.human_input) and round_of(self._assignment) is None
-
-    def _improved_in_training(self, answer: str, feedback: str) -> Body[str]:
-        """Another answer, after somebody has said what is to be better."""
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
-        if own is not None:
-            return (yield from self._given_again(own, answer, feedback))
-        better = yield from self._improved(answer, feedback)
-        yield Notify(partial(self._report.agent_completes, better))
-        return better
 
     def _reviewed(self, answer: str, improved: Callable[[str, str], Body[str]]) -> Body[str]:
         """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
