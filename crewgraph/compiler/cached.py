@@ -35,7 +35,7 @@ def cached(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTo
     handler = given_handler(agent, crew)
     if handler is not None:
         return CachedTool(tool, handler)
-    return tool if crew is None else CachedTool(tool, _Own(own_handler(crew), tool.tool.origin))
+    return tool if crew is None else CachedTool(tool, _Own(crew, tool.tool.origin))
 
 
 class CachedTool:
@@ -128,15 +128,15 @@ def _written(args: dict[str, Any]) -> str:
 class _Own:
     """A crew's own results, those of one tool: another one may have the same name."""
 
-    def __init__(self, handler: CacheHandler, origin: Any) -> None:
-        self._handler, self._origin = handler, origin
+    def __init__(self, crew: Crew, origin: Any) -> None:
+        self._crew, self._origin = crew, origin
 
     def read(self, tool: str, input: str) -> Any:
-        kept = self._handler.read(tool, input)
+        kept = own_handler(self._crew).read(tool, input)
         return kept[1] if kept is not None and kept[0]() is self._origin else None
 
     def add(self, tool: str, input: str, output: Any) -> None:
-        self._handler.add(tool, input, (ref(self._origin), output))
+        own_handler(self._crew).add(tool, input, (ref(self._origin), output))
 
 
 class _Use(Operation):

@@ -1,6 +1,10 @@
 """What all runs of a crew or an agent share: the bound on its model requests, and the results of its tools."""
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -9,12 +13,15 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.llm.rpm import RPMController
 from crewgraph.tools.cache import CacheHandler
 
-__all__ = ["controllers_of", "given_handler", "own_handler"]
+__all__ = ["controllers_of", "given_handler", "own_handler", "results_apart"]
 
 # Beside the definitions and not in them: a copy of a definition begins with nothing.
 _controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictionary()
 _handlers: WeakKeyDictionary[Crew, CacheHandler] = WeakKeyDictionary()
 _lock = Lock()
+
+_apart: ContextVar[Mapping[int, CacheHandler]] = ContextVar("_apart", default=MappingProxyType({}))
+"""What keeps the results of a crew, by its `id`, in a run that has them apart from the others."""
 
 
 def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[Any]:
@@ -43,6 +50,18 @@ def given_handler(agent: BaseAgent, crew: Crew | None) -> Any:
 
 
 def own_handler(crew: Crew) -> CacheHandler:
-    """What keeps the results of a crew's tools where the user gave nothing."""
+    """What keeps the results of a crew's tools, in the run that asks, where the user gave nothing."""
+    if (apart := _apart.get().get(id(crew))) is not None:
+        return apart
     with _lock:
         return _handlers.setdefault(crew, CacheHandler())
+
+
+@contextmanager
+def results_apart(crew: Crew) -> Generator[None]:
+    """A run of the crew in it finds no results of the crew's tools from before, and leaves none behind."""
+    token = _apart.set({**_apart.get(), id(crew): CacheHandler()})
+    try:
+        yield
+    finally:
+        _apart.reset(token)

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import Any, cast
 from uuid import uuid4
 
+from crewgraph.compiler.shared import results_apart
 from crewgraph.core.given_up import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
@@ -33,7 +34,8 @@ def kickoff_for_each(
 
     def one(item: "_Item") -> _Outcome:
         try:
-            return kickoff(crew, item.inputs, thread_id=item.thread_id, **where)
+            with results_apart(crew):
+                return kickoff(crew, item.inputs, thread_id=item.thread_id, **where)
         except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
             return error
 
@@ -64,7 +66,8 @@ async def akickoff_for_each(
 
     async def one(item: "_Item") -> CrewOutput:
         async with gate:
-            return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
+            with results_apart(crew):  # of this item alone: `gather` gives each a context of its own
+                return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
 
     outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
     return _settled(crew, items, outcomes)

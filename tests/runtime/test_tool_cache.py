@@ -5,6 +5,7 @@ import copy
 import gc
 import logging
 import weakref
+from functools import partial
 from typing import Any
 
 import pytest
@@ -66,6 +67,26 @@ def test_agents_of_a_crew_share_results_and_so_do_its_runs(mode: Mode):
     made = crew(task("a", worker([depth], BREST)), task("b", worker([depth], BREST, role="other")))
     mode.kickoff(made)
     mode.kickoff(made)
+    assert depth.used == ["Brest"]
+
+
+@pytest.mark.parametrize("at_once", [None, 1, 2])
+def test_each_item_of_a_kickoff_for_each_begins_with_no_results_and_leaves_none(mode: Mode, at_once: int | None):
+    depth = Depth(result_as_answer=True, found="12 m")
+    one = agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])
+    made = crew(task("a", one), task("b", one))
+    each = partial(made.kickoff_for_each, max_concurrency=at_once)
+    mode.run(each, partial(made.akickoff_for_each, max_concurrency=at_once), [{}, {}])
+    assert depth.used == ["Brest"] * 2
+    mode.kickoff(made)
+    assert depth.used == ["Brest"] * 3
+
+
+def test_items_of_a_kickoff_for_each_share_a_handler_that_was_given(mode: Mode):
+    depth = Depth(result_as_answer=True, found="12 m")
+    one = agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])
+    made = crew(task("a", one), cache_handler=Shelf())
+    mode.run(made.kickoff_for_each, partial(made.akickoff_for_each, max_concurrency=1), [{}, {}])
     assert depth.used == ["Brest"]
 
 
