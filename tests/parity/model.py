@@ -14,7 +14,7 @@ again. The first text found counts, so the more special stand first; `"*"` stand
     {"empty": True}                             an empty text
     {..., "delay": 0.2}                         any of these, after so many seconds
 
-Another literal, `typed`, is what the program finds on its standard input.
+Another literal, `typed`, is what somebody types for the program; without it, nobody is there.
 """
 
 import ast

@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ ROOT = HERE.parent.parent
 _PATIENCE = 45
 """Seconds until a program counts as one that hangs."""
 
+_GONE = "\x04"
+"""What a terminal takes for the end, for one who reads: each further one needs it once more."""
+
+_QUESTIONS = 20
+"""How many more a program may ask when nobody is there any longer."""
+
 _PASSED = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "VIRTUAL_ENV")
 
 
@@ -35,9 +42,15 @@ class Implementation:
     path: str = ""
     """Its PYTHONPATH."""
 
+    asks_at_terminals: bool = False
+    """Whether it asks people at terminals alone. CrewAI reads what stdin holds, and asks more where that is a terminal."""
+
 
 CREWGRAPH = Implementation(
-    "crewgraph", (sys.executable, "-m", "crewgraph", "run"), os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    "crewgraph",
+    (sys.executable, "-m", "crewgraph", "run"),
+    os.pathsep.join([str(ROOT), str(ROOT / "compat")]),
+    asks_at_terminals=True,
 )
 
 
@@ -61,17 +74,36 @@ def play(name: str, implementation: Implementation) -> dict[str, Any]:
         place = Path(folder)
         (place / "work").mkdir()
         command = [*implementation.command, str(HERE / "harness.py"), str(program), str(place / "trace.json")]
-        typed = literal(program, "typed") or ""
-        told = _ran(command, place, _environment(place, server.url, implementation.path), typed)
+        with _somebody(literal(program, "typed"), at_terminal=implementation.asks_at_terminals) as given:
+            told = _ran(command, place, _environment(place, server.url, implementation.path), given)
         trace = place / "trace.json"
         found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": told}
         return trace_of(found, list(model.asked), program, parallel=bool(literal(program, "parallel")))
 
 
-def _ran(command: Sequence[str], place: Path, environment: dict[str, str], typed: str) -> str:
-    """Run a command to which something is typed; what it said, or "hangs"."""
-    (place / "in").write_text(typed, "utf-8")
-    with (place / "out").open("w+", encoding="utf-8") as out, (place / "in").open(encoding="utf-8") as given:
+@contextmanager
+def _somebody(typed: str | None, *, at_terminal: bool) -> Generator[int]:
+    """What a program has for its standard input: a terminal, or a file, with what somebody types before they go; or nobody."""
+    if typed is None:
+        yield subprocess.DEVNULL
+    elif at_terminal:
+        keys, terminal = os.openpty()
+        try:
+            os.write(keys, (typed + _GONE * _QUESTIONS).encode())
+            yield terminal
+        finally:
+            os.close(terminal)
+            os.close(keys)
+    else:
+        with tempfile.TemporaryFile() as file:
+            file.write(typed.encode())
+            file.seek(0)
+            yield file.fileno()
+
+
+def _ran(command: Sequence[str], place: Path, environment: dict[str, str], given: int) -> str:
+    """Run a command with a standard input; what it said, or "hangs"."""
+    with (place / "out").open("w+", encoding="utf-8") as out:
         process = subprocess.Popen(command, cwd=place / "work", env=environment, stdin=given, stdout=out, stderr=out)
         try:
             process.wait(_PATIENCE)

@@ -20,6 +20,8 @@ script = {
         {"tool": ["delegate_work_to_coworker", {"task": "WORK-1", "context": "", "coworker": "Writer"}]},
         "OUT-1",
     ],
-    "DESC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "Write DESC-1", "plan": "PLAN-1"}]}}],
+    "DESC-1": [
+        {"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "Write DESC-1", "plan": " as in PLAN-1"}]}}
+    ],
     "WORK-1": ["TEXT-1"],
 }

@@ -16,8 +16,8 @@ script = {
         {
             "json": {
                 "list_of_plans_per_task": [
-                    {"task_number": 1, "task": "One DESC-1", "plan": "PLAN-1"},
-                    {"task_number": 2, "task": "Two DESC-2", "plan": "PLAN-2"},
+                    {"task_number": 1, "task": "One DESC-1", "plan": " as in PLAN-1"},
+                    {"task_number": 2, "task": "Two DESC-2", "plan": " as in PLAN-2"},
                 ]
             }
         }

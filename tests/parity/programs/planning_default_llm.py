@@ -9,5 +9,7 @@ print(result.raw)
 
 script = {
     "PLAN-1": ["OUT-1"],
-    "DESC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "One DESC-1", "plan": "PLAN-1"}]}}],
+    "DESC-1": [
+        {"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "One DESC-1", "plan": " as in PLAN-1"}]}}
+    ],
 }

@@ -12,6 +12,6 @@ print(result.raw, second.raw)
 script = {
     "PLAN-2": ["OUT-2"],
     "PLAN-1": ["OUT-1"],
-    "TOPIC-2": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "TOPIC-2", "plan": "PLAN-2"}]}}],
-    "TOPIC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "TOPIC-1", "plan": "PLAN-1"}]}}],
+    "TOPIC-2": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "TOPIC-2", "plan": " as in PLAN-2"}]}}],
+    "TOPIC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "TOPIC-1", "plan": " as in PLAN-1"}]}}],
 }

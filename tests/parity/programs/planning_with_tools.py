@@ -17,5 +17,5 @@ print(result.raw)
 
 script = {
     "PLAN-1": [{"tool": ["depth", {"place": "quay"}]}, "METRES-1"],
-    "DESC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "DESC-1", "plan": "PLAN-1"}]}}],
+    "DESC-1": [{"json": {"list_of_plans_per_task": [{"task_number": 1, "task": "DESC-1", "plan": " as in PLAN-1"}]}}],
 }

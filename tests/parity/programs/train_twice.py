@@ -10,7 +10,7 @@ print("trained")
 
 typed = "Shorter FEEDBACK-1\nLonger FEEDBACK-2\n"
 script = {
-    "SHORT-1": [{"json": {"suggestions": ["ADVICE-1"], "quality": 7.0, "final_summary": "SUMMARY-1"}}],
+    "LONG-2": [{"json": {"suggestions": ["ADVICE-1"], "quality": 7.0, "final_summary": "SUMMARY-1"}}],
     "FEEDBACK-2": ["LONG-2"],
     "FEEDBACK-1": ["SHORT-1"],
     "DESC-1": ["OUT-1", "OUT-2"],
