@@ -9,6 +9,8 @@ crew = Crew(agents=[agent], tasks=[one, two])
 crew.test(n_iterations=2, eval_llm="gpt-4o")
 print("judged")
 
+parallel = True
+
 script = {
     "OUT-2": [{"json": {"quality": 6.0}}],
     "DESC-2": ["OUT-2"],
