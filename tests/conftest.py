@@ -1,6 +1,7 @@
 """What tests share: each behaviour in a sync and an async run, and a storage folder of the test's own."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def mode(request: pytest.FixtureRequest) -> Mode:
 
 
 @pytest.fixture(autouse=True)
-def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A storage folder of the test's own, no keys and no tracing from the developer's environment."""
     folder = tmp_path_factory.mktemp("storage")
     for name in list(os.environ):
@@ -39,7 +40,11 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
             monkeypatch.delenv(name)
     monkeypatch.setenv("CREWGRAPH_STORAGE_DIR", str(folder))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    return folder
+    yield folder
+    opened = sys.modules.get("crewgraph.runtime.storage")  # what a process keeps open, thousands of tests need not
+    database = None if opened is None else opened._opened.pop(folder / opened.DATABASE, None)
+    if database is not None:
+        database.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import builtins
 import os
-import select
+import selectors
 import sys
 import threading
 from inspect import isbuiltin
@@ -54,7 +54,9 @@ def read_line(prompt: str, seconds: float) -> str | None:
         return input(prompt)
     print(prompt, end="", flush=True)  # noqa: T201 - a question to whoever sits there
     terminal = sys.stdin.fileno()
-    ready, _, _ = select.select([terminal], [], [], max(seconds, 0))
+    with selectors.DefaultSelector() as waiting:  # `select.select` knows the first 1024 files of a process alone
+        waiting.register(terminal, selectors.EVENT_READ)
+        ready = waiting.select(max(seconds, 0))
     if not ready:
         print(flush=True)  # noqa: T201
         return None

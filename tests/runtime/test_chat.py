@@ -3,7 +3,7 @@
 import json
 import os
 import pty
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -198,7 +198,9 @@ class Terminal:
     def until(self, text: str) -> None:
         end = time.monotonic() + 40
         while text not in self.shown:
-            ready, _, _ = select.select([self.terminal], [], [], max(0.0, end - time.monotonic()))
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self.terminal, selectors.EVENT_READ)
+                ready = waiting.select(max(0.0, end - time.monotonic()))
             assert ready, f"{text!r} was not shown, but {self.shown!r}"
             try:
                 self.shown += os.read(self.terminal, 4096).decode()
