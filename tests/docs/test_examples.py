@@ -17,6 +17,14 @@ from servers.openai_api import OpenAIServer, call
 from docs.pages import ROOT, environment
 
 PRINTED = {
+    "led_by_a_manager": [
+        "waits:  agent `Letter writer` in task `answer` asks whether it may call `post(letter='Dear mayor, 7,312.')`",
+        "result: The mayor is told.",
+        "posted: ['Dear mayor, 7,312.']",
+        "Crew Manager: 3 requests",
+        "Clerk: 1 requests",
+        "Letter writer: 2 requests",
+    ],
     "port_a_crew": ["Clerk: 40 euros", "Writer: Dear Ada, the lamp is yours for 40 euros.", "3 requests"],
     "project/main": ["2 tasks, 3 requests", "Dear Ada, the lamp is yours for 40 euros."],
     "nest_in_langgraph": [
