@@ -6,6 +6,7 @@ from typing import Any
 
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.core.effects import EffectFailed
+from crewgraph.core.told import is_told_again
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.definitions.task import Task
@@ -144,7 +145,7 @@ class AgentReport:
         )
 
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
-        if crewai_event_bus.wants(event):
+        if crewai_event_bus.wants(event) and not is_told_again():
             fields.setdefault("agent_role", self.role)
             crewai_event_bus.emit(self._agent if self._about is None else self._about, event(**fields))
 

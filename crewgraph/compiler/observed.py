@@ -9,8 +9,10 @@ from crewgraph.compiler.cached import CachedTool
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.told import is_told_again
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.tools.arguments import Refusal
@@ -83,7 +85,7 @@ class ObservedTool:
 
     def starting(self, args: dict[str, Any]) -> datetime:
         """Tell that it is used; when that began."""
-        if crewai_event_bus.wants(ToolUsageStartedEvent):
+        if _wanted(ToolUsageStartedEvent):
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
         return datetime.now(UTC)
 
@@ -91,9 +93,9 @@ class ObservedTool:
         """Tell what came of it, and put it as the loop takes it."""
         text, shown = self.tool.tool.shown(done["result"]) if done["ok"] else (observation(done["result"]), [])
         if not done["ok"]:
-            if crewai_event_bus.wants(ToolUsageErrorEvent):
+            if _wanted(ToolUsageErrorEvent):
                 crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))
-        elif crewai_event_bus.wants(ToolUsageFinishedEvent):
+        elif _wanted(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
                 **self._about(args),
                 started_at=started,
@@ -115,3 +117,7 @@ class ObservedTool:
             "from_agent": self.agent,
             "from_task": self.task,
         }
+
+
+def _wanted(event: type[BaseEvent]) -> bool:
+    return crewai_event_bus.wants(event) and not is_told_again()

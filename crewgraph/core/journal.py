@@ -124,6 +124,11 @@ class Journal:
         """Note that something begins which is a step of its own: where there are no steps, nothing."""
         yield from ()
 
+    @property
+    def body(self) -> str:
+        """What the body is called that is played, the same whenever the node runs again."""
+        return self.place.task
+
     def holds(self, path: str) -> bool:
         """Whether something is recorded that happened in a scope at that path."""
         return any(key.startswith(f"{path}.") for key in self._known)

@@ -27,6 +27,7 @@ from crewgraph.core.meter import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
+from crewgraph.core.told import told_once
 from crewgraph.core.watched import is_watched
 from crewgraph.errors import RunError
 
@@ -75,13 +76,14 @@ class _Frame:
 def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
     send: Callable[[Any], Effect] = body.send
     value: Any = None
-    position = 0
+    position = passed = 0
     failed: tuple[str, Recorded, Record] | None = None
     try:
         while True:
             effect = send(value)
             if isinstance(effect, (Notify, Enter)):
-                value, send = (yield from _passing(effect, frame)), body.send
+                passed += 1
+                value, send = (yield from _passing(effect, frame, f"{path}{position}-{passed}")), body.send
                 continue
             if failed:  # the body went on, with more than telling: the failure is a part of its story
                 yield from frame.journal.write(*failed)
@@ -108,10 +110,10 @@ def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         body.close()
 
 
-def _passing(effect: Notify | Enter, frame: _Frame) -> Program[Any]:
+def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[Any]:
     """What has no place in the record."""
     if isinstance(effect, Notify):
-        return effect.tell()
+        return told_once(effect.tell, f"{frame.journal.body}#{here}")
     if frame.journal.stepwise:
         yield Boundary(effect.stage)
     return None

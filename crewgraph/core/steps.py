@@ -83,6 +83,12 @@ class StepJournal(Journal):
             self.added.append({"path": here, "key": "", "what": mark.shown["what"], "value": None})
             self._file(self.added[-1])
 
+    @property
+    def body(self) -> str:
+        """What the body is called that is played in several nodes: after the graph that they are in."""
+        home = self.place.home
+        return self.place.task if home is None else str((home.get("configurable") or {}).get("checkpoint_ns", ""))
+
     def holds(self, path: str) -> bool:
         """As the base, for all nodes."""
         return super().holds(path) or any(filed.startswith(f"{path}.") for filed in self._filed)

@@ -18,6 +18,7 @@ from crewgraph.core.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
+from crewgraph.core.told import TOLD
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew, listed
@@ -134,13 +135,18 @@ def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Calla
         given: what it begins or goes on with.
         run_on: makes the run from that.
     """
-    while True:
-        run = run_on(given)
-        yield run
-        run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
-        if not run.questions or not place.detached or place.checkpointer is False or not has_terminal():
-            return run
-        given = yield from _asked_there(run.questions, place.checkpointer, config)
+    asks_here = place.detached and place.checkpointer is not False and has_terminal()
+    TOLD.set(set() if asks_here else None)  # whoever answers has heard what came before
+    try:
+        while True:
+            run = run_on(given)
+            yield run
+            run.questions.sort(key=partial(_position, list(run.graph.nodes)))  # they came as their tasks stopped
+            if not run.questions or not asks_here:
+                return run
+            given = yield from _asked_there(run.questions, place.checkpointer, config)
+    finally:
+        TOLD.set(None)
 
 
 def _position(nodes: Sequence[str], asked: Interrupt) -> int:

@@ -561,3 +561,24 @@ def test_a_kernel_without_a_keyboard_is_nobody(mode: Mode, monkeypatch: pytest.M
     monkeypatch.setattr("builtins.input", Kernel().raw_input)
     waiting = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), human_input=True)))
     assert isinstance(waiting, PendingCrew)
+
+
+def test_who_answers_at_a_terminal_is_not_told_twice_what_came_before(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    @tool
+    def look(what: str) -> str:
+        """Look at something."""
+        return "seen"
+
+    said = iter(["shorter", "shorter still", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(said))  # pyright: ignore[reportUnknownLambdaType]
+    helper = agent(ScriptedLLM(["helped"]), "Helper")
+    asks = ToolUse("Ask question to coworker", {"question": "q", "context": "c", "coworker": "Helper"})
+    lead = agent(ScriptedLLM([ToolUse("look", {"what": "sky"}), asks, "long", "short", "tiny"]), tools=[look])
+    lead.allow_delegation = True
+    made = Crew(agents=[lead, helper], tasks=[task("a", lead, human_input=True)])
+    with heard() as events:
+        assert mode.kickoff(made).raw == "tiny"
+    told = [event.type for event in events]
+    assert told.count("task_started") == told.count("task_completed") == 1
+    assert (told.count("agent_execution_started"), told.count("tool_usage_started")) == (2, 2)
+    assert (told.count("tool_usage_finished"), told.count("human_input_requested")) == (2, 3)
