@@ -570,7 +570,7 @@ def test_who_answers_at_a_terminal_is_not_told_twice_what_came_before(mode: Mode
         return "seen"
 
     said = iter(["shorter", "shorter still", ""])
-    monkeypatch.setattr("builtins.input", lambda prompt="": next(said))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(said))
     helper = agent(ScriptedLLM(["helped"]), "Helper")
     asks = ToolUse("Ask question to coworker", {"question": "q", "context": "c", "coworker": "Helper"})
     lead = agent(ScriptedLLM([ToolUse("look", {"what": "sky"}), asks, "long", "short", "tiny"]), tools=[look])
