@@ -27,7 +27,7 @@ from crewgraph.core.meter import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
-from crewgraph.core.told import told_once
+from crewgraph.core.told import TOLD, told_once
 from crewgraph.core.watched import is_watched
 from crewgraph.errors import RunError
 
@@ -113,7 +113,8 @@ def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
 def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[Any]:
     """What has no place in the record."""
     if isinstance(effect, Notify):
-        return told_once(effect.tell, f"{frame.journal.body}#{here}")
+        told = TOLD.get()
+        return effect.tell() if told is None else told_once(effect.tell, f"{frame.journal.body}#{here}", told)
     if frame.journal.stepwise:
         yield Boundary(effect.stage)
     return None

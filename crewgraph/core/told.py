@@ -23,11 +23,8 @@ def is_told_again() -> bool:
     return _AGAIN.get()
 
 
-def told_once(tell: Callable[[], T], place: str) -> T:
+def told_once(tell: Callable[[], T], place: str, told: set[str]) -> T:
     """Have something told at a place in a body; whoever tells finds out by `is_told_again` whether it was."""
-    told = TOLD.get()
-    if told is None:
-        return tell()
     token = _AGAIN.set(place in told)
     told.add(place)
     try:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from pathlib import PurePath
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from crewgraph.tools.mcp.filter import ToolFilter
 __all__ = ["MCPServer", "MCPServerConfig", "MCPServerHTTP", "MCPServerSSE", "MCPServerStdio"]
 
 
-class MCPServer(BaseModel):
+class MCPServer(BaseModel, ABC):
     """A server whose tools an agent may use."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -36,14 +37,14 @@ class MCPServer(BaseModel):
     _listed: list[dict[str, Any]] | None = PrivateAttr(default=None)
 
     @property
+    @abstractmethod
     def connection(self) -> dict[str, Any]:
         """How it is reached, as langchain-mcp-adapters wants it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def label(self) -> str:
         """What it is called in messages, without what may be secret."""
-        raise NotImplementedError
 
     @property
     def address(self) -> str | None:
@@ -51,9 +52,9 @@ class MCPServer(BaseModel):
         return None
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """What a filter is told of it, and what stands before the name of a tool where another has the same."""
-        raise NotImplementedError
 
     def veiled(self, text: str) -> str:
         """A text without what may be secret in how it is reached: an error of a client shows whole addresses."""
