@@ -1,0 +1,1 @@
+"""What crews and agents are given to know."""

@@ -1,0 +1,1 @@
+"""What crews, agents and flows remember."""
