@@ -8,7 +8,9 @@ CrewgraphError
 ├── UnknownPrompt        a text of the prompts is asked for that is not there (also KeyError)
 ├── ModelError           no model, or an answer of a model that cannot be used
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
-├── StorageError         checkpoints cannot be read or written (also RuntimeError)
+├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
+├── StorageError         what was stored cannot be read, or nothing can be written (also RuntimeError)
+│   └── TornIndex        the file of a vector index is not whole, or no such file
 └── RunError             a run failed (also RuntimeError)
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
@@ -50,10 +52,12 @@ __all__ = [
     "StorageError",
     "TimeLimitReached",
     "ToolFailed",
+    "TornIndex",
     "UnknownName",
     "UnknownPrice",
     "UnknownPrompt",
     "UnknownTask",
+    "VectorInvalid",
 ]
 
 
@@ -126,8 +130,16 @@ class NoModelError(ModelError, ValueError):
     """Neither a model nor a key was given; the message lists the choices."""
 
 
+class VectorInvalid(CrewgraphError, ValueError):
+    """A vector has the wrong number of dimensions or is not finite, or its id is negative."""
+
+
 class StorageError(CrewgraphError, RuntimeError):
-    """Checkpoints cannot be read or written."""
+    """What was stored cannot be read, or nothing can be written."""
+
+
+class TornIndex(StorageError):
+    """The file of a vector index is cut off, damaged, of another kind or for other vectors; it can be made anew."""
 
 
 class RunError(CrewgraphError, RuntimeError):
