@@ -9,11 +9,8 @@ As a process: `python -m tests.servers.openai_api --port 0 --script answers.json
 """
 
 import argparse
-import base64
-import hashlib
 import json
 import socket
-import struct
 import sys
 import threading
 import time
@@ -24,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from .answers import Answer, Request, Script, call, calls, cut, empty, error, garbage, hang, null, text
+from .embeddings import VECTOR_SIZE, Embedder, Vectors, wants_vectors
 
 __all__ = [
     "Answer",
@@ -42,8 +40,6 @@ __all__ = [
     "text",
 ]
 
-_VECTOR_SIZE = 64
-
 
 class OpenAIServer:
     """The endpoint; a context manager that starts it and closes every connection at the end."""
@@ -52,12 +48,20 @@ class OpenAIServer:
     """What was asked, in the order of arrival."""
 
     def __init__(
-        self, script: Script | None = None, *, port: int = 0, key: str | None = None, log: Path | None = None
+        self,
+        script: Script | None = None,
+        *,
+        embeddings: Vectors | None = None,
+        vector_size: int = VECTOR_SIZE,
+        port: int = 0,
+        key: str | None = None,
+        log: Path | None = None,
     ) -> None:
         self.requests = []
         self.closing = threading.Event()
         self.connections: set[socket.socket] = set()
         self._script = script
+        self._embedder = Embedder(embeddings, size=vector_size)
         self._position = 0
         self._key = key
         self._log = log
@@ -69,7 +73,12 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         """The base URL, with `/v1`."""
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{self.root}/v1"
+
+    @property
+    def root(self) -> str:
+        """The address without a path, as Ollama and Azure have it."""
+        return f"http://127.0.0.1:{self._http.server_port}"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -106,14 +115,18 @@ class OpenAIServer:
                     lines.write(json.dumps({"path": request.path, "body": request.body}) + "\n")
         if refusal := self._refusal(request):
             return refusal
-        if request.path.endswith("/embeddings"):
-            return _embedded(request.body)
+        if wants_vectors(request):
+            return self._embedder.answer(request)
         if not request.path.endswith("/chat/completions"):
             return error(404, f"no such path: {request.path}")
         return self._scripted(request)
 
     def _refusal(self, request: Request) -> Answer | None:
         given = request.headers.get("authorization", "")
+        if "api-key" in request.headers:  # as Azure has it
+            given = f"Bearer {request.headers['api-key']}"
+        if self._key is None and "/api/" in request.path:
+            return None  # Ollama asks for no key
         if not given.startswith("Bearer ") or (self._key is not None and given != f"Bearer {self._key}"):
             return error(401, "no key, or a wrong one", code="invalid_api_key")
         return None
@@ -270,31 +283,6 @@ def _usage(asked: dict[str, Any], answer: Answer) -> dict[str, Any]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _embedded(asked: dict[str, Any]) -> Answer:
-    given = asked.get("input", [])
-    rows: list[Any] = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else given
-    size = int(asked.get("dimensions") or _VECTOR_SIZE)
-    listed: list[dict[str, Any]] = []
-    for index, row in enumerate(rows):
-        vector = _vector(row, size)
-        packed = base64.b64encode(struct.pack(f"<{size}f", *vector)).decode()
-        shown = packed if asked.get("encoding_format") == "base64" else vector
-        listed.append({"object": "embedding", "index": index, "embedding": shown})
-    usage = {"prompt_tokens": len(rows), "total_tokens": len(rows)}
-    told = {"object": "list", "data": listed, "model": asked.get("model"), "usage": usage}
-    return Answer(body=json.dumps(told).encode())
-
-
-def _vector(row: str | list[int], size: int) -> list[float]:
-    """A bag of hashed words of length 1, so that texts that share words are near each other."""
-    words = row.lower().split() if isinstance(row, str) else [str(token) for token in row]
-    vector = [0.0] * size
-    for word in words or [""]:
-        vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % size] += 1.0
-    length = sum(number * number for number in vector) ** 0.5
-    return [number / length for number in vector]
-
-
 def _written(entry: Any) -> str | Answer:
     """An entry of a script file: a text, {"calls": [[name, args], ...]} or {"status": 429, "retry_after":
     1}."""
@@ -310,10 +298,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="An OpenAI-compatible endpoint for tests.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--script", type=Path, help="a JSON list of answers; without it the last message is echoed")
+    parser.add_argument("--vector-size", type=int, default=VECTOR_SIZE, help="of embeddings, where none is asked for")
     parser.add_argument("--log", type=Path, help="each request is appended here as a line of JSON")
     chosen = parser.parse_args(arguments)
     script = None if chosen.script is None else [_written(e) for e in json.loads(chosen.script.read_text("utf-8"))]
-    with OpenAIServer(script, port=chosen.port, log=chosen.log) as server:
+    with OpenAIServer(script, vector_size=chosen.vector_size, port=chosen.port, log=chosen.log) as server:
         print(server.url, flush=True)
         server.closing.wait()
 
