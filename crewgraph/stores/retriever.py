@@ -1,0 +1,35 @@
+"""What is remembered or known, as parts of LangChain programs."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, create_retriever_tool
+
+__all__ = ["Retriever", "as_tool"]
+
+
+class Retriever(BaseRetriever):
+    """A LangChain retriever over a search, sync and async."""
+
+    search: Callable[[str], Sequence[Document]]
+    """The documents that fit a text, the best first."""
+
+    asearch: Callable[[str], Awaitable[Sequence[Document]]]
+    """The same on an event loop."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return list(self.search(query))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return list(await self.asearch(query))
+
+
+def as_tool(retriever: BaseRetriever, name: str, description: str) -> BaseTool:
+    """A LangChain tool that searches with a `query`, and gives the texts found one below the other."""
+    made: Any = create_retriever_tool(retriever, name, description)
+    return made
