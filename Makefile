@@ -1,5 +1,6 @@
 PYTHON ?= python3
 VENV   ?= .venv
+CORES  ?= auto
 BIN    := $(VENV)/bin
 
 .PHONY: help demo install test lint types format kills parity bench clean
@@ -24,7 +25,7 @@ demo: $(VENV)/.demo-installed  ## run a crew on a real file: make demo [FILE=pat
 	$(BIN)/python examples/demo.py $(if $(FILE),"$(FILE)")
 
 test: $(VENV)/.installed  ## install and pass all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
 
 lint: $(VENV)/.installed  ## ruff and the room contracts
 	$(BIN)/ruff check .

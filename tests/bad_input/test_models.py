@@ -35,7 +35,7 @@ def test_the_model_of_the_last_task_is_missed_before_the_first_one_is_done(mode:
     assert llm.requests == []
 
 
-@pytest.mark.parametrize("llm", [5, object(), [], {}, {"model": 5}, "", "nonsense-model", "nobody/model"], ids=repr)
+@pytest.mark.parametrize("llm", [5, object(), [], {}, {"model": 5}, "", "nonsense-model", "nobody/model"])
 def test_what_is_no_model_is_refused_with_what_is_one(mode: Mode, llm: Any):
     with pytest.raises(
         ModelError, match=r"is no language model. Accepted are|needs its name|belongs to no known provider"
@@ -161,7 +161,7 @@ def untold(x: str) -> str:
     return x
 
 
-@pytest.mark.parametrize("tools", [[1], ["search"], [None], [object()], [untold]], ids=repr)
+@pytest.mark.parametrize("tools", [[1], ["search"], [None], [object()], [untold]])
 def test_what_is_no_tool_is_refused_when_the_agent_or_the_task_is_made(tools: Any):
     with pytest.raises(ValueError, match=r"is no tool. Tools are|has no docstring"):
         agent(None, tools=tools)

@@ -348,7 +348,6 @@ def test_tools_are_dumped_by_name_and_schemas_in_full():
             {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]},
         ),
     ],
-    ids=str,
 )
 def test_any_value_becomes_json_data(value: Any, dumped: Any):
     event = TaskCompletedEvent(output=value)

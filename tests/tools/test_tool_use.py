@@ -115,7 +115,6 @@ class Dictated(LangChainBaseTool):
         (BaseTool.from_langchain(shout), "AB"),
         (BaseTool.from_langchain(whisper), "ab"),
     ],
-    ids=str,
 )
 def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode: Mode):
     adapted = as_tool(source)
