@@ -1,4 +1,7 @@
-"""Vectors in one block, each compared with every query: exact."""
+"""Vectors in one block, each compared with every query: exact.
+
+`vecdot` and not `@`: a product with a matrix is spread over all cores, which wait for each other where others need them.
+"""
 
 import numpy as np
 
@@ -58,12 +61,22 @@ class Flat:
 
     def search(self, query: Vectors, k: int) -> tuple[Ids, Scores]:
         """The nearest k of all."""
-        return best(self.ids, self.rows @ query, k)
+        return best(self.ids, np.vecdot(self.rows, query), k)
 
     def search_among(self, query: Vectors, k: int, allowed: Ids) -> tuple[Ids, Scores]:
         """The nearest k of those allowed; ids that are not here do not matter."""
         places = self._places(allowed)
-        return best(self._ids[places], self._rows[places] @ query, k)
+        return best(self._ids[places], np.vecdot(self._rows[places], query), k)
+
+    def last(self, n: int) -> tuple[Ids, Vectors]:
+        """A copy of the last n, which are those that are cheapest to remove."""
+        begin = max(len(self) - n, 0)
+        return self.ids[begin:].copy(), self.rows[begin:].copy()
+
+    def trim(self) -> None:
+        """Give back room that is not needed."""
+        if len(self._ids) > 4 * max(len(self), _ROOM):
+            self._resize(max(len(self), _ROOM))
 
     def _places(self, allowed: Ids) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         if len(allowed) < len(self):
@@ -73,9 +86,10 @@ class Flat:
 
     def _make_room(self, needed: int) -> None:
         room = len(self._ids)
-        if needed <= room:
-            return
-        room = max(needed, _ROOM, room + room // 2)
+        if needed > room:
+            self._resize(max(needed, _ROOM, room + room // 2))
+
+    def _resize(self, room: int) -> None:
         ids, rows = np.empty(room, np.int64), np.empty((room, self.dims), np.float32)
         ids[: len(self)], rows[: len(self)] = self.ids, self.rows
         self._ids, self._rows = ids, rows

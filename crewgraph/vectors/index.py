@@ -2,17 +2,22 @@
 
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from crewgraph.vectors.arrays import Ids, Scores, ids_of, units, units_of
-from crewgraph.vectors.flat import Flat
-from crewgraph.vectors.index_file import Header, reading, written
+from crewgraph.vectors.background import Background
+from crewgraph.vectors.growth import Growth
+from crewgraph.vectors.kept import load, save
+from crewgraph.vectors.parts import Parts
 from crewgraph.vectors.turns import Turns
 
 __all__ = ["GrowingIndex", "VectorIndex"]
+
+_PIECE = 2_048  # vectors that are added while searches wait
 
 
 class VectorIndex(Protocol):
@@ -80,69 +85,95 @@ class VectorIndex(Protocol):
 class GrowingIndex:
     """A `VectorIndex` that is exact while it is small, and looks into parts of itself when it is large.
 
+    What is written can be found at once. Vectors wait in a block that is compared with every query, and from there are
+    moved into lists in the background, a few at a time. How many lists a search looks into is measured on the vectors, so that it
+    finds 99 of 100 of the ten nearest of them; where vectors have little order, searches take longer.
+
+    Several threads may write, too; they take turns. In a forked process it is as it was.
+
     Args:
         dims: the dimensions of its vectors.
+        exact_up_to: so many vectors are all compared with every query.
+        buffered: so many vectors wait before they are moved.
+        background: whether a thread moves them; else `settle` does.
     """
 
-    def __init__(self, dims: int) -> None:
+    def __init__(self, dims: int, *, exact_up_to: int = 5_000, buffered: int = 2_048, background: bool = True) -> None:
         self._dims = dims
         self._turns = Turns()
-        self._flat = Flat(dims)
+        self._writer = Lock()
+        self._parts = Parts(dims)
+        self._limits = exact_up_to, buffered
+        self._growth = Growth(self._parts, self._writer, self._turns, *self._limits)
+        self._background = Background(
+            lambda: self._growth.is_due, lambda stopped: self._growth.step(stopped), background
+        )
 
     @property
     def dims(self) -> int:
         """The dimensions of its vectors."""
         return self._dims
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every vector is compared with every query."""
+        return self._parts.lists is None and self._parts.old is None
+
     def __len__(self) -> int:
-        return len(self._flat)
+        with self._turns.reading():
+            return len(self._parts)
 
     @property
     def ids(self) -> Ids:
         """All ids, in ascending order."""
-        with self._turns.reading():
-            return np.sort(self._flat.ids)
+        with self._writer:
+            return self._parts.ids
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
         """As `VectorIndex.add`."""
         new, rows = units_of(ids_of(ids), vectors, self._dims)
-        with self._turns.writing():
-            self._flat.add(new, rows)
+        for begin in range(0, len(new), _PIECE):
+            with self._writer, self._turns.writing():
+                self._parts.add(new[begin : begin + _PIECE], rows[begin : begin + _PIECE])
+            if len(self._parts.flat) > self._growth.crowded:
+                self._background.hurry(lambda: len(self._parts.flat) <= self._growth.crowded)
+        self._background.wake()
 
     def remove(self, ids: ArrayLike) -> int:
         """As `VectorIndex.remove`."""
         gone = ids_of(ids)
-        with self._turns.writing():
-            return self._flat.remove(gone)
+        with self._writer, self._turns.writing():
+            found = self._parts.remove(gone)
+        self._background.wake()
+        return found
 
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
         """As `VectorIndex.search`."""
         row = units(np.asarray(query, np.float32).reshape(1, -1), self._dims)[0]
-        among = None if allowed is None else ids_of(allowed)
+        among = None if allowed is None else np.unique(ids_of(allowed))
         with self._turns.reading():
-            if among is None:
-                return self._flat.search(row, k)
-            return self._flat.search_among(row, k, among)
+            return self._parts.search(row, k, among)
 
     def settle(self) -> None:
-        """Wait until nothing is left to be done in the background."""
+        """Do now what would be done in the background, and wait for what is being done."""
+        self._background.settle()
 
     def close(self) -> None:
-        """Stop what is being done in the background; the index can go on being used."""
+        """End what is being done in the background; the next write takes it up again."""
+        self._background.stop()
 
     def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """As `VectorIndex.save`."""
-        with self._turns.reading():
-            header = Header(dims=self._dims, generation=generation, flat=len(self._flat))
-            written(Path(path), header, [self._flat.ids, self._flat.rows])
+        """As `VectorIndex.save`. Searches go on meanwhile, writes wait."""
+        with self._writer:
+            save(Path(path), self._parts, generation)
 
     def load(self, path: str | PathLike[str]) -> int:
         """As `VectorIndex.load`."""
-        flat = Flat(self._dims)
-        with reading(Path(path), self._dims) as file:
-            ids, rows = file.take((file.header.flat,), np.int64), file.take((file.header.flat, self._dims), np.float32)
-            file.end()
-        flat.add(ids, rows)
-        with self._turns.writing():
-            self._flat = flat
-        return file.header.generation
+        parts = Parts(self._dims)
+        generation = load(Path(path), parts)
+        self.close()
+        with self._writer, self._turns.writing():
+            self._parts = parts
+            self._growth = Growth(parts, self._writer, self._turns, *self._limits)
+        self._background.wake()
+        return generation

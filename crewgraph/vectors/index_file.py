@@ -113,7 +113,7 @@ class IndexReader:
         array = np.empty(shape, kind)
         data = array.reshape(-1).view(np.uint8).data
         if self._file.readinto(data) != len(data):  # pyright: ignore[reportAttributeAccessIssue]
-            raise _torn(self._path, "it is cut off")
+            raise self.torn("it is cut off")
         self._checksum = zlib.crc32(data, self._checksum)
         return array
 
@@ -124,7 +124,11 @@ class IndexReader:
             TornIndex: it is not.
         """
         if self._file.read() != _CHECKSUM.pack(self._checksum):
-            raise _torn(self._path, "its checksum is wrong")
+            raise self.torn("its checksum is wrong")
+
+    def torn(self, what: str) -> TornIndex:
+        """An error that says what is wrong with the file."""
+        return _torn(self._path, what)
 
 
 @contextmanager

@@ -1,0 +1,56 @@
+"""How many lists a search has to look into, measured on the vectors themselves."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crewgraph.vectors.arrays import Ids, Scores, Vectors
+from crewgraph.vectors.lists import Lists
+
+__all__ = ["Calibration"]
+
+_NEIGHBOURS = 10
+_RECALL = 0.99  # of the nearest 10 of vectors that are in the index
+_MARGIN = 2  # queries are mostly less like the vectors than these are like each other
+_LEAST = 8
+
+
+class Calibration:
+    """Compares some vectors with all, list after list, and sees in which lists their nearest are.
+
+    Args:
+        lists: what is searched.
+        queries: vectors that are in it.
+    """
+
+    def __init__(self, lists: Lists, queries: Vectors) -> None:
+        self._lists, self._queries = lists, queries
+        n = len(queries)
+        self._scores: Scores = np.full((n, _NEIGHBOURS + 1), -np.inf, np.float32)
+        self._found: NDArray[np.int64] = np.full((n, _NEIGHBOURS + 1), -1, np.int64)  # numbers of lists
+
+    def steps(self) -> Iterator[int]:
+        """The numbers of the lists that are to be looked into, each by `look`."""
+        return iter(range(len(self._lists.centres)))
+
+    def look(self, number: int) -> None:
+        """Compare with one list."""
+        ids, scores = self._lists.near_in(number, self._queries, _NEIGHBOURS + 1)
+        self._keep(np.full_like(ids, number), scores)
+
+    def _keep(self, numbers: Ids, scores: Scores) -> None:
+        numbers, scores = np.hstack([self._found, numbers]), np.hstack([self._scores, scores])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : _NEIGHBOURS + 1]
+        self._found = np.take_along_axis(numbers, order, 1)
+        self._scores = np.take_along_axis(scores, order, 1)
+
+    @property
+    def probes(self) -> int:
+        """So many lists, the nearest by their centres, have what is to be found."""
+        ranks = np.argsort(np.argsort(-(self._queries @ self._lists.centres.T), axis=1, kind="stable"), axis=1)
+        found = self._found[:, 1:]  # the first is the vector itself
+        needed = np.take_along_axis(ranks, np.maximum(found, 0), 1)[found >= 0]
+        if not len(needed):
+            return _LEAST
+        return max(_LEAST, _MARGIN * (1 + int(np.quantile(needed, _RECALL))))
