@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Concatenate, ParamSpec, TypeVar
 
-from crewgraph.checkpoints.faults import busy, fault, unusable
-from crewgraph.checkpoints.schema import prepare
+from crewgraph.checkpoints.faults import busy
+from crewgraph.checkpoints.schema import TABLES
+from crewgraph.checkpoints.tables import Tables
 from crewgraph.errors import StorageError
 from crewgraph.settings import private_file
 
@@ -47,11 +48,13 @@ class Database:
     is folded into the file. So a caller that must not wait, an event loop, can try a transaction at once.
     """
 
-    def __init__(self, path: str, *, synchronous: str, timeout: float) -> None:
+    def __init__(self, path: str, *, synchronous: str, timeout: float, tables: Tables = TABLES) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
         self.path = path if path == MEMORY else os.path.abspath(path)
         self._log = f"{self.path}-wal"
+        self._tables = tables
+        self._faults = tables.faults
         self._synchronous = synchronous.upper()
         self._timeout = timeout
         self._lock = threading.Lock()
@@ -63,7 +66,7 @@ class Database:
         self._written = 0
         self._closed = False
         self._connection: sqlite3.Connection | None = None
-        self._run("", _look)
+        self._run("", self._look)
         _databases.add(self)
 
     def read(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -149,7 +152,7 @@ class Database:
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
                 if not busy(error) or time.monotonic() > deadline:
-                    raise fault(error, self.path) from error
+                    raise self._faults.fault(error, self.path) from error
             finally:
                 self._lock.release()
             if hurry:
@@ -201,17 +204,17 @@ class Database:
             with self._lock:
                 self._check_open()
                 if self._pool is None:
-                    self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="crewgraph-checkpoints")
+                    self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="crewgraph-database")
         return self._pool
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StorageError(f"The checkpoint database `{self.path}` is closed. Open a new one.")
+            raise StorageError(f"The {self._faults.noun} `{self.path}` is closed. Open a new one.")
 
     def _open(self) -> sqlite3.Connection:
         self._check_open()
         if self.path != MEMORY:
-            _create(self.path)
+            self._create()
         self._connection = connection = self._connect()
         self.opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
@@ -234,11 +237,20 @@ class Database:
             connection.execute(f"PRAGMA journal_size_limit = {_LOG}")
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA secure_delete = FAST")  # what was deleted may be personal
-            prepare(connection, self.path)
+            self._tables.prepare(connection, self.path)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _create(self) -> None:
+        try:
+            private_file(self.path)  # SQLite gives its -wal and -shm files the mode of the database
+        except OSError as error:
+            raise self._faults.unusable(error, self.path) from error
+
+    def _look(self, connection: sqlite3.Connection) -> None:
+        connection.execute(self._tables.look).fetchone()
 
     def _forked(self) -> None:
         # The child shares the parent's file descriptors: it must neither use nor close the connection it
@@ -265,17 +277,6 @@ def _shrink(connection: sqlite3.Connection, wholly: bool) -> None:
     if free and (wholly or free * 4 > pages):
         connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-
-def _create(path: str) -> None:
-    try:
-        private_file(path)  # SQLite gives its -wal and -shm files the mode of the database
-    except OSError as error:
-        raise unusable(error, path) from error
-
-
-def _look(connection: sqlite3.Connection) -> None:
-    connection.execute("SELECT no FROM lineages LIMIT 1").fetchone()
 
 
 def _fold(connection: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The tables of the checkpoint database, and how a file comes to have them.
+"""The tables of the checkpoint database.
 
 - `lineages`: one thread in one namespace; its number, when it was last written, and when it began.
 - `checkpoints`: one row a superstep; the versions of all channels and the numbers of their values, as JSON,
@@ -9,16 +9,10 @@ whole
 - `payloads`: the bytes of values; a write and the channel it went to share them.
 """
 
-import sqlite3
+from crewgraph.checkpoints.faults import CHECKPOINTS
+from crewgraph.checkpoints.tables import Tables
 
-from crewgraph.errors import StorageError
-
-__all__ = ["VERSION", "prepare"]
-
-VERSION = 3
-"""The version of the tables, kept in `PRAGMA user_version`."""
-
-_APPLICATION = 0x43575247  # "CWRG" in the file's header: a file of another program is never touched
+__all__ = ["TABLES", "VERSION"]
 
 _TABLES = """
 CREATE TABLE lineages (
@@ -64,40 +58,13 @@ ALTER TABLE writes ADD COLUMN kind TEXT;
 ALTER TABLE writes ADD COLUMN data BLOB
 """
 
-_MIGRATIONS: dict[int, str] = {0: _TABLES, 1: _BEGINNINGS, 2: _OWN_BYTES}
-"""What brings the tables from a version to the next; 0 is the empty file."""
+TABLES = Tables(
+    faults=CHECKPOINTS,
+    application=0x43575247,  # "CWRG"
+    migrations=(_TABLES, _BEGINNINGS, _OWN_BYTES),
+    look="SELECT no FROM lineages LIMIT 1",
+)
+"""The tables of checkpoints."""
 
-
-def prepare(connection: sqlite3.Connection, path: str) -> None:
-    """Give an empty file its tables and bring older tables up to date, in one transaction.
-
-    Raises:
-        StorageError: the file belongs to another program, or to a newer crewgraph.
-    """
-    if _version(connection, path) == VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same: look again inside
-    for version in range(_version(connection, path), VERSION):
-        for statement in _MIGRATIONS[version].split(";"):
-            connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
-
-
-def _version(connection: sqlite3.Connection, path: str) -> int:
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application != _APPLICATION:
-        if version or application or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise StorageError(
-                f"The file `{path}` is a database of another program. Choose another path for checkpoints."
-            )
-        return 0
-    if version > VERSION:
-        raise StorageError(
-            f"The checkpoint database `{path}` was written by a newer crewgraph (its tables have version "
-            f"{version}, this one knows {VERSION}). "
-            "Upgrade crewgraph, or set CREWGRAPH_STORAGE_DIR to another folder."
-        )
-    return version
+VERSION = TABLES.version
+"""The version of the tables."""

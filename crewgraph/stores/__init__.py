@@ -1,1 +1,5 @@
-"""LangGraph stores."""
+"""A LangGraph store that finds by meaning, for any LangGraph program."""
+
+from crewgraph.stores.faiss_store import FaissStore
+
+__all__ = ["FaissStore"]

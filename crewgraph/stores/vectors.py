@@ -1,0 +1,141 @@
+"""Vectors of entries as rows, by spaces. Every function works within a transaction of its caller."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from crewgraph.errors import StorageError
+
+__all__ = [
+    "PARTS",
+    "Change",
+    "Lacking",
+    "Row",
+    "changes",
+    "entry_of",
+    "lacking",
+    "log",
+    "made_whole",
+    "page",
+    "place",
+    "space_of",
+    "span",
+    "those_of",
+]
+
+_PART = 20  # bits: vectors of one entry
+_ENTRY = 36  # bits: entries of a store, those that are gone included
+_SPACES = 1 << (63 - _PART - _ENTRY)
+_INDEX = (1 << (_PART + _ENTRY)) - 1
+_LOGGED = 1 << 16  # rows of the log that are kept for readers who are behind
+_TRIM = 1 << 10  # rows of the log between two looks at its length
+
+PARTS = 1 << _PART
+"""How many vectors an entry can have; an id in an index is the entry's id times this, plus the number of the vector."""
+
+Row = tuple[int, int, bytes]
+"""A vector: its id in an index, the number of its entry's namespace, its numbers."""
+
+Change = tuple[int, int]
+"""What the log holds: a space, or 0 for all, and an entry that is gone, or got its vectors later than entries after it."""
+
+
+class Lacking(NamedTuple):
+    """An entry without vectors in a space."""
+
+    id: int
+    namespace: int
+    value: str
+    fields: str | None
+
+
+def span(space: int, entry: int) -> tuple[int, int]:
+    """The first and the last row that an entry can have in a space."""
+    first = (space << _PART + _ENTRY) + (entry << _PART)
+    return first, first + PARTS - 1
+
+
+def entry_of(id: int) -> int:
+    """The entry of a vector in an index."""
+    return id >> _PART
+
+
+def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int:
+    """The number of a space, which is made if it is not there; then the transaction must be one that writes.
+
+    Raises:
+        StorageError: there are too many.
+    """
+    row = connection.execute("SELECT no FROM spaces WHERE name = ? AND dims = ?", (name, dims)).fetchone()
+    if row is not None:
+        return row[0]
+    no: int = connection.execute("SELECT coalesce(max(no), 0) + 1 FROM spaces").fetchone()[0]
+    if no >= _SPACES:
+        raise StorageError(
+            f"The store holds vectors of {no - 1} embedders, which is as many as it can. Copy its entries to another store."
+        )
+    connection.execute("INSERT INTO spaces (no, name, dims) VALUES (?, ?, ?)", (no, name, dims))
+    return no
+
+
+def place(connection: sqlite3.Connection, space: int, entry: int, vectors: Sequence[bytes]) -> None:
+    """Write the vectors of an entry, if it is still there."""
+    row = connection.execute("SELECT namespace FROM entries WHERE id = ?", (entry,)).fetchone()
+    if row is None:
+        return
+    first, last = span(space, entry)
+    if len(vectors) > PARTS:
+        raise StorageError(f"An entry has {len(vectors)} texts to embed; {PARTS} are the most. Split it.")
+    connection.executemany(
+        "INSERT OR REPLACE INTO vectors (id, namespace, data) VALUES (?, ?, ?)",
+        [(id, row[0], data) for id, data in zip(range(first, last + 1), vectors, strict=False)],
+    )
+
+
+def page(connection: sqlite3.Connection, space: int, after: int, limit: int) -> list[Row]:
+    """The vectors that come after one in an index, in the order of entries."""
+    below, last = span(space, 0)[0] + after, span(space, (1 << _ENTRY) - 1)[1]
+    return connection.execute(
+        f"SELECT id & {_INDEX}, namespace, data FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+        (below, last, limit),
+    ).fetchall()
+
+
+def those_of(connection: sqlite3.Connection, space: int, entries: Iterable[int]) -> list[Row]:
+    """The vectors of some entries."""
+    query = f"SELECT id & {_INDEX}, namespace, data FROM vectors WHERE id BETWEEN ? AND ?"
+    return [row for entry in entries for row in connection.execute(query, span(space, entry))]
+
+
+def log(connection: sqlite3.Connection, space: int, entry: int) -> None:
+    """Note an entry that is gone (space 0) or got its vectors late."""
+    no = connection.execute("INSERT INTO log (space, entry) VALUES (?, ?)", (space, entry)).lastrowid or 0
+    if no % _TRIM == 0:
+        connection.execute("DELETE FROM log WHERE no <= ?", (no - _LOGGED,))
+
+
+def changes(connection: sqlite3.Connection, after: int) -> tuple[int, list[Change] | None]:
+    """Where the log ends, and what it holds after a place; None if it does not reach back that far."""
+    first, last = connection.execute("SELECT coalesce(min(no), 1), coalesce(max(no), 0) FROM log").fetchone()
+    if after >= last:
+        return last, []
+    if after < first - 1:
+        return last, None
+    return last, connection.execute("SELECT space, entry FROM log WHERE no > ? ORDER BY no", (after,)).fetchall()
+
+
+def lacking(connection: sqlite3.Connection, space: int, limit: int, after: int) -> list[Lacking]:
+    """Entries after one that have no vectors in a space and may need some, in their order."""
+    rows = connection.execute(
+        "SELECT e.id, e.namespace, e.value, e.fields FROM entries AS e "
+        "WHERE e.id > ?1 AND e.fields IS NOT '[]' AND NOT EXISTS ("
+        f"SELECT 1 FROM vectors WHERE id BETWEEN ?2 + (e.id << {_PART}) AND ?2 + (e.id << {_PART}) + {PARTS - 1}) "
+        "ORDER BY e.id LIMIT ?3",
+        (after, span(space, 0)[0], limit),
+    )
+    return [Lacking(*row) for row in rows]
+
+
+def made_whole(connection: sqlite3.Connection, space: int, upto: int) -> None:
+    """Note that every entry up to one has what it needs in a space."""
+    connection.execute("UPDATE spaces SET whole = max(whole, ?) WHERE no = ?", (upto, space))
