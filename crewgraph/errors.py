@@ -8,6 +8,7 @@ CrewgraphError
 ├── UnknownPrompt        a text of the prompts is asked for that is not there (also KeyError)
 ├── ModelError           no model, or an answer of a model that cannot be used
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
+├── EmbedderError        an embedder cannot be made, or gave what are no vectors (also ValueError)
 ├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
 ├── StorageError         what was stored cannot be read, or nothing can be written (also RuntimeError)
 │   └── TornIndex        the file of a vector index is not whole, or no such file
@@ -36,6 +37,7 @@ __all__ = [
     "ConverterError",
     "CrewgraphError",
     "DefinitionError",
+    "EmbedderError",
     "Fault",
     "FlowLoopError",
     "GuardrailFailed",
@@ -128,6 +130,10 @@ class ModelError(CrewgraphError):
 
 class NoModelError(ModelError, ValueError):
     """Neither a model nor a key was given; the message lists the choices."""
+
+
+class EmbedderError(CrewgraphError, ValueError):
+    """An embedder cannot be made of what was given, or gave what are no vectors."""
 
 
 class VectorInvalid(CrewgraphError, ValueError):

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from crewgraph.core.loop_transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
-from crewgraph.llm.loops import LoopTransport
 from crewgraph.llm.providers import Provider, Target
 
 __all__ = ["open_chat_model"]

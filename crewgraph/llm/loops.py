@@ -1,19 +1,12 @@
-"""HTTP connections that belong to one event loop each.
+"""Models that may be asked from several event loops."""
 
-An httpx client keeps connections open for the next request, and a connection dies with the event loop that
-opened it: a model that is asked in two `asyncio.run` would fail with "Event loop is closed".
-"""
-
-import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable
-from types import TracebackType
-from typing import Any, Self
-from weakref import WeakKeyDictionary
+from typing import Any
 
+from crewgraph.core.loop_transport import LoopTransport
 from crewgraph.extras import load
 
-__all__ = ["LoopTransport", "across_event_loops"]
+__all__ = ["across_event_loops"]
 
 
 def across_event_loops(model: Any) -> Any:
@@ -31,49 +24,3 @@ def across_event_loops(model: Any) -> Any:
     make_client = load("openai").DefaultAsyncHttpxClient
     client = ours.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
     return ours.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
-
-
-class LoopTransport:
-    """A transport of an httpx client that sends each request through a client of the running event loop.
-
-    The clients close themselves when their loop ends in the ordinary way (`asyncio.run`, an
-    `asyncio.Runner`).
-    """
-
-    def __init__(self, make_client: Callable[[], Any]) -> None:
-        self._make_client = make_client
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, Any]] = WeakKeyDictionary()
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """Send a request, as httpx asks a transport to."""
-        return await (await self._client()).send(request, stream=True, auth=None, follow_redirects=False)
-
-    async def aclose(self) -> None:
-        """Close the running loop's client."""
-        _, lifeline = self._clients.pop(asyncio.get_running_loop(), (None, None))
-        if lifeline is not None:
-            await lifeline.aclose()
-
-    async def _client(self) -> Any:
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            client = self._make_client()
-            self._clients[loop] = client, (lifeline := _closing(client))
-            await anext(lifeline)
-        return self._clients[loop][0]
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-async def _closing(client: Any) -> AsyncGenerator[None, None]:
-    """Wait until the event loop closes its async generators, which is the one farewell that a loop gives."""
-    try:
-        yield
-    finally:
-        await client.aclose()

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from crewgraph.vectors.words import WordKind, words_of
 
-__all__ = ["DIMENSIONS", "VERSION", "LocalEmbeddings"]
+__all__ = ["DIMENSIONS", "SMALLEST", "VERSION", "LocalEmbeddings"]
 
 VERSION = 1
 """Raised whenever the same text gets another vector, so that what was kept is embedded anew."""
 
 DIMENSIONS = 256
+SMALLEST = 16
 
-_SMALLEST = 16
 _KNOWN_WORDS = 4096  # vectors of words that are kept: 4 MB at 256 dimensions
 _AT_ONCE = 512
 _WHOLE = 0.3  # the share of a word's length that is the word itself, the rest is its pieces
@@ -45,8 +45,8 @@ class LocalEmbeddings(Embeddings):
     """
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
-        if dimensions < _SMALLEST:
-            raise ValueError(f"a local embedder needs at least {_SMALLEST} `dimensions`, not {dimensions}")
+        if dimensions < SMALLEST:
+            raise ValueError(f"a local embedder needs at least {SMALLEST} `dimensions`, not {dimensions}")
         self.dimensions = dimensions
         self._known: dict[_Word, _Floats] = {}
 

@@ -1,25 +1,136 @@
 """Anything that users give as `embedder`, as one with a name."""
 
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any, cast
 
+from langchain_core.embeddings import Embeddings
+
+from crewgraph.errors import EmbedderError
+from crewgraph.vectors.checked import CheckedEmbeddings
+from crewgraph.vectors.custom import FunctionEmbeddings
 from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.local import LocalEmbeddings
+from crewgraph.vectors.identity import identity_of
+from crewgraph.vectors.local import DIMENSIONS, SMALLEST, LocalEmbeddings
+from crewgraph.vectors.opening import opened
+from crewgraph.vectors.providers import provider_of
 
 __all__ = ["embedder_of"]
 
+_CUSTOM = ("custom", "callable")
+_ACCEPTED = (
+    'None (local), "provider/model", {"provider": ..., "config": {...}}, a function of a list of texts, or a LangChain '
+    "`Embeddings`"
+)
+
 
 def embedder_of(given: object = None) -> NamedEmbedder:
-    """The embedder in what a user gave.
+    """The embedder in what a user gave; nothing is sent, and nothing is embedded.
 
     Args:
-        given: None is the local one: no text leaves the machine unless it is said so.
+        given: None, which is the local one: no text leaves the machine unless somebody says so. "provider/model";
+            CrewAI's `{"provider": ..., "config": {...}}`; a function, sync or async, of a list of texts that gives a vector
+            for each; a class of such functions; a LangChain `Embeddings`; or an embedder that is one already.
+
+    Raises:
+        EmbedderError: it is none of these, or its provider or configuration is wrong.
+        MissingExtra: the provider's package is not installed; the message says how to install it.
     """
     if given is None:
-        return _local()
-    raise NotImplementedError(f"an embedder from {given!r}")
+        return _local(DIMENSIONS)
+    if isinstance(given, NamedEmbedder):
+        return given
+    if isinstance(given, str):
+        return _named(given)
+    if isinstance(given, Mapping):
+        return _configured(cast("Mapping[str, Any]", given))
+    return _custom(given)
 
 
 @cache
-def _local() -> NamedEmbedder:
-    embeddings = LocalEmbeddings()
+def _local(dimensions: int) -> NamedEmbedder:
+    embeddings = LocalEmbeddings(dimensions)
     return NamedEmbedder(embeddings, embeddings.name)
+
+
+def _named(given: str) -> NamedEmbedder:
+    provider, _, model = given.strip().partition("/")
+    if not model and provider.startswith("text-embedding-"):
+        provider, model = "openai", provider
+    key = "dimensions" if provider == "local" else "model"
+    return _configured({"provider": provider, "config": {key: model} if model else {}})
+
+
+def _configured(given: Mapping[str, Any]) -> NamedEmbedder:
+    wrong = sorted(set(given) - {"provider", "config"})
+    if wrong or not isinstance(given.get("provider"), str):
+        raise EmbedderError(
+            f'An embedder as a dict is {{"provider": ..., "config": {{...}}}}, and this one has the keys {sorted(given)}.'
+        )
+    config: Any = given.get("config") or {}
+    if not isinstance(config, Mapping):
+        raise EmbedderError(f"The `config` of an embedder is a dict, not {config!r}.")
+    return _provided(given["provider"], dict(cast("Mapping[str, Any]", config)))
+
+
+def _provided(provider: str, config: dict[str, Any]) -> NamedEmbedder:
+    match provider.strip().lower():
+        case "local":
+            return _local(_local_size(config))
+        case chosen if chosen in _CUSTOM:
+            return _custom_of(config)
+        case _:
+            embeddings, name = opened(provider_of(provider), config)
+            return NamedEmbedder(CheckedEmbeddings(embeddings, name), name)
+
+
+def _local_size(config: Mapping[str, Any]) -> int:
+    if unknown := sorted(set(config) - {"dimensions"}):
+        raise EmbedderError(f"The embedder `local` has no {unknown}. Its `config` may hold: dimensions.")
+    size = str(config.get("dimensions") or DIMENSIONS)
+    if not size.isdecimal() or int(size) < SMALLEST:
+        raise EmbedderError(f"The embedder `local` has at least {SMALLEST} `dimensions`, not {size}.")
+    return int(size)
+
+
+def _custom_of(config: dict[str, Any]) -> NamedEmbedder:
+    function, name = config.pop("embedding_callable", None), config.pop("name", None)
+    if isinstance(function, type):
+        return _custom(_made(cast("type[Any]", function), config), name)
+    if function is None or config:
+        told = f"and this one has also {sorted(config)}" if function is not None else f"not {sorted(config)}"
+        raise EmbedderError(
+            f"The `config` of a custom embedder is a function of a list of texts as `embedding_callable`, and perhaps a `name`, "
+            f"{told}."
+        )
+    return _custom(function, name)
+
+
+def _made(function: type[Any], config: Mapping[str, Any]) -> Any:
+    try:
+        return function(**config)
+    except TypeError as error:
+        raise EmbedderError(f"The embedder `{function.__name__}` cannot be made of its `config`: {error}") from error
+
+
+def _custom(given: Any, name: str | None = None) -> NamedEmbedder:
+    if isinstance(given, type):
+        given = _made(cast("type[Any]", given), {})
+    if isinstance(given, Embeddings):
+        source: Embeddings = given
+    elif callable(given):
+        source = FunctionEmbeddings(cast("Callable[[list[str]], Any]", given))
+    else:
+        raise EmbedderError(f"A `{type(given).__name__}` is no embedder. Accepted are {_ACCEPTED}.")
+    if isinstance(source, LocalEmbeddings):
+        return NamedEmbedder(source, name or source.name)
+    identity = name or identity_of(given)
+    checked = CheckedEmbeddings(source, identity)
+    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}")
+
+
+def _size(embeddings: CheckedEmbeddings) -> int:
+    """How many numbers a vector has; where nothing was embedded yet, a word is."""
+    if embeddings.size is None:
+        embeddings.embed_query("size")
+    return cast("int", embeddings.size)

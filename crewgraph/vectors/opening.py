@@ -1,0 +1,217 @@
+"""LangChain `Embeddings` of providers, built from the words that CrewAI's programs use; nothing is sent."""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from langchain_core.embeddings import Embeddings
+
+from crewgraph.core.loop_transport import LoopTransport
+from crewgraph.errors import EmbedderError
+from crewgraph.extras import load, require
+from crewgraph.vectors.provider import Provider
+from crewgraph.vectors.providers import PROVIDERS
+from crewgraph.vectors.request import RequestEmbeddings
+from crewgraph.vectors.threaded import ThreadedEmbeddings
+
+__all__ = ["opened"]
+
+_OPENAI_HOST = "api.openai.com"
+_OLLAMA = "http://localhost:11434"
+_AZURE_VERSION = "2024-02-01"
+_NO_KEY = "none"  # the client wants a key, the server does not look at it
+_SIZES = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+
+
+def opened(provider: Provider, config: Mapping[str, Any]) -> tuple[Embeddings, str]:
+    """What embeds, and the name of its vectors.
+
+    Args:
+        provider: who embeds.
+        config: CrewAI's keys; what is None or left out comes from the environment.
+
+    Raises:
+        EmbedderError: a key of the configuration is unknown; a model, an address or a key is missing.
+        MissingExtra: the provider's package is not installed; the message says how to install it.
+    """
+    words = _words(provider, config)
+    if provider.name == "openai" and str(words.pop("api_type", "")).startswith("azure"):
+        return opened(PROVIDERS["azure"], {**config, "api_type": None})
+    model_word = provider.words["model"]
+    words = {**provider.fixed, **words}
+    if provider.name == "huggingface" and words.get("url"):
+        words.setdefault(model_word, "server")
+    words[model_word] = words.get(model_word) or words.get("azure_deployment") or provider.model
+    if words[model_word] is None:
+        raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
+    name = _name(provider, words)
+    match provider.name:
+        case "azure":
+            return RequestEmbeddings(_azure(words), name), name
+        case "huggingface" if words.get("url"):
+            return RequestEmbeddings(_huggingface_server(words), name), name
+        case "ollama":
+            return RequestEmbeddings(_ollama(words), name), name
+        case _ if provider.module == "langchain_openai":
+            return RequestEmbeddings(_openai(_keyed(provider, words)), name), name
+        case _:
+            return ThreadedEmbeddings(_class_of(provider)(**_shaped(provider, _keyed(provider, words)))), name
+
+
+def _words(provider: Provider, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration in the words of the provider's class, with what the environment adds."""
+    unknown = sorted(set(config) - set(provider.words))
+    if unknown:
+        told = ", ".join(f"`{key}`" for key in unknown)
+        known = ", ".join(sorted(provider.words))
+        raise EmbedderError(f"The embedder `{provider.name}` has no {told}. Its `config` may hold: {known}.")
+    words = {provider.words[key]: value for key, value in config.items() if value is not None}
+    for word, variables in provider.variables.items():
+        found = next((value for variable in variables if (value := os.environ.get(variable))), None)
+        if found is not None:
+            words.setdefault(word, found)
+    for word in ("dimensions", "output_dimensionality", "output_dimension"):
+        if word in words:
+            words[word] = int(words[word])
+    return words
+
+
+def _keyed(provider: Provider, words: dict[str, Any]) -> dict[str, Any]:
+    if provider.key is None or words.get(provider.key):
+        return words
+    address = words.get("base_url")
+    if provider.name == "openai" and address and _OPENAI_HOST not in address:
+        return {**words, provider.key: _NO_KEY}
+    variables = " or ".join(provider.variables[provider.key])
+    raise EmbedderError(
+        f"The embedder `{provider.name}` needs a key, and the environment has none. Set {variables}, or give "
+        '{"config": {"api_key": ...}}.'
+    )
+
+
+def _class_of(provider: Provider) -> Any:
+    purpose = f"The embedder `{provider.name}`"
+    for needed in provider.needs:
+        require(needed, extra=provider.extra, purpose=purpose)
+    return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
+
+
+def _shaped(provider: Provider, words: dict[str, Any]) -> dict[str, Any]:
+    """Words that a class has under others."""
+    words = dict(words)
+    match provider.name:
+        case "amazon-bedrock" if session := words.pop("session", None):
+            words["client"] = session.client("bedrock-runtime", region_name=words.get("region_name"))
+        case "sentence-transformer":
+            for word, holder in (("device", "model_kwargs"), ("normalize_embeddings", "encode_kwargs")):
+                if word in words:
+                    words[holder] = {word: words.pop(word), **words.get(holder, {})}
+        case _:
+            pass
+    return words
+
+
+def _openai(words: Mapping[str, Any]) -> Any:
+    unplaced = {"api_version", "azure_deployment"}  # Azure's, and of no account without it
+    told = {word: value for word, value in words.items() if word not in unplaced}
+    if _OPENAI_HOST not in told.get("base_url", _OPENAI_HOST):
+        told["model_kwargs"] = {
+            "encoding_format": "float"
+        }  # what the client asks for by itself, not every server knows
+    return load("langchain_openai").OpenAIEmbeddings(**told, **_client())
+
+
+def _azure(words: dict[str, Any]) -> Any:
+    if not words.get("azure_endpoint"):
+        raise EmbedderError(
+            'The embedder `azure` needs the address of its resource. Give {"config": {"api_base": ...}}, or set '
+            "AZURE_API_BASE."
+        )
+    if not words.get("api_key") and not words.get("azure_ad_token"):
+        raise EmbedderError(
+            'The embedder `azure` needs a key. Give {"config": {"api_key": ...}}, or set AZURE_API_KEY.'
+        )
+    endpoint, _, path = str(words["azure_endpoint"]).rstrip("/").partition("/openai")
+    deployment = words.get("azure_deployment") or path.removeprefix("/deployments/").partition("/")[0] or words["model"]
+    rest = {word: value for word, value in words.items() if word != "api_type"}
+    return load("langchain_openai").AzureOpenAIEmbeddings(
+        **{
+            "api_version": _AZURE_VERSION,
+            **rest,
+            "azure_endpoint": endpoint,
+            "azure_deployment": deployment,
+            "base_url": None,  # else the environment's, which is not for Azure
+        },
+        **_client(),
+    )
+
+
+def _ollama(words: dict[str, Any]) -> Embeddings:
+    address = _ollama_address(words.pop("base_url", None) or _OLLAMA)
+    key, timeout = words.pop("api_key", None), words.pop("timeout", None)
+    if find_spec("langchain_ollama") is None:
+        more = {"timeout": timeout} if timeout else {}
+        return _openai({**words, **more, "base_url": f"{address}/v1", "api_key": key or _NO_KEY})
+    client: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key}"}} if key else {}
+    if timeout:
+        client["timeout"] = timeout
+    chosen = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").OllamaEmbeddings
+    return ThreadedEmbeddings(chosen(**words, base_url=address, client_kwargs=client))
+
+
+def _huggingface_server(words: Mapping[str, Any]) -> Any:
+    """Hugging Face's text-embeddings-inference, which speaks OpenAI's protocol beside its own."""
+    address = str(words["url"]).rstrip("/").removesuffix("/embed").removesuffix("/v1")
+    key = words.get("huggingfacehub_api_token") or _NO_KEY
+    return _openai({"model": words["model"], "base_url": f"{address}/v1", "api_key": key})
+
+
+def _ollama_address(found: str) -> str:
+    """CrewAI's programs name the path, too; 0.0.0.0 is where a server listens, not where a client asks."""
+    address = (found if "://" in found else f"http://{found}").replace("//0.0.0.0", "//127.0.0.1").rstrip("/")
+    for path in ("/api/embeddings", "/api/embed", "/api", "/v1"):
+        address = address.removesuffix(path)
+    parts = urlsplit(address)
+    return f"{address}:11434" if parts.scheme == "http" and parts.port is None and not parts.path else address
+
+
+def _client() -> dict[str, Any]:
+    """Texts are sent as texts: token numbers are for OpenAI alone, and the list of tokens would have to be downloaded."""
+    make = load("openai").DefaultAsyncHttpxClient
+    return {"check_embedding_ctx_length": False, "http_async_client": make(transport=LoopTransport(make))}
+
+
+def _name(provider: Provider, words: Mapping[str, Any]) -> str:
+    """All that changes vectors: provider, model, size and such; an address where it says which model it is."""
+    model = str(words[provider.words["model"]])
+    told = [provider.name, model]
+    size = words.get("dimensions") or (_SIZES.get(model) if provider.module == "langchain_openai" else None)
+    if size:
+        told.append(str(size))
+    told += [
+        f"{word}={words[word]}" for word in provider.telling if words.get(word) is not None and word not in _UNNAMED
+    ]
+    address = _telling_address(provider, words)
+    return "/".join(told) + (f"@{address}" if address else "")
+
+
+_UNNAMED = {"dimensions", "url"}
+
+
+def _telling_address(provider: Provider, words: Mapping[str, Any]) -> str | None:
+    """The address of a server of one's own, or of a deployment, whose model may be any; without what may be secret."""
+    match provider.name:
+        case "openai":
+            given = words.get("base_url")
+        case "huggingface":
+            given = words.get("url")
+        case "azure" if words["model"] == words.get("azure_deployment"):
+            given = words.get("azure_endpoint")
+        case _:
+            given = None
+    parts = urlsplit(given or "")
+    if not parts.hostname or parts.hostname == _OPENAI_HOST:
+        return None
+    return parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
