@@ -1,5 +1,6 @@
 """Vectors of entries as rows, by spaces. Every function works within a transaction of its caller."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,6 +19,7 @@ __all__ = [
     "made_whole",
     "page",
     "place",
+    "place_late",
     "space_of",
     "span",
     "those_of",
@@ -47,6 +49,10 @@ class Lacking(NamedTuple):
     namespace: int
     value: str
     fields: str | None
+
+    def paths(self, default: Sequence[str]) -> Sequence[str]:
+        """The paths of what is to be embedded."""
+        return default if self.fields is None else json.loads(self.fields)
 
 
 def span(space: int, entry: int) -> tuple[int, int]:
@@ -78,18 +84,27 @@ def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int:
     return no
 
 
-def place(connection: sqlite3.Connection, space: int, entry: int, vectors: Sequence[bytes]) -> None:
-    """Write the vectors of an entry, if it is still there."""
-    row = connection.execute("SELECT namespace FROM entries WHERE id = ?", (entry,)).fetchone()
-    if row is None:
-        return
-    first, last = span(space, entry)
+def place(connection: sqlite3.Connection, space: int, entry: int, namespace: int, vectors: Sequence[bytes]) -> None:
+    """Write the vectors of an entry.
+
+    Raises:
+        StorageError: there are too many.
+    """
     if len(vectors) > PARTS:
         raise StorageError(f"An entry has {len(vectors)} texts to embed; {PARTS} are the most. Split it.")
     connection.executemany(
-        "INSERT OR REPLACE INTO vectors (id, namespace, data) VALUES (?, ?, ?)",
-        [(id, row[0], data) for id, data in zip(range(first, last + 1), vectors, strict=False)],
+        "INSERT INTO vectors (id, namespace, data) VALUES (?, ?, ?)",
+        [(id, namespace, data) for id, data in enumerate(vectors, span(space, entry)[0])],
     )
+
+
+def place_late(connection: sqlite3.Connection, space: int, entry: Lacking, vectors: Sequence[bytes]) -> None:
+    """Write the vectors of an entry that lacked them, if it is still there and still lacks them."""
+    bounds = span(space, entry.id)
+    there = connection.execute("SELECT 1 FROM entries WHERE id = ?", (entry.id,)).fetchone()
+    if there and not connection.execute("SELECT 1 FROM vectors WHERE id BETWEEN ? AND ?", bounds).fetchone():
+        place(connection, space, entry.id, entry.namespace, vectors)
+        log(connection, space, entry.id)
 
 
 def page(connection: sqlite3.Connection, space: int, after: int, limit: int) -> list[Row]:
