@@ -11,8 +11,20 @@ import numpy as np
 from crewgraph.checkpoints.database import Database
 from crewgraph.stores.index_copy import IndexCopy, Mark
 from crewgraph.stores.namespace import Namespace
-from crewgraph.stores.vectors import PARTS, Change, Row, changes, entry_of, page, those_of
-from crewgraph.stores.views import Ids, Views, ids_in
+from crewgraph.stores.vectors import (
+    Change,
+    Ids,
+    Row,
+    changes,
+    entries_of,
+    entry_at,
+    ids_at,
+    ids_in,
+    page,
+    parts_of,
+    those_of,
+)
+from crewgraph.stores.views import Views
 from crewgraph.vectors.index import GrowingIndex
 
 __all__ = ["SearchSpace"]
@@ -71,8 +83,10 @@ class SearchSpace:
 
     def nearest(self, query: Sequence[float], k: int, allowed: Ids | None) -> list[tuple[int, float]]:
         """The vectors nearest to a query: their entries and scores, the best first."""
+        if not len(self._index):
+            return []
         ids, scores = self._index.search(np.asarray(query, np.float32), k, allowed)
-        return [(entry_of(id), score) for id, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+        return list(zip(entries_of(ids).tolist(), scores.tolist(), strict=True))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -107,14 +121,14 @@ class SearchSpace:
 
     def close(self) -> None:
         """Keep a copy of the index, if that saves time, and end what it does in the background."""
-        with self._lock:
-            if self._copy.is_old(len(self._index)):
-                self._save()
-            self._index.close()
+        if self._copy.is_old(len(self._index)):
+            self._save()
+        self._index.close()
 
     def _save(self) -> None:
         with self._lock:
-            self._copy.save(self._index, Mark(self._last, self._log))
+            index, mark = self._index, Mark(self._last, self._log)
+        self._copy.save(index, mark)  # what the index learns meanwhile it will learn again, which changes nothing
 
     def _news(self, connection: sqlite3.Connection) -> _News | None:
         state = _state(connection)
@@ -123,10 +137,11 @@ class SearchSpace:
         if self._log < 0:
             self._log = changes(connection, 0)[0]
         log, changed = changes(connection, self._log)
-        before = entry_of(self._last)
+        before = entry_at(self._last)
         late = [entry for space, entry in changed or () if space == self.no and entry <= before]
         news = _News(log, changed, those_of(connection, self.no, late), page(connection, self.no, self._last, _PAGE))
-        self._views.add(connection, (row[:2] for row in (*news.late, *news.new)))
+        for rows in (news.late, news.new):
+            self._views.add(connection, zip(_ids(rows).tolist(), (row[1] for row in rows), strict=True))
         if len(news.new) < _PAGE:
             self._seen = state
         return news
@@ -134,8 +149,9 @@ class SearchSpace:
     def _learn(self, news: _News) -> None:
         gone = [entry for space, entry in news.changes or () if not space]
         if gone:
-            ids = [entry * PARTS + part for entry in gone for part in range(self._several.pop(entry, 1))]
-            self._index.remove(np.asarray(ids, np.int64))
+            self._index.remove(ids_in(np.asarray(gone, np.int64), self._several))
+            for entry in gone:
+                self._several.pop(entry, None)
             self._gone += len(gone)
         if self._gone > _STALE + len(self._index) // 4:
             self._gone = 0
@@ -151,13 +167,18 @@ class SearchSpace:
     def _add(self, rows: list[Row]) -> None:
         if not rows:
             return
-        ids = np.asarray([row[0] for row in rows], np.int64)
+        ids = _ids(rows)
         self._index.add(ids, np.frombuffer(b"".join(row[2] for row in rows), "<f4").reshape(len(rows), self.dims))
         self._count(ids)
 
     def _count(self, ids: Ids) -> None:
-        for id in ids[ids % PARTS > 0].tolist():
-            self._several[entry_of(id)] = max(id % PARTS + 1, self._several.get(entry_of(id), 1))
+        later = ids[parts_of(ids) > 0]
+        for entry, part in zip(entries_of(later).tolist(), parts_of(later).tolist(), strict=True):
+            self._several[entry] = max(part + 1, self._several.get(entry, 1))
+
+
+def _ids(rows: Sequence[Row]) -> Ids:
+    return ids_at(np.asarray([row[0] for row in rows], np.int64))
 
 
 def _state(connection: sqlite3.Connection) -> _State:

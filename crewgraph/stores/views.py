@@ -5,15 +5,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crewgraph.stores.namespace import Namespace, below, labels_of
-from crewgraph.stores.vectors import PARTS
+from crewgraph.stores.vectors import Ids, ids_in
 
-__all__ = ["Ids", "Views", "ids_in"]
-
-Ids = NDArray[np.int64]
-"""Ids of vectors in an index, shape (n,)."""
+__all__ = ["Views"]
 
 _KEPT = 4096  # namespaces
 _ROOM = 16
@@ -94,16 +90,6 @@ class Views:
             self.clear()
         if not self._views:
             self._known = connection.execute("SELECT coalesce(max(no), 0) FROM namespaces").fetchone()[0]
-
-
-def ids_in(entries: Ids, several: Mapping[int, int]) -> Ids:
-    """The ids of the vectors of some entries."""
-    firsts = entries * PARTS
-    if not several:
-        return firsts
-    chosen = entries[np.isin(entries, np.fromiter(several, np.int64, len(several)))]
-    more = [np.arange(1, several[entry], dtype=np.int64) + entry * PARTS for entry in chosen.tolist()]
-    return np.concatenate([firsts, *more])
 
 
 def _ids(connection: sqlite3.Connection, numbers: Iterable[int], several: Mapping[int, int]) -> Ids:
