@@ -86,6 +86,16 @@ class Database:
         """
         return self._run(_WRITING, work, *args, **kwargs)
 
+    def glance(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Do some reading of a single statement, which needs no transaction.
+
+        Raises:
+            StorageError: the database cannot be read.
+        """
+        return self._run("", work, *args, **kwargs)
+
     def at_once(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do something short that must not wait for others; it is undone and told if it would.
 

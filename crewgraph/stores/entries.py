@@ -1,19 +1,20 @@
 """Entries of a store as rows. Every function works within a transaction of its caller."""
 
+import heapq
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, SearchItem, SearchOp
 
 from crewgraph.stores.filter import condition_of
-from crewgraph.stores.namespace import Namespace, labels_of, matches, path_of, reach
+from crewgraph.stores.namespace import Namespace, below, labels_of, matches, path_of, reach
 from crewgraph.stores.plan import NewEntry
 from crewgraph.stores.vectors import log, span
 
-__all__ = ["Found", "found", "listed", "newest", "placed", "refresh", "swept", "written"]
+__all__ = ["Found", "found", "listed", "newest", "passing", "placed", "refresh", "swept", "written"]
 
 _COLUMNS = "e.id, n.path, e.key, e.value, e.created, e.updated, e.ttl IS NOT NULL"
 _JOINED = f"SELECT {_COLUMNS} FROM entries AS e JOIN namespaces AS n ON n.no = e.namespace"
@@ -67,12 +68,33 @@ def placed(connection: sqlite3.Connection, op: GetOp, since: float) -> Found | N
 def newest(connection: sqlite3.Connection, op: SearchOp, since: float) -> list[Found]:
     """The entries a search without a query finds, those written last first."""
     passes = condition_of(op.filter, "e.value")
-    rows = connection.execute(
-        f"{_JOINED} WHERE (n.path = ? OR n.path >= ? AND n.path < ?) AND {_ALIVE} AND {passes.sql} "
-        "ORDER BY e.id DESC LIMIT ? OFFSET ?",
-        (*reach(op.namespace_prefix), since, *passes.parameters, op.limit, op.offset),
-    )
+    rest = f"{_ALIVE} AND {passes.sql} ORDER BY e.id DESC"
+    last = op.offset + op.limit
+    if not op.namespace_prefix:
+        # CROSS JOIN keeps SQLite from beginning with the namespaces: read by id, nothing has to be sorted.
+        query = f"SELECT {_COLUMNS} FROM entries AS e CROSS JOIN namespaces AS n ON n.no = e.namespace"
+        rows = connection.execute(
+            f"{query} WHERE {rest} LIMIT ? OFFSET ?", (since, *passes.parameters, op.limit, op.offset)
+        )
+        return [Found(*row) for row in rows]
+    query = f"SELECT e.id FROM entries AS e WHERE e.namespace = ? AND {rest} LIMIT ?"
+    ids: list[int] = []
+    for no in below(connection, op.namespace_prefix):
+        ids += (id for (id,) in connection.execute(query, (no, since, *passes.parameters, last)))
+    chosen = json.dumps(heapq.nlargest(last, ids)[op.offset :])
+    rows = connection.execute(f"{_JOINED} WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC", (chosen,))
     return [Found(*row) for row in rows]
+
+
+def passing(connection: sqlite3.Connection, op: SearchOp, since: float) -> list[int]:
+    """The ids of all entries that a search may find."""
+    passes = condition_of(op.filter, "e.value")
+    query = f"SELECT e.id FROM entries AS e WHERE e.namespace = ? AND {_ALIVE} AND {passes.sql}"
+    return [
+        id
+        for no in below(connection, op.namespace_prefix)
+        for (id,) in connection.execute(query, (no, since, *passes.parameters))
+    ]
 
 
 def found(connection: sqlite3.Connection, ids: Iterable[int], op: SearchOp, since: float) -> dict[int, Found]:
@@ -107,34 +129,33 @@ def refresh(connection: sqlite3.Connection, entries: Iterable[int], now: float) 
     )
 
 
-def written(connection: sqlite3.Connection, new: NewEntry, now: float) -> int | None:
-    """Write an entry in the place of the one under its key, if there is one; its id, None if it was removed."""
-    old: tuple[int, int, int] | None = connection.execute(
-        "SELECT e.id, e.namespace, e.created FROM entries AS e JOIN namespaces AS n ON n.no = e.namespace "
-        "WHERE n.path = ? AND e.key = ?",
-        (new.path, new.key),
+def written(connection: sqlite3.Connection, new: NewEntry, now: float) -> tuple[int, int] | None:
+    """Write an entry in the place of the one under its key, if there is one.
+
+    Returns:
+        Its id and the number of its namespace; None if it was removed.
+    """
+    row: tuple[int, int | None, int] | None = connection.execute(
+        "SELECT n.no, e.id, e.created FROM namespaces AS n LEFT JOIN entries AS e ON e.namespace = n.no AND e.key = ? "
+        "WHERE n.path = ?",
+        (new.key, new.path),
     ).fetchone()
-    moment = int(now * _MICROSECONDS)
+    namespace, old, created = row or (None, None, 0)
     if old is not None:
-        _forget(connection, [old[0]])
+        _forget(connection, [old])
     if new.value is None:
-        if old is not None:
-            _leave(connection, [old[1]])
+        if namespace is not None and old is not None:
+            _leave(connection, [namespace])
         return None
-    namespace = _namespace(connection, new.path) if old is None else old[1]
-    return connection.execute(
+    if namespace is None:
+        namespace = cast(int, connection.execute("INSERT INTO namespaces (path) VALUES (?)", (new.path,)).lastrowid)
+    moment = int(now * _MICROSECONDS)
+    expires = None if new.ttl is None else now + new.ttl * _SECONDS
+    id = connection.execute(
         "INSERT INTO entries (namespace, key, value, fields, created, updated, ttl, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            namespace,
-            new.key,
-            new.value,
-            new.fields,
-            moment if old is None else old[2],
-            moment,
-            new.ttl,
-            None if new.ttl is None else now + new.ttl * _SECONDS,
-        ),
+        (namespace, new.key, new.value, new.fields, moment if old is None else created, moment, new.ttl, expires),
     ).lastrowid
+    return cast(int, id), namespace
 
 
 def swept(connection: sqlite3.Connection, now: float) -> int:
@@ -145,13 +166,6 @@ def swept(connection: sqlite3.Connection, now: float) -> int:
     _forget(connection, [id for id, _ in rows])
     _leave(connection, {namespace for _, namespace in rows})
     return len(rows)
-
-
-def _namespace(connection: sqlite3.Connection, path: str) -> int:
-    row = connection.execute("SELECT no FROM namespaces WHERE path = ?", (path,)).fetchone()
-    if row is None:
-        row = connection.execute("INSERT INTO namespaces (path) VALUES (?) RETURNING no", (path,)).fetchone()
-    return row[0]
 
 
 def _forget(connection: sqlite3.Connection, ids: Sequence[int]) -> None:

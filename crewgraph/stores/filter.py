@@ -1,12 +1,16 @@
 """Filters of values as SQL. Fields and operands are parameters always: no text of a filter becomes text of a statement."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["Condition", "condition_of"]
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_DEPTH = 20  # objects within objects: SQLite bounds how deep an expression may be
+_DEPTH = 6  # objects within objects: the stack of SQLite's parser is not deep
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+_TEXT = "'text'"
+_NUMBERS = "'integer', 'real', 'true', 'false'"
 _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
@@ -51,28 +55,34 @@ def _operation(json: str, name: str | int, operator: str, operand: Any, depth: i
         return _at(json, name, operand, depth, exactly=True)
     if operator == "$ne":
         sql, parameters = _at(json, name, operand, depth, exactly=True)
-        return Condition(f"NOT {sql}", parameters)
+        return Condition(f"NOT ({sql})", parameters)
     if operator not in _COMPARISONS:
         known = ", ".join(f"`{one}`" for one in ("$eq", "$ne", *_COMPARISONS))
         raise ValueError(f"Unsupported operator: `{operator}` of field `{name}`. There are {known}.")
-    if isinstance(operand, str):
-        kinds = "'text'"
-    elif isinstance(operand, (int, float)):
-        kinds = "'integer', 'real', 'true', 'false'"
-    else:
+    if not isinstance(operand, (str, int, float)):
         raise ValueError(f"`{operator}` of field `{name}` compares numbers or texts, not {operand!r}.")
+    return _scalar(json, name, _COMPARISONS[operator], operand, depth)
+
+
+def _scalar(json: str, name: str | int, comparison: str, operand: str | float, depth: int) -> Condition:
+    kinds = _TEXT if isinstance(operand, str) else _NUMBERS
+    if isinstance(name, str) and _PLAIN.fullmatch(name):  # twice as quick, but its paths cannot hold every name
+        path = f'$."{name}"'
+        sql = f"(json_extract({json}, ?) {comparison} ? AND json_type({json}, ?) IN ({kinds})) IS TRUE"
+        return Condition(sql, (path, _bound(operand), path))
     j = _alias(depth)
-    test = Condition(f"{j}.type IN ({kinds}) AND {j}.atom {_COMPARISONS[operator]} ?", (_bound(operand),))
+    test = Condition(f"{j}.type IN ({kinds}) AND {j}.atom {comparison} ?", (_bound(operand),))
     return _exists(json, name, test, depth)
 
 
 def _at(json: str, name: str | int, wanted: Any, depth: int, *, exactly: bool) -> Condition:
-    test = _equals(wanted, depth, exactly=exactly)
+    if isinstance(wanted, (str, int, float)):
+        return _scalar(json, name, "=", wanted, depth)
     if wanted is None:  # not there is as null
         present = Condition(f"{_alias(depth)}.type != 'null'", ())
         sql, parameters = _exists(json, name, present, depth)
         return Condition(f"NOT {sql}", parameters)
-    return _exists(json, name, test, depth)
+    return _exists(json, name, _equals(wanted, depth, exactly=exactly), depth)
 
 
 def _equals(wanted: Any, depth: int, *, exactly: bool) -> Condition:
@@ -83,7 +93,8 @@ def _equals(wanted: Any, depth: int, *, exactly: bool) -> Condition:
         return _array(wanted, depth, exactly=exactly)  # pyright: ignore[reportUnknownArgumentType]
     if wanted is not None and not isinstance(wanted, (str, int, float)):
         raise ValueError(f"A filter holds what JSON can hold, not {wanted!r}.")
-    return Condition(f"{j}.atom = ?", (_bound(wanted),))
+    kinds = _TEXT if isinstance(wanted, str) else _NUMBERS
+    return Condition(f"{j}.type IN ({kinds}) AND {j}.atom = ?", (_bound(wanted),))
 
 
 def _object(wanted: Mapping[str, Any], depth: int, *, exactly: bool) -> Condition:

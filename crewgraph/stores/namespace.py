@@ -1,10 +1,11 @@
 """Namespaces as texts that sort by their labels, and the conditions they are listed by."""
 
+import sqlite3
 from collections.abc import Sequence
 
 from langgraph.store.base import InvalidNamespaceError, MatchCondition
 
-__all__ = ["Namespace", "labels_of", "matches", "path_of", "reach"]
+__all__ = ["Namespace", "below", "labels_of", "matches", "path_of", "reach"]
 
 Namespace = tuple[str, ...]
 
@@ -35,6 +36,12 @@ def reach(prefix: Namespace) -> tuple[str, str, str]:
     """A namespace's text, and the bounds of the texts of those below it: the first, and the one after the last."""
     path = path_of(prefix)
     return (path, path + _DOT, path + _AFTER_DOT) if path else ("", "", "\U0010ffff")
+
+
+def below(connection: sqlite3.Connection, prefix: Namespace) -> list[int]:
+    """The numbers of a namespace and of those below it."""
+    rows = connection.execute("SELECT no FROM namespaces WHERE path = ? OR path >= ? AND path < ?", reach(prefix))
+    return [no for (no,) in rows]
 
 
 def matches(namespace: Namespace, conditions: Sequence[MatchCondition]) -> bool:

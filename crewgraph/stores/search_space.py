@@ -1,24 +1,39 @@
 """One space of a store in memory: the index of its vectors, kept up with the rows."""
 
+import os
 import sqlite3
 from collections.abc import Sequence
-from threading import RLock
+from threading import RLock, Thread
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crewgraph.checkpoints.database import Database
-from crewgraph.stores.namespace import Namespace, reach
-from crewgraph.stores.vectors import PARTS, Change, Row, changes, entry_of, page, those_of
+from crewgraph.stores.index_copy import IndexCopy, Mark
+from crewgraph.stores.namespace import Namespace
+from crewgraph.stores.vectors import (
+    Change,
+    Ids,
+    Row,
+    changes,
+    entries_of,
+    entry_at,
+    ids_at,
+    ids_in,
+    page,
+    parts_of,
+    those_of,
+)
+from crewgraph.stores.views import Views
 from crewgraph.vectors.index import GrowingIndex
 
 __all__ = ["SearchSpace"]
 
-_PAGE = 4096
-_MOST = 0.5  # of all vectors: a namespace that holds more is searched in all of them
+_PAGE = 4096  # vectors that are read in one transaction
+_MOST = 0.5  # of all vectors: a namespace that holds more is searched by looking among all
+_STALE = 4096  # entries that went before the views are made anew
 
-Ids = NDArray[np.int64]
+_State = tuple[int, int]
 
 
 class _News(NamedTuple):
@@ -29,44 +44,66 @@ class _News(NamedTuple):
 
 
 class SearchSpace:
-    """The vectors of one space. Whatever process wrote them, they are here when a search begins."""
+    """The vectors of one space, for one process. Whatever process wrote them, `catch_up` brings them here."""
 
     def __init__(self, database: Database, no: int, dims: int) -> None:
         self.no = no
         self.dims = dims
+        self.process = os.getpid()
         self.checked = 0
         """Every entry up to this one has what it needs here."""
         self._database = database
+        self._copy = IndexCopy(database, no)
         self._lock = RLock()
+        self._settled: _State | None = None
         self._empty()
+        if kept := self._copy.load(dims):
+            self._index, (self._last, self._log) = kept
+            self._count(self._index.ids)
 
     def _empty(self) -> None:
         self._index = GrowingIndex(self.dims)
+        self._views = Views()
         self._several: dict[int, int] = {}  # entries with more than one vector
-        self._ids: list[int] = []
-        self._homes: list[int] = []
-        self._views: dict[Namespace, Ids] = {}
-        self._last = -1
-        self._log = -1
-        self._state = (-1, -1, -1)
+        self._gone = 0
+        self._last, self._log = -1, -1  # the last vector and the last row of the log that were read
+        self._seen: _State | None = None
+
+    def is_current(self) -> bool:
+        """Whether nothing was written since this space was last `settled`."""
+        return self._settled is not None and self._settled == self.state()
+
+    def settled(self, state: _State) -> None:
+        """Note that all that had been written in a state is here."""
+        self._settled = state
+
+    def state(self) -> _State:
+        """What is different as soon as anyone has written."""
+        return self._database.glance(_state)
 
     def nearest(self, query: Sequence[float], k: int, allowed: Ids | None) -> list[tuple[int, float]]:
         """The vectors nearest to a query: their entries and scores, the best first."""
+        if not len(self._index):
+            return []
         ids, scores = self._index.search(np.asarray(query, np.float32), k, allowed)
-        return [(entry_of(id), score) for id, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+        return list(zip(entries_of(ids).tolist(), scores.tolist(), strict=True))
 
-    def within(self, prefix: Namespace) -> Ids | None:
-        """The vectors below a namespace; None if it is best to look through all."""
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def within(self, prefix: Namespace) -> tuple[Ids | None, float]:
+        """The vectors below a namespace, None if it is best to look among all; and what part of all these are."""
         if not prefix:
-            return None
+            return None, 1.0
         with self._lock:
-            view = self._views.get(prefix)
-            if view is None:
-                wanted = self._database.read(_below, prefix)
-                homes = np.asarray(self._homes, np.int64)
-                view = np.asarray(self._ids, np.int64)[np.isin(homes, wanted)]
-                self._views[prefix] = view
-            return None if len(view) > _MOST * len(self._ids) else view
+            ids = self._database.read(self._views.of, prefix, self._several)
+        part = len(ids) / max(len(self._index), 1)
+        return (None if part > _MOST else ids), part
+
+    def ids_of(self, entries: Sequence[int]) -> Ids:
+        """The vectors of some entries."""
+        with self._lock:
+            return ids_in(np.asarray(entries, np.int64), self._several)
 
     def catch_up(self) -> None:
         """Learn what was written since."""
@@ -74,54 +111,76 @@ class SearchSpace:
             while True:
                 news = self._database.read(self._news)
                 if news is None:
-                    return
+                    break
                 if news.changes is None:
                     self._empty()
                     continue
                 self._learn(news)
                 if len(news.new) < _PAGE:
-                    return
+                    break
+
+    def close(self) -> None:
+        """Keep a copy of the index, if that saves time, and end what it does in the background."""
+        if self._copy.is_old(len(self._index)):
+            self._save()
+        self._index.close()
+
+    def _save(self) -> None:
+        with self._lock:
+            index, mark = self._index, Mark(self._last, self._log)
+        self._copy.save(index, mark)  # what the index learns meanwhile it will learn again, which changes nothing
 
     def _news(self, connection: sqlite3.Connection) -> _News | None:
-        version: int = connection.execute("PRAGMA data_version").fetchone()[0]
-        state = (self._database.opened, version, connection.total_changes)
-        if state == self._state:
+        state = _state(connection)
+        if state == self._seen:
             return None
         if self._log < 0:
             self._log = changes(connection, 0)[0]
         log, changed = changes(connection, self._log)
-        entries = [entry for space, entry in changed or () if space == self.no and entry <= entry_of(self._last)]
-        new = page(connection, self.no, self._last, _PAGE)
-        if len(new) < _PAGE:
-            self._state = state
-        return _News(log, changed, those_of(connection, self.no, entries), new)
+        before = entry_at(self._last)
+        late = [entry for space, entry in changed or () if space == self.no and entry <= before]
+        news = _News(log, changed, those_of(connection, self.no, late), page(connection, self.no, self._last, _PAGE))
+        for rows in (news.late, news.new):
+            self._views.add(connection, zip(_ids(rows).tolist(), (row[1] for row in rows), strict=True))
+        if len(news.new) < _PAGE:
+            self._seen = state
+        return news
 
     def _learn(self, news: _News) -> None:
-        gone = [entry for space, entry in news.changes or () if space in (0, self.no)]
+        gone = [entry for space, entry in news.changes or () if not space]
         if gone:
-            ids = [entry * PARTS + part for entry in gone for part in range(self._several.pop(entry, 1))]
-            self._index.remove(np.asarray(ids, np.int64))
+            self._index.remove(ids_in(np.asarray(gone, np.int64), self._several))
+            for entry in gone:
+                self._several.pop(entry, None)
+            self._gone += len(gone)
+        if self._gone > _STALE + len(self._index) // 4:
+            self._gone = 0
+            self._views.clear()
         for rows in (news.late, news.new):
             self._add(rows)
-        if gone or news.late or news.new:
-            self._views.clear()
         if news.new:
             self._last = news.new[-1][0]
         self._log = news.log
+        if self._copy.grew(len(gone) + len(news.late) + len(news.new), len(self._index)):
+            Thread(target=self._save, name="crewgraph-index-copy", daemon=True).start()
 
     def _add(self, rows: list[Row]) -> None:
         if not rows:
             return
-        ids = [row[0] for row in rows]
-        data = np.frombuffer(b"".join(row[2] for row in rows), "<f4").reshape(len(rows), self.dims)
-        self._index.add(np.asarray(ids, np.int64), data)
-        self._ids += ids
-        self._homes += [row[1] for row in rows]
-        for id in ids:
-            if part := id % PARTS:
-                self._several[entry_of(id)] = max(part + 1, self._several.get(entry_of(id), 1))
+        ids = _ids(rows)
+        self._index.add(ids, np.frombuffer(b"".join(row[2] for row in rows), "<f4").reshape(len(rows), self.dims))
+        self._count(ids)
+
+    def _count(self, ids: Ids) -> None:
+        later = ids[parts_of(ids) > 0]
+        for entry, part in zip(entries_of(later).tolist(), parts_of(later).tolist(), strict=True):
+            self._several[entry] = max(part + 1, self._several.get(entry, 1))
 
 
-def _below(connection: sqlite3.Connection, prefix: Namespace) -> list[int]:
-    rows = connection.execute("SELECT no FROM namespaces WHERE path = ? OR path >= ? AND path < ?", reach(prefix))
-    return [no for (no,) in rows]
+def _ids(rows: Sequence[Row]) -> Ids:
+    return ids_at(np.asarray([row[0] for row in rows], np.int64))
+
+
+def _state(connection: sqlite3.Connection) -> _State:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version, connection.total_changes

@@ -5,6 +5,7 @@
   an id knows what came after it. `fields`: the paths to embed as JSON, NULL for the store's own, `[]` for none.
   `created` and `updated` are microseconds, `ttl` is minutes, `expires` seconds.
 - `spaces`: an embedder's name and the length of its vectors; every entry up to the id `whole` has its vectors there.
+  `generation` is the number of the file that its index was saved in, after the vector `last` and the row `log` had been read.
 - `vectors`: little-endian float32. Space, entry and part are packed into the row's id, which saves an index.
 - `log`: what cannot be seen from new ids: entries that went (`space` 0), and older entries that got vectors in a space.
 """
@@ -28,12 +29,16 @@ CREATE TABLE entries (
     expires REAL,
     UNIQUE (namespace, key)
 );
+CREATE INDEX recent ON entries (namespace);
 CREATE INDEX expiries ON entries (expires) WHERE expires IS NOT NULL;
 CREATE TABLE spaces (
     no INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     dims INTEGER NOT NULL,
     whole INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL DEFAULT 0,
+    last INTEGER NOT NULL DEFAULT -1,
+    log INTEGER NOT NULL DEFAULT -1,
     UNIQUE (name, dims)
 );
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, data BLOB NOT NULL);

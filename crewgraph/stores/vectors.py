@@ -1,23 +1,32 @@
 """Vectors of entries as rows, by spaces. Every function works within a transaction of its caller."""
 
+import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crewgraph.errors import StorageError
 
 __all__ = [
-    "PARTS",
     "Change",
+    "Ids",
     "Lacking",
     "Row",
     "changes",
-    "entry_of",
+    "entries_of",
+    "entry_at",
+    "ids_at",
+    "ids_in",
     "lacking",
     "log",
     "made_whole",
     "page",
+    "parts_of",
     "place",
+    "place_late",
     "space_of",
     "span",
     "those_of",
@@ -30,11 +39,13 @@ _INDEX = (1 << (_PART + _ENTRY)) - 1
 _LOGGED = 1 << 16  # rows of the log that are kept for readers who are behind
 _TRIM = 1 << 10  # rows of the log between two looks at its length
 
-PARTS = 1 << _PART
-"""How many vectors an entry can have; an id in an index is the entry's id times this, plus the number of the vector."""
+_PARTS = 1 << _PART
+
+Ids = NDArray[np.int64]
+"""Ids of vectors in an index, shape (n,)."""
 
 Row = tuple[int, int, bytes]
-"""A vector: its id in an index, the number of its entry's namespace, its numbers."""
+"""A vector: its place in its space, the number of its entry's namespace, its numbers."""
 
 Change = tuple[int, int]
 """What the log holds: a space, or 0 for all, and an entry that is gone, or got its vectors later than entries after it."""
@@ -48,16 +59,49 @@ class Lacking(NamedTuple):
     value: str
     fields: str | None
 
+    def paths(self, default: Sequence[str]) -> Sequence[str]:
+        """The paths of what is to be embedded."""
+        return default if self.fields is None else json.loads(self.fields)
+
 
 def span(space: int, entry: int) -> tuple[int, int]:
     """The first and the last row that an entry can have in a space."""
     first = (space << _PART + _ENTRY) + (entry << _PART)
-    return first, first + PARTS - 1
+    return first, first + _PARTS - 1
 
 
-def entry_of(id: int) -> int:
-    """The entry of a vector in an index."""
-    return id >> _PART
+def entry_at(place: int) -> int:
+    """The entry of a vector at a place."""
+    return place >> _PART
+
+
+def ids_at(places: Ids) -> Ids:
+    """The ids in an index of vectors at some places: an entry's first vector has its id, so that ids lie close together."""
+    return (places & _PARTS - 1) << _ENTRY | places >> _PART
+
+
+def entries_of(ids: Ids) -> Ids:
+    """The entries of the vectors in an index."""
+    return ids & (1 << _ENTRY) - 1
+
+
+def parts_of(ids: Ids) -> Ids:
+    """Which vectors of their entries the vectors in an index are."""
+    return ids >> _ENTRY
+
+
+def ids_in(entries: Ids, several: Mapping[int, int]) -> Ids:
+    """The ids in an index of all vectors of some entries.
+
+    Args:
+        entries: the entries.
+        several: those entries that have more than one vector, and how many.
+    """
+    if not several:
+        return entries
+    chosen = entries[np.isin(entries, np.fromiter(several, np.int64, len(several)))]
+    more = [(np.arange(1, several[entry], dtype=np.int64) << _ENTRY) + entry for entry in chosen.tolist()]
+    return np.concatenate([entries, *more])
 
 
 def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int:
@@ -78,18 +122,27 @@ def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int:
     return no
 
 
-def place(connection: sqlite3.Connection, space: int, entry: int, vectors: Sequence[bytes]) -> None:
-    """Write the vectors of an entry, if it is still there."""
-    row = connection.execute("SELECT namespace FROM entries WHERE id = ?", (entry,)).fetchone()
-    if row is None:
-        return
-    first, last = span(space, entry)
-    if len(vectors) > PARTS:
-        raise StorageError(f"An entry has {len(vectors)} texts to embed; {PARTS} are the most. Split it.")
+def place(connection: sqlite3.Connection, space: int, entry: int, namespace: int, vectors: Sequence[bytes]) -> None:
+    """Write the vectors of an entry.
+
+    Raises:
+        StorageError: there are too many.
+    """
+    if len(vectors) > _PARTS:
+        raise StorageError(f"An entry has {len(vectors)} texts to embed; {_PARTS} are the most. Split it.")
     connection.executemany(
-        "INSERT OR REPLACE INTO vectors (id, namespace, data) VALUES (?, ?, ?)",
-        [(id, row[0], data) for id, data in zip(range(first, last + 1), vectors, strict=False)],
+        "INSERT INTO vectors (id, namespace, data) VALUES (?, ?, ?)",
+        [(id, namespace, data) for id, data in enumerate(vectors, span(space, entry)[0])],
     )
+
+
+def place_late(connection: sqlite3.Connection, space: int, entry: Lacking, vectors: Sequence[bytes]) -> None:
+    """Write the vectors of an entry that lacked them, if it is still there and still lacks them."""
+    bounds = span(space, entry.id)
+    there = connection.execute("SELECT 1 FROM entries WHERE id = ?", (entry.id,)).fetchone()
+    if there and not connection.execute("SELECT 1 FROM vectors WHERE id BETWEEN ? AND ?", bounds).fetchone():
+        place(connection, space, entry.id, entry.namespace, vectors)
+        log(connection, space, entry.id)
 
 
 def page(connection: sqlite3.Connection, space: int, after: int, limit: int) -> list[Row]:
@@ -129,7 +182,7 @@ def lacking(connection: sqlite3.Connection, space: int, limit: int, after: int) 
     rows = connection.execute(
         "SELECT e.id, e.namespace, e.value, e.fields FROM entries AS e "
         "WHERE e.id > ?1 AND e.fields IS NOT '[]' AND NOT EXISTS ("
-        f"SELECT 1 FROM vectors WHERE id BETWEEN ?2 + (e.id << {_PART}) AND ?2 + (e.id << {_PART}) + {PARTS - 1}) "
+        f"SELECT 1 FROM vectors WHERE id BETWEEN ?2 + (e.id << {_PART}) AND ?2 + (e.id << {_PART}) + {_PARTS - 1}) "
         "ORDER BY e.id LIMIT ?3",
         (after, span(space, 0)[0], limit),
     )

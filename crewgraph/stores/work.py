@@ -1,0 +1,167 @@
+"""How a batch is carried out: one way for sync and async, which asks for vectors where it needs them.
+
+No transaction is open while texts are embedded.
+"""
+
+import json
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, cast
+
+from langgraph.store.base import GetOp, ListNamespacesOp, Result, SearchOp
+
+from crewgraph.checkpoints.database import Database
+from crewgraph.stores.embedding import StoreEmbedder
+from crewgraph.stores.entries import Found, listed, newest, placed, refresh, written
+from crewgraph.stores.plan import NewEntry, Plan, texts_at
+from crewgraph.stores.ranking import ranked
+from crewgraph.stores.search_space import SearchSpace
+from crewgraph.stores.vectors import Lacking, lacking, made_whole, place, place_late, space_of
+
+__all__ = ["Vectors", "Wanted", "Work", "Worker", "step"]
+
+_BATCH = 256  # entries that are embedded at once
+_BEHIND = 4096  # entries that are looked through again when the store is opened
+_ALWAYS = float("-inf")
+_logger = logging.getLogger(__name__)
+
+
+class Wanted(NamedTuple):
+    """What is to be embedded before the work goes on."""
+
+    queries: Sequence[str]
+    texts: Sequence[str]
+
+
+class Vectors(NamedTuple):
+    """The vectors of what was wanted."""
+
+    queries: Sequence[Sequence[float]]
+    texts: Sequence[Sequence[float]]
+
+
+Work = Generator[Wanted, Vectors, list[Result]]
+"""Asks for vectors, and ends with the results of a batch."""
+
+_Queries = dict[str, Sequence[float]]
+
+
+def step(work: Work, given: Vectors | None) -> Wanted | list[Result]:
+    """Go on with some work until it asks for vectors or ends."""
+    try:
+        return next(work) if given is None else work.send(given)
+    except StopIteration as end:
+        return cast("list[Result]", end.value)
+
+
+class Worker:
+    """Reads and writes the entries of a store, and keeps their vectors complete."""
+
+    def __init__(self, database: Database, embedder: StoreEmbedder | None, *, omit_expired: bool) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._omit_expired = omit_expired
+        self._spaces: dict[int, SearchSpace] = {}  # by process: a forked one makes its own
+
+    def work(self, plan: Plan) -> Work:
+        """Carry out a batch."""
+        queries: _Queries = {}
+        texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
+        packed: dict[str, bytes] = {}
+        if self._embedder and (plan.queries or texts):
+            vectors = yield Wanted(plan.queries, texts)
+            packed = dict(zip(texts, self._embedder.packed(vectors.texts, len(texts)), strict=True))
+            self._embedder.packed(vectors.queries, len(plan.queries))
+            queries = dict(zip(plan.queries, vectors.queries, strict=True))
+        if queries and self._embedder:
+            yield from self._complete(self._embedder)
+        now = time.time()
+        results, read = self._read(plan, queries, now)
+        if read:
+            self._database.write(refresh, read, now)
+        if plan.puts:
+            self._database.write(self._write, plan.puts, packed, now)
+        return results
+
+    def close(self) -> None:
+        """Keep what saves time when the store is opened again."""
+        if space := self._spaces.pop(os.getpid(), None):
+            space.close()
+
+    def _read(self, plan: Plan, queries: _Queries, now: float) -> tuple[list[Result], set[int]]:
+        results: list[Result] = [None] * len(plan.ops)
+        read: set[int] = set()
+        since = now if self._omit_expired else _ALWAYS
+        for at, op in plan.reads:
+            if isinstance(op, ListNamespacesOp):
+                results[at] = cast(Result, self._database.read(listed, op, since))
+                continue
+            hits = self._hits(op, queries, since)
+            if op.refresh_ttl:
+                read.update(one.id for one, _ in hits if one.mortal)
+            if isinstance(op, SearchOp):
+                results[at] = cast(Result, [one.search_item(score) for one, score in hits])
+            else:
+                results[at] = hits[0][0].item() if hits else None
+        return results, read
+
+    def _hits(self, op: GetOp | SearchOp, queries: _Queries, since: float) -> Sequence[tuple[Found, float | None]]:
+        if isinstance(op, GetOp):
+            one = self._database.glance(placed, op, since)
+            return [] if one is None else [(one, None)]
+        if op.query in queries:
+            return ranked(self._database, self._spaces[os.getpid()], op, queries[op.query], since)
+        return [(one, None) for one in self._database.read(newest, op, since)]
+
+    def _write(
+        self, connection: sqlite3.Connection, puts: Sequence[NewEntry], packed: dict[str, bytes], now: float
+    ) -> None:
+        space = space_of(connection, *self._space_name()) if packed else 0
+        for new in puts:
+            entry = written(connection, new, now)
+            if entry and packed:
+                place(connection, space, *entry, [packed[text] for text in new.texts])
+
+    def _space_name(self) -> tuple[str, int]:
+        assert self._embedder is not None and self._embedder.dims is not None
+        return self._embedder.space, self._embedder.dims
+
+    def _complete(self, embedder: StoreEmbedder) -> Generator[Wanted, Vectors]:
+        """Let every entry have its vectors, and the index all of them."""
+        space = self._spaces.get(os.getpid())
+        if space is None:
+            no = self._database.write(space_of, *self._space_name())
+            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, self._space_name()[1]))
+        if space.is_current():
+            return
+        state = space.state()
+        while entries := self._database.read(_lacking, space):
+            texts = [texts_at(json.loads(one.value), one.paths(embedder.fields)) for one in entries]
+            flat = list(dict.fromkeys(text for some in texts for text in some))
+            given = (yield Wanted((), flat)).texts if flat else ()
+            packed = dict(zip(flat, embedder.packed(given, len(flat)), strict=True))
+            rows = [(one, [packed[text] for text in some]) for one, some in zip(entries, texts, strict=True)]
+            self._database.write(_embedded, space.no, rows)
+        space.catch_up()
+        space.settled(state)
+
+
+def _lacking(connection: sqlite3.Connection, space: SearchSpace) -> list[Lacking]:
+    last: int = connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0]
+    if last <= space.checked:
+        return []
+    whole: int = connection.execute("SELECT whole FROM spaces WHERE no = ?", (space.no,)).fetchone()[0]
+    entries = lacking(connection, space.no, _BATCH, max(whole, space.checked))
+    if not entries:
+        space.checked = last
+    return entries
+
+
+def _embedded(connection: sqlite3.Connection, space: int, rows: Sequence[tuple[Lacking, Sequence[bytes]]]) -> None:
+    for entry, vectors in rows:
+        if vectors:
+            place_late(connection, space, entry, vectors)
+    made_whole(connection, space, rows[-1][0].id)
