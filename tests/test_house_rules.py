@@ -18,6 +18,8 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/agent_on_task.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/crew_plan.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
+    "crewgraph/compiler/remembering.py",  # a memory that fails is told, and the work goes on
+    "crewgraph/memory/entity.py",  # raised once the other entities are kept
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
