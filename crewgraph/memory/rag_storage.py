@@ -47,8 +47,8 @@ class RAGStorage(Storage):
     @property
     def shelf(self) -> "Shelf":
         """Its entries."""
-        team = _team(self.crew)
-        return shelf(self.type, *([team] if team else ()), storage=self.path, embedder=self.embedder_config)
+        # Always with a team, if only "": else its entries would be above those of all teams, and theirs among them.
+        return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder_config)
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; nothing is kept of an empty one.
