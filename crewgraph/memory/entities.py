@@ -14,7 +14,7 @@ _LONGEST_NAME = 60
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„\n]{2,60})[”\"»“]|[「『]([^」』\n]{1,60})[」』]")
 _TITLE = re.compile(r"《([^》\n]{1,60})》")
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w’'&-]*"
-_NAME = re.compile(rf"\b{_WORD}(?:[ \t]+(?:(?:of|the|de|da|van|von)[ \t]+)?{_WORD})*")
+_NAME = re.compile(rf"\b{_WORD}(?:[ \t]+(?:(?:of[ \t]+the|of|de|da|van|von)[ \t]+)?{_WORD})*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s*|\n+")
 _COMMON = (
     "a about after all also although an and any are as at because before both but by can did do does each "
