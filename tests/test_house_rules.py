@@ -18,11 +18,15 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/agent_on_task.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/crew_plan.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
+    "crewgraph/compiler/remembering.py",  # a memory that fails is told, and the work goes on
+    "crewgraph/memory/entity.py",  # raised once the other entities are kept
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/runtime/chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
+    "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
+    "crewgraph/memory/foreign.py",  # any failure of a storage of somebody becomes a StorageError
     "crewgraph/stores/shelf.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name

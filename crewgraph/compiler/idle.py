@@ -13,7 +13,7 @@ __all__ = ["WithoutEffect", "tell_idle"]
 _Rule = tuple[str, Callable[[Any], bool], str]
 
 _SENT = "nothing is sent to anybody"
-_VECTORS = "it is for memory and knowledge, which are refused"
+_VECTORS = "it is for knowledge, which is refused"
 
 _CREW: tuple[_Rule, ...] = (
     ("share_crew", lambda crew: bool(crew.share_crew), _SENT),
@@ -23,7 +23,11 @@ _CREW: tuple[_Rule, ...] = (
         lambda crew: bool(crew.task_execution_output_json_files),
         "outputs are in checkpoints, and in the files that `output_file` and `output_log_file` name",
     ),
-    ("embedder", lambda crew: crew.embedder is not None, _VECTORS),
+    (
+        "embedder",
+        lambda crew: crew.embedder is not None and not (crew.memory or crew.contextual_memory),
+        "it is for memory, of which the crew has none",
+    ),
     (
         "manager_llm",
         lambda crew: crew.manager_llm is not None and crew.process is Process.sequential,

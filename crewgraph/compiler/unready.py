@@ -13,12 +13,6 @@ __all__ = ["refuse_unready", "refuse_unready_agent"]
 _Rule = tuple[str, Callable[[Any], bool]]
 
 _CREW: tuple[_Rule, ...] = (
-    ("memory", lambda crew: bool(crew.memory)),
-    ("short_term_memory", lambda crew: crew.short_term_memory is not None),
-    ("long_term_memory", lambda crew: crew.long_term_memory is not None),
-    ("entity_memory", lambda crew: crew.entity_memory is not None),
-    ("external_memory", lambda crew: crew.external_memory is not None),
-    ("contextual_memory", lambda crew: bool(crew.contextual_memory)),
     ("knowledge", lambda crew: crew.knowledge is not None),
     ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
 )

@@ -13,6 +13,7 @@ from crewgraph.definitions.definition import callers_level, key_of, sharing
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_memory import GivenMemory
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_servers import GivenServers
 from crewgraph.definitions.given_tools import GivenTools
@@ -114,6 +115,10 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     mcps: GivenServers = None
     """MCP servers whose tools it may use: addresses (with `#tool` for one tool), descriptions, or their fields as dicts."""
 
+    memory: GivenMemory = None
+    """What it remembers: that of its crew where None; nothing where False; a memory of its own where one is given, or where
+    it is True and its crew has none."""
+
     _rpm_controller: Any = PrivateAttr(default=None)
 
     @property
@@ -147,7 +152,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         memo = sharing(self.crew, memo)  # a crew holds its agents: without this there is no end
-        for shared in (self.cache_handler, self._rpm_controller):
+        for shared in (self.cache_handler, self._rpm_controller, self.memory):
             sharing(shared, memo)
         return super().__deepcopy__(memo)
 

@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.definitions.converter import Converter
-from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import ConverterError
+from crewgraph.llm.structure import read_structure
 from crewgraph.prompts.book import english
 from crewgraph.schema import described
 

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.own_version import ours
-from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import ConverterError
 from crewgraph.llm.called import as_llm
+from crewgraph.llm.structure import read_structure
 from crewgraph.prompts.book import english
 
 __all__ = ["Converter", "OutputConverter"]

@@ -24,6 +24,7 @@ from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_memory import GivenKind, GivenMemory
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.definitions.kept import Kept
@@ -76,26 +77,29 @@ class Crew(
     """Keeps results of tools, given where several crews are to share them: a `CacheHandler`, or an object with `read` and
     `add`."""
 
-    memory: Any = False
-    """Whether it remembers."""
+    memory: GivenMemory = False
+    """Whether it remembers: True makes the kinds below that are not given; or a `Memory` for everything."""
 
-    short_term_memory: Any = None
-    """What it remembers of the current run."""
+    short_term_memory: GivenKind = None
+    """What was found out with tools, and answers."""
 
-    long_term_memory: Any = None
-    """What it remembers of all runs."""
+    long_term_memory: GivenKind = None
+    """How well tasks were done, and what is to be done better."""
 
-    entity_memory: Any = None
-    """What it remembers of people, places and things."""
+    entity_memory: GivenKind = None
+    """What it knows of people, places and things."""
 
-    external_memory: Any = None
+    external_memory: GivenKind = None
     """A memory that lives elsewhere."""
 
-    contextual_memory: Any = False
-    """Whether memories are told to the agents."""
+    contextual_memory: bool = False
+    """The same as `memory`: whether it remembers, so that agents are told of it."""
+
+    memory_config: dict[str, Any] | None = None
+    """Where it remembers and has no `external_memory`, what makes one: `{"provider": "mem0", "config": {...}}`."""
 
     embedder: Any = None
-    """What turns texts into vectors."""
+    """What turns texts into vectors, for the memories that are made."""
 
     knowledge: Any = None
     """What all of its agents know."""
@@ -263,6 +267,10 @@ class Crew(
             )
         return self
 
+    @model_validator(mode="after")
+    def _with_memories(self) -> Self:
+        return self.create_crew_memory()
+
     _kept: Kept = PrivateAttr(default_factory=Kept)
     _made_manager: Agent | None = PrivateAttr(default=None)
 
@@ -286,7 +294,7 @@ class Crew(
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         # A database is where it is: the copy keeps its runs there, too. What is given to be shared is shared.
-        for shared in (self.checkpointer, self.rpm_controller, self.cache_handler, self.parent_flow):
+        for shared in (self.checkpointer, self.rpm_controller, self.cache_handler, self.parent_flow, self.memory):
             memo = sharing(shared, memo)
         return super().__deepcopy__(memo)
 

@@ -2,9 +2,14 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from crewgraph.errors import CompileError
+from crewgraph.memory.entity import EntityMemory
+from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.stored import StoredMemory
 
 __all__ = ["CrewMemories"]
 
@@ -27,6 +32,52 @@ _SHORT = {"short": "short_term", "long": "long_term"}
 
 class CrewMemories:
     """What a crew knows and remembers."""
+
+    @property
+    def _short_term_memory(self) -> Any:
+        return self.memory_in_use("short_term_memory")
+
+    @property
+    def _long_term_memory(self) -> Any:
+        return self.memory_in_use("long_term_memory")
+
+    @property
+    def _entity_memory(self) -> Any:
+        return self.memory_in_use("entity_memory")
+
+    @property
+    def _external_memory(self) -> Any:
+        return self.memory_in_use("external_memory")
+
+    def memory_in_use(self, field: str) -> Any:
+        """The memory of a kind that a run uses; None where there is none, or where it was made and `memory` is off now."""
+        memory: Any = getattr(self, field)
+        return None if isinstance(memory, StoredMemory) and memory.is_made and not self._remembers else memory
+
+    @property
+    def _remembers(self) -> bool:
+        return bool(getattr(self, "memory", False)) or bool(getattr(self, "contextual_memory", False))
+
+    def create_crew_memory(self) -> Self:
+        """Make the memories that it is to have and was not given, as it does itself when it is made; nothing is opened yet.
+
+        Raises:
+            ValueError: `memory_config`, or the `embedder_config` of its external memory, names no provider that there is.
+            MissingExtra: the provider needs a package that is not installed.
+        """
+        made: Any = self
+        if self._remembers and isinstance(made.memory, bool):
+            if made.short_term_memory is None:
+                made.short_term_memory = ShortTermMemory(crew=self, embedder_config=made.embedder).made()
+            if made.long_term_memory is None:
+                made.long_term_memory = LongTermMemory().made()
+            if made.entity_memory is None:
+                made.entity_memory = EntityMemory(crew=self, embedder_config=made.embedder).made()
+            if made.external_memory is None and made.memory_config:
+                made.external_memory = ExternalMemory(embedder_config=made.memory_config).made()
+        if isinstance(made.external_memory, ExternalMemory):
+            made.external_memory.set_crew(self)
+        return self
 
     def query_knowledge(
         self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35

@@ -14,7 +14,7 @@ __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
 
 _WITHOUT_EFFECT = {
     "slices": (
-        "native_task observation format format_without_tools final_answer_format memory "
+        "native_task observation format format_without_tools final_answer_format "
         "knowledge_search_query knowledge_search_query_system_prompt"
     ),
     "errors": (

@@ -7,6 +7,7 @@ from typing import Any
 
 from crewgraph.compiler.bodies.marking import marked
 from crewgraph.compiler.limited import first_llm, model_of
+from crewgraph.compiler.memories import FORGETTING
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.ports import Model
@@ -62,7 +63,7 @@ def _tested(
         try:
             for _ in range(rounds):
                 begun = time.monotonic()
-                output = yield from kicked_off(crew, given, None, checkpointer, "task")
+                output = yield from _ran(crew, given, checkpointer)
                 took = time.monotonic() - begun
                 outputs = _outputs(crew, output)
                 scores = yield from judge.scores(outputs, result)
@@ -79,6 +80,15 @@ def _tested(
         tell(CrewTestCompletedEvent, crew, **about)
         yield Heard()
     return result
+
+
+def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Any) -> Program[Any]:
+    """A round, of which the crew remembers nothing, as it is to be judged by what it does without."""
+    token = FORGETTING.set(crew)
+    try:
+        return (yield from kicked_off(crew, inputs, None, checkpointer, "task"))
+    finally:
+        FORGETTING.reset(token)
 
 
 def _outputs(crew: Crew, output: Any) -> list[tuple[Task, TaskOutput]]:

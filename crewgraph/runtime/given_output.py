@@ -10,8 +10,8 @@ from crewgraph.compiler.assignment import Assignment
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.plain_model import plain_model
-from crewgraph.definitions.structure import read_structure
 from crewgraph.errors import DefinitionError
+from crewgraph.llm.structure import read_structure
 
 __all__ = ["given_output", "taken_over"]
 

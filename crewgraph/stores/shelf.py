@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, Item, Op, PutOp, SearchItem, SearchOp
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    SearchItem,
+    SearchOp,
+)
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
@@ -16,7 +26,7 @@ from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.stores.namespaces import labels, project, unlabel
 from crewgraph.stores.opened import store_for
 
-__all__ = ["Entry", "Found", "Shelf"]
+__all__ = ["Entry", "Found", "Shelf", "is_store"]
 
 _TEXT = "text"
 _PAGE = 1000
@@ -198,6 +208,24 @@ class Shelf:
             if len(page) < _PAGE:
                 return found
 
+    def getting(self, keys: Sequence[str], below: tuple[str, ...] = ()) -> Program[list[Found | None]]:
+        """The entries of some keys that stand right at one place; None for those that are not there."""
+        base = self.namespace
+        items = yield from self._batch("be read", [GetOp((*base, *labels(below)), key) for key in keys])
+        return [None if item is None else _found(item, len(base)) for item in items]
+
+    def places(self, below: tuple[str, ...] = ()) -> Program[list[tuple[str, ...]]]:
+        """Where below a part of the shelf entries stand."""
+        base = self.namespace
+        condition = MatchCondition("prefix", (*base, *labels(below)))
+        found: list[tuple[str, ...]] = []
+        while True:
+            op = ListNamespacesOp((condition,), None, _PAGE, len(found))
+            page = (yield from self._batch("be read", [op]))[0]
+            found += [tuple(map(unlabel, namespace[len(base) :])) for namespace in page]
+            if len(page) < _PAGE:
+                return found
+
     def deleting(self, entries: Iterable["Entry | str"]) -> Program[int]:
         """The program of `delete`."""
         given = [Entry(one, "") if isinstance(one, str) else one for one in entries]
@@ -257,3 +285,8 @@ def _found(item: "Item | SearchItem", base: int) -> Found:
         created_at=item.created_at,
         updated_at=item.updated_at,
     )
+
+
+def is_store(given: object) -> bool:
+    """Whether something is a LangGraph store."""
+    return isinstance(given, BaseStore)

@@ -153,12 +153,6 @@ def test_a_crew_that_was_changed_into_nonsense_is_refused_by_the_rules_it_was_ma
 
 
 CREW: dict[str, Any] = {
-    "memory": True,
-    "short_term_memory": object(),
-    "long_term_memory": object(),
-    "entity_memory": object(),
-    "external_memory": object(),
-    "contextual_memory": True,
     "knowledge": object(),
     "knowledge_sources": [object()],
 }
@@ -184,10 +178,10 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
 
 def test_everything_that_is_refused_is_named_at_once():
     worker = agent("x", planning=True, from_repository="x")
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")], memory=True))
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")], knowledge=object()))
     assert text == (
-        "this version of crewgraph does not offer `memory` of the crew, `planning` of agent `Clerk`, `from_repository` of agent "
-        "`Clerk` yet. Leave it out for now; it is refused rather than ignored."
+        "this version of crewgraph does not offer `knowledge` of the crew, `planning` of agent `Clerk`, `from_repository` of "
+        "agent `Clerk` yet. Leave it out for now; it is refused rather than ignored."
     )
 
 

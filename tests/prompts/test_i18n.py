@@ -100,15 +100,15 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
 
 
 def test_texts_without_effect_are_told(written: Any):
-    path = written({"slices": {"memory": "{memory}!", "tusk": "x"}, "more": {"a": "b"}})
-    with pytest.warns(UserWarning, match=r"have no effect: slices\.memory, slices\.tusk, more\.a$"):
+    path = written({"slices": {"native_task": "{input}!", "tusk": "x"}, "more": {"a": "b"}})
+    with pytest.warns(UserWarning, match=r"have no effect: slices\.native_task, slices\.tusk, more\.a$"):
         I18N(prompt_file=path)
 
 
 def test_texts_of_ours_that_a_file_repeats_need_no_word(written: Any):
     ours = english()
     same = {"slices": {key: ours.text("slices", key) for part, key in ours if part == "slices"}}
-    assert I18N(prompt_file=written(same)).slice("memory") == I18N().slice("memory")
+    assert I18N(prompt_file=written(same)).slice("observation") == I18N().slice("observation")
 
 
 def test_those_without_effect_are_the_ones_that_no_code_asks_for():

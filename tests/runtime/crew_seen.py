@@ -60,9 +60,16 @@ class Gate:
 
 
 class Forgets:
-    """A memory that can be reset."""
+    """A memory that can be reset, and knows nothing."""
 
     resets = 0
+
+    def save(self, value: Any, metadata: Any = None) -> None:
+        """Keep nothing."""
+
+    def search(self, query: str) -> list[Any]:
+        """Find nothing."""
+        return []
 
     def reset(self) -> None:
         self.resets += 1

@@ -1,11 +1,12 @@
 """Short ways to write crews."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task
 
-__all__ = ["agent", "asked", "by_prompt", "crew", "served", "task"]
+__all__ = ["agent", "asked", "assessing", "by_prompt", "crew", "is_assessment", "served", "task"]
 
 
 def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:
@@ -28,6 +29,26 @@ def served(url: str, **more: Any) -> LLM:
     """A model at a server of `servers.openai_api`, through langchain-openai."""
     options: dict[str, Any] = {"max_retries": 0, **more}
     return LLM("openai/test", base_url=url, api_key="key", **options)
+
+
+def assessing(answer: Any, assessment: Any = None, **more: Any) -> ScriptedLLM:
+    """A model that gives the same answer (or what a function makes of the messages) to every task, and an assessment of it.
+
+    The assessment is `suggestions`, `quality` and `entities`; none that can be read where None.
+    """
+    found = "no JSON" if assessment is None else json.dumps(assessment)
+
+    def reply(messages: Sequence[dict[str, Any]]) -> Any:
+        if is_assessment(messages):
+            return found
+        return answer(messages) if callable(answer) else answer
+
+    return ScriptedLLM(reply, **more)
+
+
+def is_assessment(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether a request is the one that asks how good a result is."""
+    return "a mark from 0 to 10" in str(messages[0]["content"])
 
 
 def by_prompt(messages: Sequence[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,10 +25,15 @@ from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
 from crewgraph.flow import Flow, start
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.rpm import RPMController
+from crewgraph.memory.entity import EntityMemory
+from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.rag_storage import RAGStorage
+from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.prompts.i18n import I18N
 
 from .crew_seen import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
-from .parts import agent, crew, task
+from .parts import agent, assessing, crew, is_assessment, task
 
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
@@ -57,16 +63,10 @@ FORMER = {"full_output": "the output always holds those of all tasks"}
 """Keywords that are left out without a word."""
 
 REFUSED: dict[str, Any] = {
-    "contextual_memory": True,
-    "entity_memory": object(),
-    "external_memory": object(),
     "knowledge": object(),
     "knowledge_sources": [object()],
-    "long_term_memory": object(),
-    "memory": True,
-    "short_term_memory": object(),
 }
-"""Memory and knowledge are coming; a crew that is given one of these is refused by its name."""
+"""Knowledge is coming; a crew that is given one of these is refused by its name."""
 
 IDLE: dict[str, Any] = {
     "embedder": {"provider": "openai"},
@@ -74,7 +74,7 @@ IDLE: dict[str, Any] = {
     "task_execution_output_json_files": ["a.json"],
     "tracing": True,
 }
-"""Accepted, and told to be without effect; `embedder` until there is something to embed."""
+"""Accepted, and told to be without effect; `embedder` where there is nothing to embed."""
 
 
 Row = Callable[[Seen], Any]
@@ -140,6 +140,34 @@ def _waits(seen: Seen) -> bool:
     with heard() as events, pytest.raises(TimeLimitReached):
         seen.mode.kickoff(made)
     return [one.max_rpm for one in events if isinstance(one, LLMCallDelayedEvent)] == [1]
+
+
+def _remembers(seen: Seen, **fields: Any) -> list[str]:
+    """The prompts of two runs of a crew."""
+    ada = {"name": "Ada", "type": "boat", "description": "look at the boat Ada"}
+    model = assessing("look at the boat: three boats", {"suggestions": ["LOOK CLOSER"], "entities": [ada]})
+    named = str(sorted(fields))  # agents of other roles remember other things, and tasks of other descriptions do
+    made = crew(task("one", agent(model, named), description=f"look at the boat, {named}"), **fields)
+    for _ in range(2):
+        seen.mode.kickoff(made)
+    return [str(one.messages[-1]["content"]) for one in model.requests if not is_assessment(one.messages)]
+
+
+def _remembering(**fields: Any) -> Row:
+    def works(seen: Seen) -> bool:
+        first, last = _remembers(seen, **fields)
+        return "three boats" not in first and all(one in last for one in ("three boats", "LOOK CLOSER", "Ada(boat)"))
+
+    return works
+
+
+def _remembering_one(field: str, memory: Callable[[], Any], told: str) -> Row:
+    def works(seen: Seen) -> bool:
+        first, last = _remembers(seen, **{field: memory()})
+        kinds = ("three boats", "LOOK CLOSER", "Ada(boat)")
+        return told not in first and [one for one in kinds if one in last] == [told]
+
+    return works
 
 
 def _gated(seen: Seen) -> bool:
@@ -240,10 +268,15 @@ WORKS: dict[str, Row] = {
     "function_calling_llm": _structured_by,
     "i18n": lambda seen: "AHOY" in seen.system(i18n=I18N(prompt_file=seen.texts())),
     "id": lambda seen: str(seen.crew.id) in repr(seen.crew) and seen.crew.id != seen.crew.copy().id,
+    "contextual_memory": _remembering(contextual_memory=True),
+    "entity_memory": _remembering_one("entity_memory", EntityMemory, "Ada(boat)"),
+    "external_memory": _remembering_one("external_memory", partial(ExternalMemory, RAGStorage("away")), "three boats"),
     "inputs": lambda seen: seen.crew.inputs == {"place": "Bonn"},
     "manager_agent": _led,
+    "long_term_memory": _remembering_one("long_term_memory", LongTermMemory, "LOOK CLOSER"),
     "manager_llm": _led,
     "max_rpm": _waits,
+    "memory": _remembering(memory=True),
     "name": lambda seen: {one.crew_name for one in seen.events if isinstance(one, CrewKickoffStartedEvent)} == {"desk"},
     "output_log_file": lambda seen: (
         seen.ran("x", output_log_file="log.txt").raw == "x" and 'task_name="one"' in Path("log.txt").read_text("utf-8")
@@ -259,6 +292,7 @@ WORKS: dict[str, Row] = {
     "security_config": lambda seen: (
         seen.crew.fingerprint == SecurityConfig.model_validate({"fingerprint": "seed"}).fingerprint
     ),
+    "short_term_memory": _remembering_one("short_term_memory", ShortTermMemory, "three boats"),
     "step_callback": _stepped,
     "stream": _streamed,
     "task_callback": _called_back,

@@ -36,8 +36,8 @@ NOT_HERE: dict[str, str] = {
     "from_checkpoint": "runs are kept by a checkpointer: `kickoff(thread_id=)`, `resume`, `fork`",
 }
 
-COMING = ("create_crew_knowledge", "create_crew_memory", "reset_knowledge")
-"""Not there yet, as knowledge and memory are not."""
+COMING = ("create_crew_knowledge", "reset_knowledge")
+"""Not there yet, as knowledge is not."""
 
 Row = Callable[[Seen], Any]
 
@@ -100,6 +100,14 @@ def _forgot(seen: Seen) -> bool:
     return memory.resets == 2
 
 
+def _remembering(seen: Seen) -> bool:
+    made = seen.one("x")
+    kinds = ("short_term_memory", "long_term_memory", "entity_memory")
+    assert [getattr(made.create_crew_memory(), kind) for kind in kinds] == [None] * 3
+    made.memory = True
+    return made.create_crew_memory() is made and None not in [getattr(made, kind) for kind in kinds]
+
+
 def _copied(seen: Seen) -> bool:
     copied = seen.crew.copy()
     shared = {id(one) for one in (*copied.agents, *copied.tasks)} & {id(one) for one in seen.crew.tasks}
@@ -123,6 +131,7 @@ WORKS: dict[str, Row] = {
         and seen.one().calculate_usage_metrics() == UsageMetrics()
     ),
     "copy": _copied,
+    "create_crew_memory": _remembering,
     "fetch_inputs": lambda seen: seen.crew.fetch_inputs() == {"place"},
     "fork": _again,
     "kickoff": _kicked_off,

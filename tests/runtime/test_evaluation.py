@@ -217,6 +217,18 @@ class _Memory:
     def reset(self) -> None:
         self.resets += 1
 
+    def save(self, value: Any, metadata: Any = None) -> None:
+        raise AssertionError("nothing is remembered")
+
+    def search(self, query: str) -> list[Any]:
+        raise AssertionError("nothing is remembered")
+
+
+def test_a_test_neither_reads_nor_writes_memories(mode: Mode):
+    memory = _Memory()
+    team = two(short_term_memory=memory, long_term_memory=memory, entity_memory=memory, external_memory=memory)
+    assert examined(mode, team, 1, judge_of(dive=mark(8), rise=mark(6))).average == 7
+
 
 @pytest.mark.parametrize(
     ("kind", "field"),

@@ -8,6 +8,7 @@ from typing import Any
 from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.executor import carried_out
+from crewgraph.compiler.bodies.memories import Recollection
 from crewgraph.compiler.bodies.people import Asker
 from crewgraph.compiler.bodies.react import Worker, stepped, worked
 from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
@@ -17,8 +18,10 @@ from crewgraph.compiler.engagement import Engagement, guarded_tools
 from crewgraph.compiler.equipment import equipped
 from crewgraph.compiler.executor import Executor, made_executor
 from crewgraph.compiler.limited import model_of
+from crewgraph.compiler.memories import memories_of
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
+from crewgraph.compiler.remembering import Remembers
 from crewgraph.compiler.shared import controllers_of
 from crewgraph.compiler.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call, EffectFailed, Scope
@@ -176,6 +179,13 @@ class AgentAtWork:
         heard = self._heard
         return Asker(agent=self._role, task=task, book=self._book, asked=heard.asked, answered=heard.answered)
 
+    @cached_property
+    def recollection(self) -> Recollection:
+        """Its memories."""
+        memories = memories_of(self._agent, self._engagement.crew)
+        who = Remembers(self._agent, self._about, self._role)
+        return Recollection(memories, who, self._book, self._engagement.where)
+
     def in_time(self, work: Callable[[], Body[str]], begun: Sequence[Message]) -> Body[str]:
         """What some work gives, in a run of its own in the trace, which shows the messages it began with.
 
@@ -246,6 +256,10 @@ class AgentAtWork:
         own, crew = getattr(self._agent, "step_callback", None), self._engagement.crew
         return own or (crew.step_callback if crew else None)
 
+    def _remembers(self, tool: str, observation: str) -> Body[None]:
+        """A tool has given something."""
+        return self.recollection.used(tool, self._role, observation)
+
     def _worker(self) -> Worker:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
         template = agent.response_template if agent else None
@@ -266,6 +280,7 @@ class AgentAtWork:
             condenses=(agent is None or agent.respect_context_window) and (crew is None or crew.respect_context_window),
             condensed=self._heard.condensed,
             reader=self._reader,
+            remembers=self._remembers if self.recollection else None,
             stop=tuple(filter(None, [around(template, "Response")[1]])) if template else (),
         )
 

@@ -21,6 +21,7 @@ from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import PreparedTool
 from crewgraph.compiler.training import round_of
 from crewgraph.core.effects import Body, Call, Notify
+from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask
@@ -110,6 +111,26 @@ class AgentOnTask(AgentAtWork):
             answer = yield from self._reviewed(answer, self._improved)
         return answer
 
+    def remember(self, answer: str) -> Body[None]:
+        """Leave an answer in its memories."""
+        if self.recollection:
+            stage = "model" if self._depth else "finish"  # a coworker's work is a part of a step
+            said, usage = self.conversation, self._usage
+            yield from self.recollection.done(self._briefing, answer, said, self._assessor, usage, stage)
+
+    @property
+    def _assessor(self) -> Model | None:
+        """Who says how good its answers are; None where it works without a model."""
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if self._agent.llm is None and (own is not None or self.executor is not None):
+            return None
+        return self.model
+
+    def _remembers(self, tool: str, observation: str) -> Body[None]:
+        if isinstance(self.tools.named(tool), Handover):
+            return  # the coworker remembers it
+        yield from super()._remembers(tool, observation)
+
     def plan(self) -> Body[Plan | None]:
         """Its plan for the task."""
         yield from self.equipped()
@@ -117,7 +138,8 @@ class AgentOnTask(AgentAtWork):
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         lessons = told_lessons(self._assignment, self._briefing, self._book)
-        notes = (*lessons, *(yield from self.notes(self._briefing, refused)))
+        remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
+        notes = (*lessons, *remembered, *(yield from self.notes(self._briefing, refused)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
         self._dialogue = dialogue
@@ -166,10 +188,12 @@ class AgentOnTask(AgentAtWork):
         usage = self._usage.coworker(role)
         work = AgentOnTask(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
-            return (yield from work.answer())
+            answer = yield from work.answer()
         except Exception as failure:
             yield Notify(partial(report.agent_fails, failure))
             raise
+        yield from work.remember(answer)
+        return answer
 
     @property
     def _is_reviewed(self) -> bool:

@@ -14,12 +14,12 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
 from crewgraph.definitions.own_version import own_version
-from crewgraph.definitions.structure import read_structure
 from crewgraph.definitions.task import Task
 from crewgraph.errors import NoModelError
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
+from crewgraph.llm.structure import read_structure
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 

@@ -10,8 +10,8 @@ from crewgraph.core.effects import Body, ModelCall
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
-from crewgraph.definitions.structure import read_structure
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.structure import read_structure
 from crewgraph.prompts.book import Book
 
 __all__ = ["Formed", "formed"]

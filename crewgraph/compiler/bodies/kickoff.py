@@ -91,7 +91,8 @@ class _Kickoff:
         return (yield from self._answered(answer))
 
     def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
-        notes = yield from self.work.notes(self._briefing)
+        remembered = yield from self.work.recollection.told(self._briefing.description)
+        notes = (*remembered, *(yield from self.work.notes(self._briefing)))
         self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
         return (yield from self.work.replied(self.dialogue))
 

@@ -76,6 +76,9 @@ class Worker:
     reader: Model | None = None
     """Writes arguments anew that cannot be read."""
 
+    remembers: Callable[[str, str], Body[None]] | None = None
+    """Keeps what a tool has given, by its name; None where nothing is remembered."""
+
     stop: tuple[str, ...] = ()
     """What ends an answer."""
 
@@ -201,6 +204,10 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
     worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
     worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
     _remember(dialogue, reply, wanted, outcomes)
+    if worker.remembers is not None:
+        for action, outcome in zip(wanted.actions, outcomes, strict=True):
+            if not outcome["failed"]:
+                yield from worker.remembers(action.tool, outcome["text"])
     for action, outcome in zip(wanted.actions, outcomes, strict=True):
         done = AgentAction(
             thought=wanted.thought,

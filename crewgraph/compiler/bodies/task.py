@@ -48,6 +48,8 @@ def answer_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[s
     """The agent's answer alone, in our way, with what it used; nothing is read, judged or kept."""
     work = _Work(assignment, state)
     answer = yield from work.agent.own_answer()
+    if ONGOING.get() is None:  # else the task remembers it, whose part it is
+        yield from work.agent.remember(answer)
     return {assignment.slug: {"answer": answer, "usage": work.usage.to_plain()}}
 
 
@@ -124,6 +126,9 @@ class _Work:
                 output, problem = yield from guarded(self.guards, output, problem, self, self.report)
                 self.charge(output)  # it may be another one
             yield Enter("finish")
+            if self.agent.recollection:
+                yield from self.agent.remember(output.raw)
+                self.charge(output)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield Notify(partial(self.report.publish, output))

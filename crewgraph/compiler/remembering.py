@@ -1,0 +1,108 @@
+"""What happens to memories: effects of the body call these functions."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from langgraph.config import get_store
+from langgraph.errors import GraphBubbleUp
+
+from crewgraph.compiler.memories import Memories
+from crewgraph.core.bridge import call
+from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.task import Task
+from crewgraph.events.memory import MemoryRetrievalCompletedEvent, MemoryRetrievalStartedEvent
+from crewgraph.memory.contextual import LATEST, contents, query_of, recollection
+from crewgraph.memory.shelves import KEPT_IN
+from crewgraph.memory.telling import REMEMBERING, tell, told_save, told_search
+from crewgraph.prompts.book import Book
+
+__all__ = ["Remembers", "looked_up", "put_away"]
+
+
+class Remembers:
+    """Who remembers, for events; entered before a memory is used."""
+
+    def __init__(self, agent: BaseAgent, task: Task | None, role: str) -> None:
+        self.agent, self.task = agent, task
+        self._who = {"from_task": task, "from_agent": agent, "agent_role": role}
+
+    def enter(self) -> None:
+        """Let memories of this context tell of their work in its name, and use the store of the graph around."""
+        REMEMBERING.set(self._who)
+        KEPT_IN.set(_store_around())
+
+    def tell(self, event: Any, **fields: Any) -> None:
+        """Emit an event in its name."""
+        tell(self.agent if self.task is None else self.task, event, **self._who, **fields)
+
+
+def _store_around() -> Any:
+    """The store that the graph around was compiled with, if it finds entries by their meaning; else None."""
+    try:
+        store: Any = get_store()
+    except (KeyError, RuntimeError):
+        return None
+    # Without an index a LangGraph store answers a search with whatever it holds.
+    return store if getattr(store, "index_config", None) else None
+
+
+def looked_up(memories: Memories, who: Remembers, description: str, context: str, book: Book) -> dict[str, Any]:
+    """What all memories know of a task.
+
+    Returns:
+        `text`, for the prompt, empty where nothing is known; `failed`: what each memory that failed raised.
+    """
+    query = query_of(description, context)
+    who.tell(MemoryRetrievalStartedEvent)
+    started = time.perf_counter()
+    found: dict[str, list[str]] = {}
+    failed: dict[str, str] = {}
+    for kind, memory in (memories.kinds if query else {}).items():
+        try:
+            found[kind] = contents(kind, _search(kind, memory, description, query)())
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - told, and the work goes on without
+            failed[kind] = f"{type(error).__name__}: {error}"
+    text = recollection(found, book)
+    took = (time.perf_counter() - started) * 1000
+    who.tell(MemoryRetrievalCompletedEvent, memory_content=text, retrieval_time_ms=took)
+    return {"text": text, "failed": failed}
+
+
+def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], Any]:
+    if kind == "long_term_memory":
+        about, most, least, given = description, LATEST, None, {"latest_n": LATEST}
+    else:
+        about, most, least, given = query, 5, 0.6, {}
+
+    def search() -> Any:
+        return call(memory.search, about, **given)
+
+    # A version of the user's own tells nothing itself.
+    return search if _is_ours(memory, "search") else lambda: told_search(memory, kind, about, most, least, search)
+
+
+def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None) -> None:
+    """Save something.
+
+    Args:
+        memory: where.
+        kind: what kind of memory it is.
+        value: the text; for events alone where something else is given.
+        metadata: what is noted with it; the same.
+        given: what is saved in place of a text.
+    """
+    text = partial(call, memory.save, value=value, metadata=metadata)
+    save = text if given is None else partial(call, memory.save, given)
+    if _is_ours(memory, "save"):
+        save()
+    else:
+        told_save(memory, kind, value, metadata, save)
+
+
+def _is_ours(memory: Any, verb: str) -> bool:
+    method: Any = getattr(memory, verb)
+    return str(getattr(getattr(method, "__func__", method), "__module__", "")).startswith("crewgraph.memory")

@@ -1,0 +1,100 @@
+"""What a model says about what is remembered, or looked for."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+__all__ = [
+    "ConsolidationAction",
+    "ConsolidationPlan",
+    "ExtractedMemories",
+    "ExtractedMetadata",
+    "MemoryAnalysis",
+    "QueryAnalysis",
+    "QueryGaps",
+]
+
+
+class _Said(BaseModel):
+    @field_validator("*", mode="before")
+    @classmethod
+    def _lists(cls, value: Any, info: Any) -> Any:
+        # Models write null for an empty list, and one text for a list of one.
+        if cls.model_fields[info.field_name].annotation != list[str]:
+            return value
+        return [] if value is None else [value] if isinstance(value, str) else value
+
+
+class ExtractedMetadata(_Said):
+    """Who and what a text is about."""
+
+    entities: list[str] = Field(default_factory=list[str], description="people, places, things that it names")
+    dates: list[str] = Field(default_factory=list[str], description="dates and times that it names")
+    topics: list[str] = Field(default_factory=list[str], description="what it is about, in single words")
+
+
+class MemoryAnalysis(_Said):
+    """Where something belongs that is to be remembered."""
+
+    suggested_scope: str = Field(description="the path of its scope")
+    categories: list[str] = Field(default_factory=list[str], description="what it is about")
+    importance: float = Field(default=0.5, description="how much it matters, 0 to 1")
+    extracted_metadata: ExtractedMetadata = Field(default_factory=ExtractedMetadata)
+
+    @field_validator("importance")
+    @classmethod
+    def _of_one(cls, value: float) -> float:
+        return min(max(value, 0.0), 1.0)
+
+
+class ConsolidationAction(BaseModel):
+    """What becomes of a record when one much like it is remembered."""
+
+    action: str = Field(description='"keep", "update" or "delete"')
+    record_id: str = Field(description="which of the others")
+    new_content: str | None = Field(default=None, description="where it is updated: the whole new text")
+    reason: str = Field(default="", description="why, in a few words")
+
+    @property
+    def kind(self) -> Literal["keep", "update", "delete"]:
+        """What is done: what cannot be done is keeping."""
+        said = self.action.strip().lower()
+        if said == "delete":
+            return "delete"
+        return "update" if said == "update" and (self.new_content or "").strip() else "keep"
+
+
+class ConsolidationPlan(BaseModel):
+    """What becomes of the records like one that is to be remembered, and of that one."""
+
+    actions: list[ConsolidationAction] = Field(default_factory=list[ConsolidationAction])
+    insert_new: bool = Field(default=True, description="whether the new text is kept by itself")
+    insert_reason: str = Field(default="", description="why, in a few words")
+
+
+class ExtractedMemories(_Said):
+    """What is worth remembering of a text."""
+
+    memories: list[str] = Field(default_factory=list[str], description="one sentence each")
+
+
+class QueryAnalysis(_Said):
+    """What a query asks for."""
+
+    keywords: list[str] = Field(default_factory=list[str], description="the words that matter")
+    suggested_scopes: list[str] = Field(
+        default_factory=list[str],
+        description="scopes, of those that are there, that it can only be in; none if in doubt",
+    )
+    complexity: str = Field(default="simple", description='"simple" for one question, "complex" for several')
+    recall_queries: list[str] = Field(default_factory=list[str], description="one to three short texts to search with")
+    time_filter: str | None = Field(
+        default=None, description="where it asks for what is new: since when, as 2025-12-31; else null"
+    )
+
+
+class QueryGaps(_Said):
+    """What a search did not find."""
+
+    missing: list[str] = Field(default_factory=list[str], description="what is still missing, in a few words each")
+    queries: list[str] = Field(default_factory=list[str], description="at most three other texts to search with")

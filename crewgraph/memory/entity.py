@@ -1,0 +1,62 @@
+"""The memory of people, places and things."""
+
+from typing import Any, ClassVar
+
+from crewgraph.core.bridge import call, in_thread
+from crewgraph.errors import StorageError
+from crewgraph.memory.items import EntityMemoryItem
+from crewgraph.memory.provided import provided_storage
+from crewgraph.memory.stored import StoredMemory
+from crewgraph.memory.telling import told_save
+
+__all__ = ["EntityMemory"]
+
+
+class EntityMemory(StoredMemory):
+    """What is known of people, places and things.
+
+        EntityMemory(storage=RAGStorage(type="entities", path="./memory"))
+
+    Args:
+        crew: whose it is.
+        embedder_config: what turns texts into vectors: `{"provider": ..., "config": {...}}`.
+        storage: where it is kept; a `Storage`, or a LangGraph store.
+        path: a folder or a database file instead.
+    """
+
+    kind: ClassVar[str] = "entity_memory"
+
+    def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
+        kept = provided_storage("entities", storage, crew, embedder_config, path)
+        super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)
+
+    def save(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
+    ) -> None:
+        """Keep entities, each with its own metadata; one that cannot be kept does not keep the others away.
+
+        Raises:
+            StorageError: some could not be kept.
+        """
+        items = value if isinstance(value, list) else [value]
+        if items:
+            told_save(self, self.kind, None, {"entity_count": len(items)}, lambda: self._saved(items))
+
+    async def asave(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
+    ) -> None:
+        """Keep entities; see `save`."""
+        await in_thread(self.save, value, metadata)
+
+    def _saved(self, items: list[EntityMemoryItem]) -> dict[str, Any]:
+        errors: list[str] = []
+        for item in items:
+            try:
+                told = f"{item.name}({item.type}): {item.description}"
+                call(self.storage.save, value=told, metadata=item.metadata)
+            except Exception as error:  # noqa: BLE001 - raised once the others are kept
+                errors.append(f"{item.name}: {error}")
+        if errors:
+            raise StorageError(f"{len(errors)} of {len(items)} entities could not be kept: {'; '.join(errors)}")
+        count = len(items)
+        return {"value": f"{count} {'entity' if count == 1 else 'entities'}", "metadata": {"entity_count": count}}

@@ -1,0 +1,91 @@
+"""A memory that lives elsewhere."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from crewgraph.errors import StorageError
+from crewgraph.memory.mem0_storage import Mem0Storage
+from crewgraph.memory.stored import StoredMemory
+
+__all__ = ["ExternalMemory"]
+
+
+class ExternalMemory(StoredMemory):
+    """A memory that lives elsewhere: in a `Storage` of your own, or with Mem0.
+
+        ExternalMemory(storage=MyStorage())
+        ExternalMemory(embedder_config={"provider": "mem0", "config": {"user_id": "john"}})
+
+    Args:
+        storage: a `Storage`, or a LangGraph store.
+        data: `embedder_config`, which names a provider in its place; `crew`.
+    """
+
+    kind: ClassVar[str] = "external_memory"
+
+    def __init__(self, storage: Any = None, **data: Any) -> None:
+        super().__init__(storage=storage, **data)
+
+    @staticmethod
+    def external_supported_storages() -> dict[str, Callable[..., Any]]:
+        """The providers by name: what makes their storage of a crew and of their `config`."""
+        return {"mem0": _mem0}
+
+    @staticmethod
+    def create_storage(crew: Any, embedder_config: Any) -> Any:
+        """The storage that a configuration names.
+
+        Raises:
+            ValueError: it names none.
+            MissingExtra: it needs a package that is not installed.
+        """
+        if not embedder_config:
+            raise ValueError(
+                "an `ExternalMemory` needs a `storage`, or an `embedder_config` that names a provider: "
+                '`{"provider": "mem0", "config": {"user_id": "john"}}`'
+            )
+        known = ExternalMemory.external_supported_storages()
+        provider = embedder_config.get("provider")
+        if provider not in known:
+            raise ValueError(
+                f"`embedder_config` of an `ExternalMemory` names the provider {provider!r}; there is "
+                f"{', '.join(map(repr, known))}. For any other one give a `storage` of your own."
+            )
+        return known[provider](crew, embedder_config.get("config") or {})
+
+    def set_crew(self, crew: Any) -> Self:
+        """Let it be the memory of a crew; its storage is made, where it was described.
+
+        Raises:
+            ValueError: it was given neither a storage nor a provider.
+            MissingExtra: its provider needs a package that is not installed.
+        """
+        super().set_crew(crew)
+        if self.storage is None:
+            self.storage = self.create_storage(crew, self.embedder_config)
+        return self
+
+    def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+        """Keep a text; see `StoredMemory.save`."""
+        self._check()
+        super().save(value, metadata)
+
+    def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
+        """The entries nearest to a text; see `StoredMemory.search`."""
+        self._check()
+        return super().search(query, limit, score_threshold)
+
+    def reset(self) -> None:
+        """Forget everything; see `StoredMemory.reset`."""
+        self._check()
+        super().reset()
+
+    def _check(self) -> None:
+        if self.storage is None:
+            if not self.embedder_config:
+                raise StorageError("this `ExternalMemory` has nowhere to keep anything: give it a `storage`")
+            self.storage = self.create_storage(self.crew, self.embedder_config)
+
+
+def _mem0(crew: Any, config: dict[str, Any]) -> Mem0Storage:
+    return Mem0Storage("external", crew, config)

@@ -1,0 +1,382 @@
+"""The four kinds of memory by themselves: what their storages are called with, what they give and tell."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import heard
+from langgraph.store.memory import InMemoryStore
+
+from crewgraph.errors import StorageError
+from crewgraph.events import BaseEvent
+from crewgraph.memory.contextual import ContextualMemory
+from crewgraph.memory.entity import EntityMemory
+from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTermMemoryItem, ShortTermMemoryItem
+from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
+from crewgraph.memory.rag_storage import RAGStorage
+from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.storage import Storage
+from crewgraph.memory.stored import StoredMemory
+
+
+class Noted(Storage):
+    """A storage of a user's own that notes what it is called with."""
+
+    def __init__(self, *found: Any) -> None:
+        self.calls: list[Any] = []
+        self.found = list(found)
+
+    def save(self, value: Any, metadata: dict[str, Any]) -> None:
+        self.calls.append(("save", value, metadata))
+
+    def search(self, query: str, limit: int, score_threshold: float) -> list[Any]:
+        self.calls.append(("search", query, limit, score_threshold))
+        return self.found
+
+    def reset(self) -> None:
+        self.calls.append("reset")
+
+
+class Full(Storage):
+    """A storage that takes and gives nothing."""
+
+    def save(self, value: Any, metadata: dict[str, Any]) -> None:
+        raise OSError("the disk is full")
+
+    def search(self, query: str, limit: int, score_threshold: float) -> list[Any]:
+        raise OSError("the disk is gone")
+
+
+class Async(Noted):
+    """The same, on an event loop."""
+
+    async def save(self, value: Any, metadata: dict[str, Any]) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        await asyncio.sleep(0)
+        super().save(value, metadata)
+
+
+KINDS = [ShortTermMemory, ExternalMemory]
+
+
+def told(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
+    return [(one.type, one.source_type) for one in events]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_storage_of_ones_own_is_called_as_crewai_calls_it(kind: type[StoredMemory]):
+    storage = Noted({"content": "tea"})
+    memory = kind(storage=storage)
+    memory.save("v")
+    memory.save("w", {"a": 1})
+    memory.save(value="x", metadata={"b": 2})
+    assert memory.search("q") == [{"content": "tea"}]
+    memory.search("q", 3, 0.1)
+    memory.search(query="q", limit=4, score_threshold=0.7)
+    memory.reset()
+    assert storage.calls == [
+        ("save", "v", {}),
+        ("save", "w", {"a": 1}),
+        ("save", "x", {"b": 2}),
+        ("search", "q", 5, 0.6),
+        ("search", "q", 3, 0.1),
+        ("search", "q", 4, 0.7),
+        "reset",
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_verbs_for_event_loops_do_the_same(kind: type[StoredMemory]):
+    storage = Async("tea")
+    memory = kind(storage=storage)
+
+    async def used() -> Any:
+        await memory.asave("v", {"a": 1})
+        found = await memory.asearch("q", 2, 0.5)
+        await memory.areset()
+        return found
+
+    assert asyncio.run(used()) == ["tea"]
+    assert storage.calls == [("save", "v", {"a": 1}), ("search", "q", 2, 0.5), "reset"]
+
+
+def test_an_overridden_verb_is_overridden_for_event_loops_too():
+    class Shouting(ShortTermMemory):
+        def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
+            super().save(str(value).upper(), metadata)
+
+    storage = Noted()
+    asyncio.run(Shouting(storage=storage).asave("quiet"))
+    assert storage.calls == [("save", "QUIET", {})]
+
+
+def test_entities_are_kept_one_by_one():
+    storage = Noted()
+    memory = EntityMemory(storage=storage)
+    memory.save(EntityMemoryItem("Ada", "person", "wrote it", "- in London"))
+    memory.save([EntityMemoryItem("Bonn", "town", "on the Rhine", ""), EntityMemoryItem("Kiel", "town", "at sea", "")])
+    memory.save([])
+    assert storage.calls == [
+        ("save", "Ada(person): wrote it", {"relationships": "- in London"}),
+        ("save", "Bonn(town): on the Rhine", {"relationships": ""}),
+        ("save", "Kiel(town): at sea", {"relationships": ""}),
+    ]
+
+
+def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
+    class Picky(Noted):
+        def save(self, value: Any, metadata: dict[str, Any]) -> None:
+            if value.startswith("Bonn"):
+                raise OSError("no towns")
+            super().save(value, metadata)
+
+    storage = Picky()
+    items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
+    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be kept: Bonn: no towns"):
+        EntityMemory(storage=storage).save(items)
+    assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
+    assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
+
+
+def test_events_tell_of_everything_with_how_long_it_took():
+    memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
+    memory.agent, memory.task = "an agent", "a task"
+    with heard() as events:
+        memory.save("v", {"a": 1})
+        memory.search("q", 2)
+    kind = "short_term_memory"
+    assert told(events) == [
+        ("memory_save_started", kind),
+        ("memory_save_completed", kind),
+        ("memory_query_started", kind),
+        ("memory_query_completed", kind),
+    ]
+    saved, found = events[1], events[3]
+    assert (saved.value, saved.metadata, saved.from_agent) == ("v", {"a": 1}, "an agent")  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= saved.save_time_ms < 1000  # pyright: ignore[reportAttributeAccessIssue]
+    assert (found.query, found.limit, found.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
+    assert found.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= found.query_time_ms < 1000  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_what_a_storage_raises_is_told_and_raised():
+    memory = ExternalMemory(storage=Full())
+    with heard() as events:
+        with pytest.raises(OSError, match="full"):
+            memory.save({"not": "a text"})
+        with pytest.raises(OSError, match="gone"):
+            memory.search("q")
+        with pytest.raises(NotImplementedError, match=r"`Full` has no `reset\(\)` of its own"):
+            memory.reset()
+    assert told(events)[1::2] == [
+        ("memory_save_failed", "external_memory"),
+        ("memory_query_failed", "external_memory"),
+    ]
+    assert events[1].error == "the disk is full"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# ------------------------------------------------------------------------------------------------- found by meaning
+def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
+    kept = RAGStorage(type="short_term")
+    kept.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
+    kept.save("bread is baked at night", {"agent": "Baker"})
+    (found,) = kept.search("boats in the harbour", limit=1)
+    assert found["content"] == "the harbour of Bonn has three boats"
+    assert found["metadata"] == {"agent": "Clerk"}
+    assert 0.6 <= found["score"] <= 1
+    assert kept.search("boats in the harbour", filter={"agent": "Baker"}, score_threshold=0)[0]["content"].startswith(
+        "bread"
+    )
+    assert kept.search("boats", score_threshold=1.0) == []
+    assert kept.search("boats", limit=0) == kept.search("  ") == []
+
+
+def test_the_same_text_with_the_same_metadata_is_one_entry():
+    kept = RAGStorage(type="short_term")
+    for _ in range(3):
+        kept.save("three boats", {"a": 1})
+    kept.save("three boats", {"a": 2})
+    kept.save("", {})
+    assert len(kept.search("three boats", score_threshold=0)) == 2
+
+
+def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from .parts import crew_of
+
+    first, second = crew_of("Clerk"), crew_of("Clerk", "Baker")
+    shelves = [
+        RAGStorage(type="short_term"),
+        RAGStorage(type="short"),
+        RAGStorage(type="short_term", crew=first),
+        RAGStorage(type="short_term", crew=second),
+    ]
+    for number, shelf in enumerate(shelves):
+        shelf.save(f"boats {number}")
+    assert [[one["content"] for one in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
+        ["boats 0"],
+        ["boats 1"],
+        ["boats 2"],
+        ["boats 3"],
+    ]
+    shelves[2].reset()
+    assert [len(shelf.search("boats", score_threshold=0)) for shelf in shelves] == [1, 1, 0, 1]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert shelves[0].search("boats", score_threshold=0) == []
+
+
+def test_a_path_of_ones_own_is_where_entries_are(tmp_path: Path, storage: Path):
+    ShortTermMemory(storage=RAGStorage(type="short_term", path=str(tmp_path / "memory"))).save("three boats")
+    EntityMemory(path=tmp_path / "memory").save(EntityMemoryItem("boat", "thing", "one of three", ""))
+    assert (tmp_path / "memory" / "memory.db").is_file()
+    again = ShortTermMemory(path=tmp_path / "memory")
+    assert [one["content"] for one in again.search("three boats")] == ["three boats"]
+    assert not (storage / "memory.db").exists()
+
+
+def test_a_langgraph_store_is_a_storage():
+    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(one) % 2] for one in texts]})
+    short, long = ShortTermMemory(storage=store), LongTermMemory(storage=store)
+    short.save("boats")
+    long.save(LongTermMemoryItem("a", "look", "e", "1.5", 3))
+    assert [one["content"] for one in short.search("boats")] == ["boats"]
+    assert [one["score"] for one in long.search("look")] == [3]
+    assert {namespace[0] for namespace in store.list_namespaces()} == {"memories"}
+
+
+def test_a_store_without_an_index_is_told():
+    with pytest.raises(StorageError, match="does not search by meaning"):
+        memory = ShortTermMemory(storage=InMemoryStore())
+        memory.save("boats")
+        memory.search("boats")
+
+
+def test_a_storage_may_be_kept_from_forgetting():
+    with pytest.raises(StorageError, match="`allow_reset=False`"):
+        RAGStorage(type="short_term", allow_reset=False).reset()
+
+
+# ------------------------------------------------------------------------------------------------------- long term
+@pytest.fixture(params=["file", "default"])
+def long_term(request: pytest.FixtureRequest, tmp_path: Path) -> LongTermMemory:
+    if request.param == "default":
+        return LongTermMemory()
+    return LongTermMemory(storage=LTMSQLiteStorage(db_path=str(tmp_path / "deep" / "long.db")))
+
+
+def item(task: str, at: str, quality: float | None, *suggestions: str) -> LongTermMemoryItem:
+    return LongTermMemoryItem(
+        agent="Clerk",
+        task=task,
+        expected_output="e",
+        datetime=at,
+        quality=quality,
+        metadata={"suggestions": [*suggestions]},
+    )
+
+
+def test_how_a_task_was_done_is_found_by_its_description_the_latest_first(long_term: LongTermMemory):
+    long_term.save(item("look", "1700000001.5", 5, "closer"))
+    long_term.save(item("look", "1700000003.5", 7))
+    long_term.save(item("look", "1700000002.5", None))
+    long_term.save(item("look away", "1700000009.5", 9))
+    noted = {"agent": "Clerk", "expected_output": "e"}
+    assert long_term.search("look", latest_n=2) == [
+        {"metadata": {"suggestions": [], "quality": 7, **noted}, "datetime": "1700000003.5", "score": 7},
+        {"metadata": {"suggestions": [], "quality": None, **noted}, "datetime": "1700000002.5", "score": None},
+    ]
+    assert long_term.search("look", 3)[2]["metadata"]["suggestions"] == ["closer"]
+    assert long_term.search("nothing") == []
+    long_term.reset()
+    assert long_term.search("look") == []
+
+
+def test_the_same_item_saved_again_is_kept_once(long_term: LongTermMemory):
+    for _ in range(2):
+        long_term.save(item("look", "1700000001.5", 5))
+    assert len(long_term.search("look")) == 1
+
+
+def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
+    long_term.save("three boats", metadata={"task": "look", "agent": "Clerk", "quality": 8})
+    (found,) = long_term.search(query="look", limit=1, score_threshold=7)
+    assert (found["score"], found["metadata"]["output"]) == (8, "three boats")
+    assert asyncio.run(long_term.asearch("look", score_threshold=9)) == []
+
+
+def test_events_of_the_long_term_memory(long_term: LongTermMemory):
+    with heard() as events:
+        asyncio.run(long_term.asave(item("look", "1.5", 5)))
+        long_term.search("look", latest_n=2)
+    assert told(events) == [
+        ("memory_save_started", "long_term_memory"),
+        ("memory_save_completed", "long_term_memory"),
+        ("memory_query_started", "long_term_memory"),
+        ("memory_query_completed", "long_term_memory"),
+    ]
+    assert (events[1].value, events[2].limit, events[2].score_threshold) == ("look", 2, None)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
+    path = tmp_path / "long.db"
+    LTMSQLiteStorage(db_path=str(path)).save("look", {"suggestions": ["x"]}, "1.5", 5)
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT task_description, metadata, datetime, score FROM long_term_memories").fetchall()
+    database.close()
+    assert rows == [("look", '{"suggestions": ["x"]}', "1.5", 5.0)]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_no_database_is_told(tmp_path: Path):
+    path = tmp_path / "long.db"
+    path.write_text("no database at all, but a text that is long enough to be looked at")
+    with pytest.raises(StorageError, match=r"long\.db` could not be read: file is not a database"):
+        LongTermMemory(path=str(path)).search("look")
+
+
+# -------------------------------------------------------------------------------------------------------- together
+class _Task:
+    description = "look"
+
+
+def test_what_all_know_is_one_text_in_the_order_of_their_weight():
+    long_term = LongTermMemory()
+    long_term.save(item("look", "1.5", 5, "closer", "closer"))
+    storages = [
+        Noted({"content": "three boats"}),
+        Noted({"context": "Ada(boat): red"}),
+        Noted({"memory": "likes tea"}, "x"),
+    ]
+    memory = ContextualMemory(
+        ShortTermMemory(storage=storages[0]),
+        long_term,
+        EntityMemory(storage=storages[1]),
+        ExternalMemory(storage=storages[2]),
+    )
+    text = memory.build_context_for_task(_Task(), "in Bonn")
+    order = ["- closer", "- three boats", "- Ada(boat): red", "- likes tea\n- x"]
+    assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
+    assert text.count("closer") == 1
+    assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
+
+
+def test_nothing_known_is_an_empty_text():
+    assert ContextualMemory(ShortTermMemory(storage=Noted())).build_context_for_task(_Task(), "") == ""
+    assert ContextualMemory().build_context_for_task(_Task()) == ""
+
+
+def test_items_hold_what_they_are_given():
+    assert vars(ShortTermMemoryItem("d", "a")) == {"data": "d", "agent": "a", "metadata": {}}
+    assert vars(ExternalMemoryItem("v")) == {"value": "v", "metadata": None, "agent": None}
+    assert EntityMemoryItem("n", "t", "d", "r").metadata == {"relationships": "r"}
+    assert vars(LongTermMemoryItem("a", "t", "e", "1")) == {
+        "agent": "a",
+        "task": "t",
+        "expected_output": "e",
+        "datetime": "1",
+        "quality": None,
+        "metadata": {},
+    }
