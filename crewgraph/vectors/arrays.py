@@ -85,7 +85,9 @@ def best(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
 
 
 def merged(parts: list[tuple[Ids, Scores]], k: int) -> tuple[Ids, Scores]:
-    """The best k of several findings."""
+    """The best k of several findings, or of none."""
     if len(parts) == 1:
         return parts[0]
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
     return best(np.concatenate([ids for ids, _ in parts]), np.concatenate([scores for _, scores in parts]), k)
