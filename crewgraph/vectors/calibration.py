@@ -1,6 +1,6 @@
 """How many lists a search has to look into, measured on the vectors themselves."""
 
-from collections.abc import Iterator
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from crewgraph.vectors.lists import Lists
 __all__ = ["Calibration"]
 
 _NEIGHBOURS = 10
-_RECALL = 0.99  # of the nearest 10 of vectors that are in the index
-_MARGIN = 2  # queries are mostly less like the vectors than these are like each other
+_RECALL = 0.98  # of the nearest 10 of vectors that are in the index
+_MARGIN = 1.5  # queries are mostly less like the vectors than these are like each other
 _LEAST = 8
 
 
@@ -30,12 +30,8 @@ class Calibration:
         self._scores: Scores = np.full((n, _NEIGHBOURS + 1), -np.inf, np.float32)
         self._found: NDArray[np.int64] = np.full((n, _NEIGHBOURS + 1), -1, np.int64)  # numbers of lists
 
-    def steps(self) -> Iterator[int]:
-        """The numbers of the lists that are to be looked into, each by `look`."""
-        return iter(range(len(self._lists.centres)))
-
     def look(self, number: int) -> None:
-        """Compare with one list."""
+        """Compare with one list; this is to be done for all of them."""
         ids, scores = self._lists.near_in(number, self._queries, _NEIGHBOURS + 1)
         self._keep(np.full_like(ids, number), scores)
 
@@ -53,4 +49,4 @@ class Calibration:
         needed = np.take_along_axis(ranks, np.maximum(found, 0), 1)[found >= 0]
         if not len(needed):
             return _LEAST
-        return max(_LEAST, _MARGIN * (1 + int(np.quantile(needed, _RECALL))))
+        return max(_LEAST, ceil(_MARGIN * (1 + np.quantile(needed, _RECALL))))

@@ -73,10 +73,13 @@ class Flat:
         begin = max(len(self) - n, 0)
         return self.ids[begin:].copy(), self.rows[begin:].copy()
 
-    def trim(self) -> None:
-        """Give back room that is not needed."""
-        if len(self._ids) > 4 * max(len(self), _ROOM):
-            self._resize(max(len(self), _ROOM))
+    def trim(self) -> bool:
+        """Free room that is not needed; whether that is some."""
+        needed = max(len(self), _ROOM)
+        if len(self._ids) <= 4 * needed:
+            return False
+        self._resize(needed)
+        return True
 
     def _places(self, allowed: Ids) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         if len(allowed) < len(self):

@@ -12,13 +12,14 @@ from crewgraph.vectors.centres import centres_of
 from crewgraph.vectors.flat import Flat
 from crewgraph.vectors.lists import Lists
 from crewgraph.vectors.parts import Parts
+from crewgraph.vectors.room import give_back
 from crewgraph.vectors.turns import Turns
 
 __all__ = ["Growth"]
 
 _MOVED = 256  # vectors at a time: searches wait that long
 _SAMPLE = 32  # vectors per centre that centres are made of
-_GROWN = 4  # times as many vectors need new lists
+_GROWN = 2  # times as many vectors need new lists
 _SHRUNK = 16  # times as few vectors, too
 _CROWDED = 8  # times what is buffered; whoever writes then helps
 _QUERIES = 64
@@ -43,6 +44,9 @@ class Growth:
         self.crowded = exact_up_to + _CROWDED * buffered
         """So many vectors in the block are too many to be compared with every query for long."""
 
+        self.expected = 0
+        """So many vectors there will be soon."""
+
         self._drains = False
         self._calibrated = 0  # with so many vectors
 
@@ -64,7 +68,7 @@ class Growth:
         if parts.old is not None:
             return self._move_old
         if lists is None:
-            return self._make_lists if flat > self._exact_up_to else None
+            return self._make_lists if flat > self._exact_up_to and self._suffice(flat) else None
         if total < self._exact_up_to // 2:
             return self._give_up_lists
         planned = _vectors_for(len(lists.centres))
@@ -75,9 +79,13 @@ class Growth:
             return self._move_flat
         return self._calibrate if len(lists) > 2 * self._calibrated else None
 
+    def _suffice(self, vectors: int) -> bool:
+        """Whether there are enough for centres of all that are expected."""
+        return vectors >= min(self.expected, _SAMPLE * _lists_for(self.expected))
+
     def _make_lists(self, stopped: Callable[[], bool]) -> bool:
         with self._writer:
-            wanted = _lists_for(len(self._parts))
+            wanted = _lists_for(max(len(self._parts), self.expected))
             sample = self._sample(_SAMPLE * wanted)
         centres = centres_of(sample, min(wanted, len(sample)), _SEED, stopped)
         if centres is None:
@@ -98,7 +106,9 @@ class Growth:
         self._move(self._parts.flat)
         if not len(self._parts.flat):
             with self._writer, self._turns.writing():
-                self._parts.flat.trim()
+                given_back = self._parts.flat.trim()
+            if given_back:
+                give_back()
         return True
 
     def _move_old(self, stopped: Callable[[], bool]) -> bool:
@@ -108,6 +118,8 @@ class Growth:
         else:
             with self._writer, self._turns.writing():
                 self._parts.old = None
+            del old
+            give_back()
         return True
 
     def _move(self, source: Flat | Lists) -> None:
@@ -159,8 +171,8 @@ class Growth:
 
 
 def _lists_for(vectors: int) -> int:
-    return max(1, round(2 * sqrt(vectors)))
+    return max(1, round(4 * sqrt(vectors)))
 
 
 def _vectors_for(lists: int) -> int:
-    return lists * lists // 4
+    return lists * lists // 16

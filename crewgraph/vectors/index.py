@@ -87,7 +87,7 @@ class GrowingIndex:
 
     What is written can be found at once. Vectors wait in a block that is compared with every query, and from there are
     moved into lists in the background, a few at a time. How many lists a search looks into is measured on the vectors, so that it
-    finds 99 of 100 of the ten nearest of them; where vectors have little order, searches take longer.
+    finds at least 98 of 100 of the ten nearest of them; where vectors have little order, searches take longer.
 
     Several threads may write, too; they take turns. In a forked process it is as it was.
 
@@ -129,6 +129,10 @@ class GrowingIndex:
         with self._writer:
             return self._parts.ids
 
+    def expect(self, vectors: int) -> None:
+        """Say that there will be so many vectors soon, which saves moving them again and again while they are added."""
+        self._growth.expected = vectors
+
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
         """As `VectorIndex.add`."""
         new, rows = units_of(ids_of(ids), vectors, self._dims)
@@ -150,7 +154,7 @@ class GrowingIndex:
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
         """As `VectorIndex.search`."""
         row = units(np.asarray(query, np.float32).reshape(1, -1), self._dims)[0]
-        among = None if allowed is None else np.unique(ids_of(allowed))
+        among = None if allowed is None else ids_of(allowed)
         with self._turns.reading():
             return self._parts.search(row, k, among)
 

@@ -147,6 +147,7 @@ class Lists:
     def search_among(self, query: Vectors, k: int, allowed: Ids) -> tuple[Ids, Scores]:
         """The nearest k of those allowed; ids that are not here do not matter."""
         if len(allowed) <= max(_FEW, len(self) // 100):
+            allowed = np.unique(allowed)
             try:
                 rows = self._index.reconstruct_batch(allowed)
             except RuntimeError:  # one of them is not here
