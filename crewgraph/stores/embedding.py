@@ -43,8 +43,8 @@ class StoreEmbedder:
 
     def _bytes(self, vector: Sequence[float]) -> bytes:
         row = np.asarray(vector, "<f4")
-        self.dims = self.dims or len(row)
-        if row.shape != (self.dims,):
+        self.dims = self.dims or row.size
+        if not len(row) or row.shape != (self.dims,):
             raise StorageError(
                 f"The embedder `{self._name()}` gave a vector of {row.size} numbers where {self.dims} are expected. "
                 "Give `dims` as many as its model makes, or open the store anew where the model has changed: "

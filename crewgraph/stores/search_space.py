@@ -83,7 +83,7 @@ class SearchSpace:
 
     def nearest(self, query: Sequence[float], k: int, allowed: Ids | None) -> list[tuple[int, float]]:
         """The vectors nearest to a query: their entries and scores, the best first."""
-        if not len(self._index):
+        if not len(self._index) or allowed is not None and not len(allowed):
             return []
         ids, scores = self._index.search(np.asarray(query, np.float32), k, allowed)
         return list(zip(entries_of(ids).tolist(), scores.tolist(), strict=True))

@@ -1,17 +1,22 @@
 """An embedder for tests: the words of a text, each at a place of its own."""
 
-import zlib
-from collections.abc import Iterable
+from itertools import count
 
 from langchain_core.embeddings import Embeddings
 
 __all__ = ["DIMS", "Bag"]
 
 DIMS = 64
+_DIGITS = 4
+_places: dict[str, int] = {}
+_next = count()
 
 
 class Bag(Embeddings):
-    """Counts words; texts that share words are near each other. It notes what it was asked for."""
+    """Counts words; texts that share words are near each other. A number of up to 4 digits is as many words.
+
+    It notes the texts it was asked for.
+    """
 
     def __init__(self, model: str = "bag", dims: int = DIMS) -> None:
         self.model = model
@@ -28,9 +33,19 @@ class Bag(Embeddings):
     def _counted(self, text: str) -> list[float]:
         row = [0.0] * self.dims
         for word in _words(text):
-            row[zlib.crc32(word.encode()) % self.dims] += 1.0
+            if word.isdecimal():
+                for place, digit in enumerate(word.zfill(_DIGITS)):
+                    row[(place * 10 + int(digit)) % self.dims] += 1.0
+            else:
+                row[-1 - _place(word) % (self.dims - 10 * _DIGITS if self.dims >= DIMS else self.dims)] += 1.0
         return row
 
 
-def _words(text: str) -> Iterable[str]:
+def _place(word: str) -> int:
+    if word not in _places:
+        _places[word] = next(_next)
+    return _places[word]
+
+
+def _words(text: str) -> list[str]:
     return "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
