@@ -4,7 +4,7 @@ import functools
 import sys
 from pathlib import Path
 from types import MethodType
-from typing import Any, cast
+from typing import Any
 
 __all__ = ["identity_of"]
 
@@ -39,7 +39,9 @@ def identity_of(embedder: Any) -> str:
         return identity_of(made.func) + _told(made.keywords)
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
-    named = cast(Any, embedder) if hasattr(embedder, "__qualname__") else cast(Any, type(embedder))
+    named: Any = embedder
+    if not hasattr(embedder, "__qualname__"):
+        named = type(embedder)
     return f"{_module(named.__module__)}.{named.__qualname__}" + _told(_attributes(embedder))
 
 
