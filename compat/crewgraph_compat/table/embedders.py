@@ -50,6 +50,10 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.rag.embeddings.providers": {},
     **{f"crewai.rag.embeddings.providers.{module}": names for module, names in _TYPES.items()},
+    "crewai.rag.embeddings.providers.custom.embedding_callable": {
+        **_FUNCTION,
+        **rows("crewgraph.vectors.function", CustomEmbeddingFunction="EmbeddingFunction"),
+    },
     **{f"crewai.rag.embeddings.providers.{module}.types": names for module, names in _TYPES.items()},
 }
 """The modules of this area."""
