@@ -14,7 +14,7 @@ import numpy as np
 
 from crewgraph.vectors.local import LocalEmbeddings
 
-__all__ = ["PAGE", "main", "table"]
+__all__ = ["MARKS", "PAGE", "PAIRS", "main", "table"]
 
 PAIRS = Path(__file__).with_name("recall_pairs.json")
 PAGE = Path(__file__).parent.parent / "docs" / "embedders.md"

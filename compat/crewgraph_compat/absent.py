@@ -10,6 +10,7 @@ _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model
 _MCP = "Runs open sessions with MCP servers themselves: give `mcps=[...]` to an agent, or ask it, `agent.get_mcp_tools([...])`."
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
 _STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
+_EMBEDDERS = 'An embedder is `{"provider": ..., "config": {...}}`, a function of texts, or a LangChain `Embeddings`.'
 _EXECUTORS = (
     "The loop of an agent is no object here; `agent_executor=` takes a LangChain runnable, a graph or a function."
 )
@@ -40,6 +41,8 @@ ABSENT: dict[str, str] = {
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.rag.chromadb": _STORES,
+    "crewai.rag.core.base_embeddings_provider": _EMBEDDERS,
+    "crewai.rag.embeddings.providers.oracle": _EMBEDDERS,
     "crewai.rag.qdrant": _STORES,
     "crewai.telemetry": _TELEMETRY,
     "crewai.tools.mcp_native_tool": _MCP,

@@ -18,12 +18,14 @@ class NamedEmbedder:
     Args:
         embeddings: what embeds; its vectors are finite numbers, all of them as many, of any length.
         name: "provider/model/dimensions", "local/1/256"; or a function that finds it out when it is first asked for.
+        given: what it was made of, if that was an object.
     """
 
     embeddings: Embeddings
 
-    def __init__(self, embeddings: Embeddings, name: str | Callable[[], str]) -> None:
+    def __init__(self, embeddings: Embeddings, name: str | Callable[[], str], given: object = None) -> None:
         self.embeddings = embeddings
+        self.given = given
         self._name = name
 
     @cached_property

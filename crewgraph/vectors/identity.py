@@ -39,7 +39,7 @@ def identity_of(embedder: Any) -> str:
         return identity_of(made.func) + _told(made.keywords)
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
-    named: Any = embedder if hasattr(embedder, "__qualname__") else type(embedder)
+    named = embedder if hasattr(embedder, "__qualname__") else embedder.__class__
     return f"{_module(named.__module__)}.{named.__qualname__}" + _told(_attributes(embedder))
 
 

@@ -11,6 +11,9 @@ from langchain_core.embeddings import Embeddings
 from crewgraph.core.loop_transport import LoopTransport
 from crewgraph.errors import EmbedderError
 from crewgraph.extras import load, require
+from crewgraph.vectors.checked import CheckedEmbeddings
+from crewgraph.vectors.embedder import NamedEmbedder
+from crewgraph.vectors.held import held
 from crewgraph.vectors.provider import Provider
 from crewgraph.vectors.providers import PROVIDERS
 from crewgraph.vectors.request import RequestEmbeddings
@@ -25,8 +28,8 @@ _NO_KEY = "none"  # the client wants a key, the server does not look at it
 _SIZES = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
 
-def opened(provider: Provider, config: Mapping[str, Any]) -> tuple[Embeddings, str]:
-    """What embeds, and the name of its vectors.
+def opened(provider: Provider, config: Mapping[str, Any]) -> NamedEmbedder:
+    """What embeds as a provider does, and the name of its vectors; the same one as long as somebody has it.
 
     Args:
         provider: who embeds.
@@ -39,25 +42,38 @@ def opened(provider: Provider, config: Mapping[str, Any]) -> tuple[Embeddings, s
     words = _words(provider, config)
     if provider.name == "openai" and str(words.pop("api_type", "")).startswith("azure"):
         return opened(PROVIDERS["azure"], {**config, "api_type": None})
-    model_word = provider.words["model"]
-    words = {**provider.fixed, **words}
-    if provider.name == "huggingface" and words.get("url"):
-        words.setdefault(model_word, "server")
-    words[model_word] = words.get(model_word) or words.get("azure_deployment") or provider.model
-    if words[model_word] is None:
-        raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
+    words = _complete(provider, words)
+    return held(provider, words, lambda: _made(provider, words))
+
+
+def _made(provider: Provider, words: dict[str, Any]) -> NamedEmbedder:
     name = _name(provider, words)
+    return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, words, name), name), name, provider)
+
+
+def _complete(provider: Provider, words: Mapping[str, Any]) -> dict[str, Any]:
+    model = provider.words["model"]
+    made = {**provider.fixed, **words}
+    if provider.name == "huggingface" and made.get("url"):
+        made.setdefault(model, "server")  # it has one model, and is not asked for it by name
+    made[model] = made.get(model) or made.get("azure_deployment") or provider.model
+    if made[model] is None:
+        raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
+    return _keyed(provider, made)
+
+
+def _embeddings(provider: Provider, words: dict[str, Any], name: str) -> Embeddings:
     match provider.name:
         case "azure":
-            return RequestEmbeddings(_azure(words), name), name
+            return RequestEmbeddings(_azure(words), name)
         case "huggingface" if words.get("url"):
-            return RequestEmbeddings(_huggingface_server(words), name), name
+            return RequestEmbeddings(_huggingface_server(words), name)
         case "ollama":
-            return RequestEmbeddings(_ollama(words), name), name
+            return RequestEmbeddings(_ollama(words), name)
         case _ if provider.module == "langchain_openai":
-            return RequestEmbeddings(_openai(_keyed(provider, words)), name), name
+            return RequestEmbeddings(_openai(words), name)
         case _:
-            return ThreadedEmbeddings(_class_of(provider)(**_shaped(provider, _keyed(provider, words)))), name
+            return ThreadedEmbeddings(_class_of(provider)(**_shaped(provider, words)))
 
 
 def _words(provider: Provider, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +139,7 @@ def _openai(words: Mapping[str, Any]) -> Any:
     return load("langchain_openai").OpenAIEmbeddings(**told, **_client())
 
 
-def _azure(words: dict[str, Any]) -> Any:
+def _azure(words: Mapping[str, Any]) -> Any:
     if not words.get("azure_endpoint"):
         raise EmbedderError(
             'The embedder `azure` needs the address of its resource. Give {"config": {"api_base": ...}}, or set '
@@ -148,7 +164,8 @@ def _azure(words: dict[str, Any]) -> Any:
     )
 
 
-def _ollama(words: dict[str, Any]) -> Embeddings:
+def _ollama(words: Mapping[str, Any]) -> Embeddings:
+    words = dict(words)
     address = _ollama_address(words.pop("base_url", None) or _OLLAMA)
     key, timeout = words.pop("api_key", None), words.pop("timeout", None)
     if find_spec("langchain_ollama") is None:

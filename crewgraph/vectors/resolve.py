@@ -1,6 +1,6 @@
 """Anything that users give as `embedder`, as one with a name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -10,6 +10,7 @@ from crewgraph.errors import EmbedderError
 from crewgraph.vectors.checked import CheckedEmbeddings
 from crewgraph.vectors.custom import FunctionEmbeddings
 from crewgraph.vectors.embedder import NamedEmbedder
+from crewgraph.vectors.held import held
 from crewgraph.vectors.identity import identity_of
 from crewgraph.vectors.local import DIMENSIONS, SMALLEST, LocalEmbeddings
 from crewgraph.vectors.opening import opened
@@ -80,8 +81,7 @@ def _provided(provider: str, config: dict[str, Any]) -> NamedEmbedder:
         case chosen if chosen in _CUSTOM:
             return _custom_of(config)
         case _:
-            embeddings, name = opened(provider_of(provider), config)
-            return NamedEmbedder(CheckedEmbeddings(embeddings, name), name)
+            return opened(provider_of(provider), config)
 
 
 def _local_size(config: Mapping[str, Any]) -> int:
@@ -95,38 +95,39 @@ def _local_size(config: Mapping[str, Any]) -> int:
 
 def _custom_of(config: dict[str, Any]) -> NamedEmbedder:
     function, name = config.pop("embedding_callable", None), config.pop("name", None)
-    if isinstance(function, type):
-        return _custom(_made(cast("type[Any]", function), config), name)
-    if function is None or config:
+    if function is None or (config and not isinstance(function, type)):
         told = f"and this one has also {sorted(config)}" if function is not None else f"not {sorted(config)}"
         raise EmbedderError(
             f"The `config` of a custom embedder is a function of a list of texts as `embedding_callable`, and perhaps a `name`, "
             f"{told}."
         )
-    return _custom(function, name)
+    return _custom(function, name, config)
 
 
-def _made(function: type[Any], config: Mapping[str, Any]) -> Any:
-    try:
-        return function(**config)
-    except TypeError as error:
-        raise EmbedderError(f"The embedder `{function.__name__}` cannot be made of its `config`: {error}") from error
+def _custom(given: Any, name: str | None = None, config: Mapping[str, Any] | None = None) -> NamedEmbedder:
+    words = config or {}
+    return held(given, {"": name, **words}, lambda: _of_source(_made(given, words), given, name))
 
 
-def _custom(given: Any, name: str | None = None) -> NamedEmbedder:
+def _made(given: Any, config: Mapping[str, Any]) -> Embeddings:
     if isinstance(given, type):
-        given = _made(cast("type[Any]", given), {})
+        try:
+            given = given(**config)
+        except TypeError as error:
+            raise EmbedderError(f"The embedder `{given.__name__}` cannot be made of its `config`: {error}") from error
     if isinstance(given, Embeddings):
-        source: Embeddings = given
-    elif callable(given):
-        source = FunctionEmbeddings(cast("Callable[[list[str]], Any]", given))
-    else:
-        raise EmbedderError(f"A `{type(given).__name__}` is no embedder. Accepted are {_ACCEPTED}.")
+        return given
+    if callable(given):
+        return FunctionEmbeddings(given)
+    raise EmbedderError(f"A `{type(given).__name__}` is no embedder. Accepted are {_ACCEPTED}.")
+
+
+def _of_source(source: Embeddings, given: object, name: str | None) -> NamedEmbedder:
     if isinstance(source, LocalEmbeddings):
-        return NamedEmbedder(source, name or source.name)
-    identity = name or identity_of(given)
+        return NamedEmbedder(source, name or source.name, given)
+    identity = name or identity_of(source.function if isinstance(source, FunctionEmbeddings) else source)
     checked = CheckedEmbeddings(source, identity)
-    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}")
+    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}", given)
 
 
 def _size(embeddings: CheckedEmbeddings) -> int:

@@ -138,6 +138,27 @@ def test_an_embedder_is_one_already_and_may_be_called_like_crewais():
     ]
 
 
+def test_the_same_thing_is_the_same_embedder_as_long_as_somebody_has_it():
+    asked: list[str] = []
+
+    def noting(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return lengths(texts)
+
+    held = embedder_of(noting)
+    assert [embedder_of(noting).name for _ in range(3)] == [held.name] * 3
+    assert len(asked) == 1
+    custom = {"provider": "custom", "config": {"embedding_callable": Lengths, "model_name": "l1"}}
+    other = {"provider": "custom", "config": {"embedding_callable": Lengths, "model_name": "l2"}}
+    held = embedder_of(custom)
+    assert embedder_of(custom) is held
+    assert embedder_of(other) is not held
+    served = {"provider": "openai", "config": {"api_key": "k"}}
+    held = embedder_of(served)
+    assert embedder_of(served) is held
+    assert embedder_of({"provider": "openai", "config": {"api_key": "l"}}) is not held
+
+
 def test_the_last_queries_are_not_embedded_again(mode: Mode):
     asked: list[str] = []
 

@@ -1,0 +1,17 @@
+"""What the pages say the local embedder finds is what it finds."""
+
+import json
+
+from benchmarks import recall
+
+
+def test_the_table_of_the_page_is_what_is_measured():
+    page = recall.PAGE.read_text("utf-8")
+    assert page.split(recall.MARKS[0])[1].split(recall.MARKS[1])[0].strip() == recall.table()
+
+
+def test_the_pairs_are_whole():
+    pairs = json.loads(recall.PAIRS.read_text("utf-8"))
+    assert len(set(pairs["texts"].values())) == len(pairs["texts"]) == 63
+    assert {asked["text"] for asked in pairs["queries"]} <= set(pairs["texts"])
+    assert len({asked["query"] for asked in pairs["queries"]}) == len(pairs["queries"]) == 82
