@@ -34,6 +34,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.memory.unified import Memory
 
 if TYPE_CHECKING:
     from crewgraph.definitions.stream import (
@@ -77,6 +78,7 @@ __all__ = [
     "HallucinationGuardrail",
     "Judged",
     "LLMGuardrail",
+    "Memory",
     "ModelFinished",
     "ModelStarted",
     "OutputFormat",

@@ -1,7 +1,6 @@
 """Records on a shelf: the store embeds them, and finds them by meaning; scopes are its namespaces."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from crewgraph.core.operations import Program
@@ -87,14 +86,10 @@ def _entry(record: MemoryRecord) -> Entry:
 
 
 def _record(found: Found) -> MemoryRecord:
-    known: dict[str, Any] = {"id": found.key, **_times(found), **found.metadata}
+    known: dict[str, Any] = {"id": found.key, **found.metadata}
+    if "created_at" not in known:  # somebody else put it there
+        known["created_at"], known["last_accessed"] = found.created_at, found.updated_at
     return MemoryRecord.model_validate({**known, "content": found.text, "scope": "/" + "/".join(found.below)})
-
-
-def _times(found: Found) -> dict[str, datetime]:
-    """When an entry was written that somebody else put there."""
-    times = {"created_at": found.created_at, "last_accessed": found.updated_at}
-    return {name: time for name, time in times.items() if time is not None}
 
 
 def _nearness(cosine: float | None) -> float:

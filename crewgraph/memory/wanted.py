@@ -33,14 +33,9 @@ class Wanted:
 
     @property
     def narrow(self) -> bool:
-        """Whether it is more than a scope."""
+        """Whether it leaves out many records of a scope; private ones are few."""
         return bool(
-            self.categories
-            or self.metadata
-            or self.older_than
-            or self.newer_than
-            or self.record_ids is not None
-            or not self.private
+            self.categories or self.metadata or self.older_than or self.newer_than or self.record_ids is not None
         )
 
     def __contains__(self, record: MemoryRecord) -> bool:

@@ -21,7 +21,7 @@ _WITHOUT_EFFECT = {
         "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
         "tool_usage_exception"
     ),
-    "tools": "add_image code_interpreter recall_memory save_to_memory",
+    "tools": "add_image code_interpreter",
     "planning": "create_plan_prompt refine_plan_prompt",
 }
 
@@ -86,11 +86,19 @@ class I18N(BaseModel):
         """
         return self.book.text("tools", tool)
 
+    def memory(self, key: str) -> str:
+        """What a model is told that says where something belongs that is remembered, or what to look for.
+
+        Raises:
+            UnknownPrompt: there is none of this key (also KeyError).
+        """
+        return self.retrieve("memory", key)
+
     def retrieve(self, kind: str, key: str) -> str:
         """A text of any part.
 
         Args:
-            kind: the part: "slices", "errors", "tools", "reasoning", "planning", "hierarchical_manager_agent".
+            kind: the part: "slices", "errors", "tools", "memory", "reasoning", "planning", "hierarchical_manager_agent".
             key: which of its texts.
 
         Raises:

@@ -1,22 +1,22 @@
 """Stores on files, opened once in a process for each path and embedder."""
 
-import hashlib
 import threading
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import BaseStore, IndexConfig
-from langgraph.store.memory import InMemoryStore
+from langgraph.store.base import BaseStore
 
-from crewgraph.extras import load
 from crewgraph.settings import storage_dir
+from crewgraph.stores.faiss_store import FaissStore
+from crewgraph.vectors.embedder import NamedEmbedder
+from crewgraph.vectors.resolve import embedder_of
 
 __all__ = ["close_stores", "opened", "store_for"]
 
 _FILES = (".db", ".sqlite", ".sqlite3")
 
 _lock = threading.Lock()
-_opened: dict[tuple[Path, str], BaseStore] = {}
+_opened: dict[tuple[Path, str], FaissStore] = {}
 
 
 def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: Any = None) -> BaseStore:
@@ -44,45 +44,21 @@ def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: Any
 
 
 def opened(path: Path, embedder: Any = None) -> BaseStore:
-    """The store on a file, the same one as long as the process lives.
+    """The store on a file, the same one for an embedder as long as the process lives.
 
     Raises:
         StorageError: the file cannot be opened.
     """
-    stores: Any = load("crewgraph.stores")
-    if not hasattr(stores, "FaissStore"):
-        return _stand_in(path, embedder)
-    named = load("crewgraph.vectors.resolve").embedder_of(embedder)
+    named = embedder if isinstance(embedder, NamedEmbedder) else embedder_of(embedder)
     key = (path.absolute(), named.name)
     with _lock:
         if key not in _opened:
-            _opened[key] = stores.FaissStore(path, embedder=named)
+            _opened[key] = FaissStore(path, embedder=named)
         return _opened[key]
 
 
 def close_stores(folder: Path) -> None:
-    """Close the stores whose files are in a folder."""
+    """Close the stores whose files are in a folder; they are opened anew when they are needed."""
     with _lock:
-        for key in [key for key in _opened if key[0].is_relative_to(folder)]:
-            store: Any = _opened.pop(key)
-            close = getattr(store, "close", None)
-            if close is not None:
-                close()
-
-
-def _stand_in(path: Path, embedder: Any) -> BaseStore:
-    key = (path.absolute(), "stand-in")
-    with _lock:
-        if key not in _opened:
-            _opened[key] = InMemoryStore(index=IndexConfig(dims=256, embed=_counted, fields=["text"]))
-        return _opened[key]
-
-
-def _counted(texts: list[str]) -> list[list[float]]:
-    rows: list[list[float]] = []
-    for text in texts:
-        row = [0.0] * 256
-        for word in text.lower().split():
-            row[hashlib.sha256(word.encode()).digest()[0]] += 1.0
-        rows.append(row)
-    return rows
+        for key in [key for key in _opened if key[0].is_relative_to(folder.absolute())]:
+            _opened.pop(key).close()

@@ -25,6 +25,8 @@ from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.stores.namespaces import labels, project, unlabel
 from crewgraph.stores.opened import store_for
+from crewgraph.vectors.embedder import NamedEmbedder
+from crewgraph.vectors.resolve import embedder_of
 
 __all__ = ["Entry", "Found", "Shelf", "is_store"]
 
@@ -85,6 +87,7 @@ class Shelf:
         """
         self._texts, self._of_project = namespace, of_project
         self._storage, self._file, self._embedder = storage, file, embedder
+        self._named: NamedEmbedder | None = None
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -98,8 +101,10 @@ class Shelf:
         Raises:
             StorageError: it cannot be opened.
         """
+        if self._named is None and not is_store(self._storage):
+            self._named = embedder_of(self._embedder)
         # Where the storage folder is, is asked each time.
-        return store_for(self._storage, self._file, self._embedder)
+        return store_for(self._storage, self._file, self._named)
 
     def put(self, key: str, text: str, metadata: Mapping[str, Any] | None = None) -> None:
         """Keep something; what has this key is replaced."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
+from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.definitions.flow.persistence import checked_backend
@@ -25,7 +26,7 @@ __all__ = ["Flow"]
 State = TypeVar("State")
 
 
-class Flow(FlowVerbs, Generic[State]):
+class Flow(FlowMemories, FlowVerbs, Generic[State]):
     """The base of flows: classes whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` says of which pydantic model the state is; without it is a dict.
@@ -80,6 +81,7 @@ class Flow(FlowVerbs, Generic[State]):
         keep_history: KeepHistory | None = None,
         stream: bool | None = None,
         verbose: bool | None = None,
+        memory: Any = None,
         **values: Any,
     ) -> None:
         """Make a flow.
@@ -93,10 +95,11 @@ class Flow(FlowVerbs, Generic[State]):
             keep_history: see `keep_history`.
             stream: see `streaming`.
             verbose: see `verbose`.
+            memory: see `memory`.
             values: values for fields of the state.
 
         Raises:
-            DefinitionError: the state cannot be made, or `persistence` is no backend.
+            DefinitionError: the state cannot be made, `persistence` is no backend, or `memory` does not remember.
         """
         if initial_state is not None:
             self.initial_state = initial_state
@@ -110,6 +113,7 @@ class Flow(FlowVerbs, Generic[State]):
             self.streaming = stream
         if verbose is not None:
             self.verbose = verbose
+        self._with_memory(memory)
         self.persistence = checked_backend(persistence)
         self.tracing = tracing
         self._lock, self._begun = Lock(), False

@@ -1,0 +1,117 @@
+"""The tools with which an agent searches a memory, and puts something into it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel, Field, field_validator
+
+from crewgraph.core.bridge import acall, call
+from crewgraph.prompts.book import Book, english
+from crewgraph.tools.base import BaseTool
+
+__all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
+
+_NOTHING = "Nothing of that is remembered."
+
+
+def _never(_arguments: Any = None, _result: Any = None) -> bool:
+    return False  # what is remembered changes
+
+
+class _Texts(BaseModel):
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+
+class RecallMemorySchema(_Texts):
+    """What the tool that searches takes."""
+
+    queries: list[str] = Field(description="What to look for: one or more short texts")
+
+
+class RememberSchema(_Texts):
+    """What the tool that remembers takes."""
+
+    contents: list[str] = Field(
+        description="What to remember: one or more sentences that can be understood by themselves"
+    )
+
+
+class RecallMemoryTool(BaseTool):
+    """Searches a memory; each record is told once."""
+
+    name: str = "Search memory"
+    description: str = Field(default_factory=lambda: english().filled("tools", "recall_memory"))
+    args_schema: type[BaseModel] = RecallMemorySchema
+    cache_function: Callable[..., bool] = _never
+
+    memory: Any = Field(exclude=True)
+    """What is searched: a memory, a scope or a slice of one, or an object with `recall`."""
+
+    def _run(self, queries: list[str] | str, **kwargs: Any) -> str:
+        """What is remembered, a record below the other."""
+        return _told([call(self.memory.recall, query) for query in _listed(queries)])
+
+    async def _arun(self, queries: list[str] | str, **kwargs: Any) -> str:
+        return _told([await acall(_twin(self.memory, "recall"), query) for query in _listed(queries)])
+
+
+class RememberTool(BaseTool):
+    """Puts texts into a memory; they are kept when it returns."""
+
+    name: str = "Save to memory"
+    description: str = Field(default_factory=lambda: english().filled("tools", "save_to_memory"))
+    args_schema: type[BaseModel] = RememberSchema
+    cache_function: Callable[..., bool] = _never
+
+    memory: Any = Field(exclude=True)
+    """What remembers: a memory, a scope of one, or an object with `remember_many`."""
+
+    def _run(self, contents: list[str] | str, **kwargs: Any) -> str:
+        """A word on how many texts are remembered."""
+        call(self.memory.remember_many, given := _listed(contents))
+        return _kept(given)
+
+    async def _arun(self, contents: list[str] | str, **kwargs: Any) -> str:
+        await acall(_twin(self.memory, "remember_many"), given := _listed(contents))
+        return _kept(given)
+
+
+def create_memory_tools(memory: Any, book: Book | None = None) -> list[BaseTool]:
+    """The tools for a memory: one that searches, and one that remembers, where it can be written.
+
+    Args:
+        memory: a memory, a scope or a slice of one.
+        book: the wording, where it is not ours.
+    """
+    texts = book or english()
+    made: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
+    if not getattr(memory, "read_only", False) and callable(getattr(memory, "remember_many", None)):
+        made.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))
+    return made
+
+
+def _listed(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _twin(memory: Any, verb: str) -> Callable[..., Any]:
+    return getattr(memory, f"a{verb}", None) or getattr(memory, verb)
+
+
+def _told(found: Sequence[Any]) -> str:
+    matches: dict[Any, Any] = {}
+    for match in (match for matches_of_one in found for match in matches_of_one):
+        matches.setdefault(getattr(getattr(match, "record", None), "id", id(match)), match)
+    return "\n".join(_shown(match) for match in matches.values()) or _NOTHING
+
+
+def _shown(match: Any) -> str:
+    shown = getattr(match, "format", None)
+    return str(match) if shown is None or isinstance(match, str) else cast(str, shown())
+
+
+def _kept(texts: Sequence[str]) -> str:
+    return "Remembered." if len(texts) == 1 else f"Remembered: {len(texts)} texts."
