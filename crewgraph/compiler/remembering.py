@@ -18,7 +18,7 @@ from crewgraph.memory.shelves import KEPT_IN
 from crewgraph.memory.telling import REMEMBERING, tell, told_save, told_search
 from crewgraph.prompts.book import Book
 
-__all__ = ["Remembers", "looked_up", "put_away"]
+__all__ = ["Remembers", "is_ours", "looked_up", "put_away"]
 
 
 class Remembers:
@@ -48,8 +48,18 @@ def _store_around() -> Any:
     return store if getattr(store, "index_config", None) else None
 
 
-def looked_up(memories: Memories, who: Remembers, description: str, context: str, book: Book) -> dict[str, Any]:
+def looked_up(
+    memories: Memories, who: Remembers, description: str, context: str, book: Book, limit: int
+) -> dict[str, Any]:
     """What all memories know of a task.
+
+    Args:
+        memories: those that are asked.
+        who: who remembers.
+        description: the task, or a question.
+        context: what others have found out.
+        book: the wording.
+        limit: how many records a memory for everything gives at most.
 
     Returns:
         `text`, for the prompt, empty where nothing is known; `failed`: what each memory that failed raised.
@@ -59,9 +69,9 @@ def looked_up(memories: Memories, who: Remembers, description: str, context: str
     started = time.perf_counter()
     found: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
-    for kind, memory in (memories.kinds if query else {}).items():
+    for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
-            found[kind] = contents(kind, _search(kind, memory, description, query)())
+            found[kind] = contents(kind, search())
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - told, and the work goes on without
@@ -70,6 +80,14 @@ def looked_up(memories: Memories, who: Remembers, description: str, context: str
     took = (time.perf_counter() - started) * 1000
     who.tell(MemoryRetrievalCompletedEvent, memory_content=text, retrieval_time_ms=took)
     return {"text": text, "failed": failed}
+
+
+def _searches(memories: Memories, description: str, query: str, limit: int) -> dict[str, Callable[[], Any]]:
+    """How each memory is asked, by its kind."""
+    asked = {kind: _search(kind, memory, description, query) for kind, memory in memories.kinds.items()}
+    if memories.unified is not None:
+        asked["memory"] = partial(call, memories.unified.recall, description, limit=limit)
+    return asked
 
 
 def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], Any]:
@@ -82,7 +100,7 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
         return call(memory.search, about, **given)
 
     # A version of the user's own tells nothing itself.
-    return search if _is_ours(memory, "search") else lambda: told_search(memory, kind, about, most, least, search)
+    return search if is_ours(memory, "search") else lambda: told_search(memory, kind, about, most, least, search)
 
 
 def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None) -> None:
@@ -97,12 +115,13 @@ def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any]
     """
     text = partial(call, memory.save, value=value, metadata=metadata)
     save = text if given is None else partial(call, memory.save, given)
-    if _is_ours(memory, "save"):
+    if is_ours(memory, "save"):
         save()
     else:
         told_save(memory, kind, value, metadata, save)
 
 
-def _is_ours(memory: Any, verb: str) -> bool:
+def is_ours(memory: Any, verb: str) -> bool:
+    """Whether a memory has our version of a verb, which tells of itself, and has a face for event loops."""
     method: Any = getattr(memory, verb)
     return str(getattr(getattr(method, "__func__", method), "__module__", "")).startswith("crewgraph.memory")

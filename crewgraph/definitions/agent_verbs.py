@@ -1,10 +1,11 @@
 """The verbs of agents that work on tasks."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.door import alone
 from crewgraph.definitions.own_version import ours
+from crewgraph.extras import load
 
 if TYPE_CHECKING:
     from crewgraph.definitions.task import Task
@@ -34,3 +35,10 @@ class AgentVerbs:
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
         return await alone().aanswer(self, task, context, tools)
+
+    def resolve_memory(self) -> Self:
+        """Make a memory of its own, where `memory` is True; a run does so where the crew has none."""
+        agent = cast(Any, self)
+        if agent.memory is True:
+            agent.memory = load("crewgraph.memory.unified").Memory()
+        return self

@@ -11,7 +11,7 @@ __all__ = ["LATEST", "ContextualMemory", "contents", "query_of", "recollection"]
 LATEST = 2
 """How many entries of the long-term memory an agent is told of."""
 
-_KINDS = ("long_term_memory", "short_term_memory", "entity_memory", "external_memory")
+_KINDS = ("memory", "long_term_memory", "short_term_memory", "entity_memory", "external_memory")
 
 
 class ContextualMemory:
@@ -81,7 +81,7 @@ def _texts(kind: str, one: Any) -> list[str]:
     if isinstance(one, str):
         return [one]
     if not isinstance(one, Mapping):
-        return [str(one)]
+        return [str(one.format() if callable(getattr(one, "format", None)) else one)]
     entry = cast("Mapping[str, Any]", one)
     if kind == "long_term_memory":
         metadata: Any = entry.get("metadata") or {}
@@ -92,11 +92,17 @@ def _texts(kind: str, one: Any) -> list[str]:
 
 def recollection(found: Mapping[str, Sequence[str]], book: Book) -> str:
     """What the memories have found, as a text for a prompt; empty where that is nothing."""
-    listed = {kind: "\n".join(f"- {text}" for text in found[kind]) for kind in _KINDS if found.get(kind)}
+    listed = {kind: "\n".join(map(_listed, found[kind])) for kind in _KINDS if found.get(kind)}
     return "\n\n".join(_section(kind, memories, book) for kind, memories in listed.items())
 
 
+def _listed(text: str) -> str:
+    return text if text.startswith("- ") else f"- {text}"
+
+
 def _section(kind: str, memories: str, book: Book) -> str:
+    if kind == "memory":
+        return memories
     if kind == "long_term_memory":
         return book.slice("memory_long_term", memories=memories)
     if kind == "short_term_memory":

@@ -52,6 +52,8 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "memory_short_term"): {"memories"},
     ("slices", "memory_entities"): {"memories"},
     ("slices", "memory_external"): {"memories"},
+    ("slices", "memory_of_task"): {"task", "agent", "expected_output", "output"},
+    ("slices", "memory_of_talk"): {"question", "agent", "answer"},
     ("slices", "assessment_system"): {"schema"},
     ("slices", "assessment_text"): {"task", "expected_output", "output"},
     ("slices", "human_feedback"): {"human_feedback"},

@@ -186,6 +186,14 @@ class AgentAtWork:
         who = Remembers(self._agent, self._about, self._role)
         return Recollection(memories, who, self._book, self._engagement.where)
 
+    @property
+    def assessor(self) -> Model | None:
+        """Who says how good its answers are, and what is worth remembering of them; None where it works without a model."""
+        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        if self._agent.llm is None and (own is not None or self.executor is not None):
+            return None
+        return self.model
+
     def in_time(self, work: Callable[[], Body[str]], begun: Sequence[Message]) -> Body[str]:
         """What some work gives, in a run of its own in the trace, which shows the messages it began with.
 

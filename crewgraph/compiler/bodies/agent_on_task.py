@@ -21,7 +21,6 @@ from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import PreparedTool
 from crewgraph.compiler.training import round_of
 from crewgraph.core.effects import Body, Call, Notify
-from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask
@@ -116,15 +115,7 @@ class AgentOnTask(AgentAtWork):
         if self.recollection:
             stage = "model" if self._depth else "finish"  # a coworker's work is a part of a step
             said, usage = self.conversation, self._usage
-            yield from self.recollection.done(self._briefing, answer, said, self._assessor, usage, stage)
-
-    @property
-    def _assessor(self) -> Model | None:
-        """Who says how good its answers are; None where it works without a model."""
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
-        if self._agent.llm is None and (own is not None or self.executor is not None):
-            return None
-        return self.model
+            yield from self.recollection.done(self._briefing, answer, said, self.assessor, usage, stage)
 
     def _remembers(self, tool: str, observation: str) -> Body[None]:
         if isinstance(self.tools.named(tool), Handover):

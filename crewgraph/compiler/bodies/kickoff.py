@@ -28,6 +28,9 @@ from crewgraph.text import shorten
 
 __all__ = ["kickoff_body"]
 
+_RECALLED = 20
+"""How many records of its memory an agent is told of in a conversation."""
+
 _Judged = tuple[LiteAgentOutput, str | None]
 
 
@@ -67,12 +70,20 @@ class _Kickoff:
             output, problem = yield from guarded(self.guards, output, problem, self, self.report)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
+            yield from self.remember(output)
             output.usage_metrics = self.usage.total.model_dump()
         except Exception as failure:
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))
         return output.to_plain()
+
+    def remember(self, output: LiteAgentOutput) -> Body[None]:
+        """Leave the answer in the agent's memory."""
+        work = self.work
+        if work.recollection:
+            asked = last_question(self.messages)
+            yield from work.recollection.talked(asked, output.raw, output.agent_role, work.assessor, self.usage)
 
     def first(self) -> Body[_Judged]:
         """The answer to what was said so far."""
@@ -91,7 +102,7 @@ class _Kickoff:
         return (yield from self._answered(answer))
 
     def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
-        remembered = yield from self.work.recollection.told(self._briefing.description)
+        remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
         notes = (*remembered, *(yield from self.work.notes(self._briefing)))
         self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
         return (yield from self.work.replied(self.dialogue))

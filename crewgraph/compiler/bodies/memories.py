@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from crewgraph.compiler.bodies.assessing import assessed
+from crewgraph.compiler.bodies.extracting import extracted, kept
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.memories import Memories
 from crewgraph.compiler.remembering import Remembers, looked_up, put_away
@@ -41,15 +42,21 @@ class Recollection:
     def __bool__(self) -> bool:
         return bool(self._memories)
 
-    def told(self, description: str, context: str = "") -> Body[tuple[str, ...]]:
-        """What the agent is told of what it is asked; nothing where nothing is known."""
+    def told(self, description: str, context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
+        """What the agent is told of what it is asked; nothing where nothing is known.
+
+        Args:
+            description: what it is asked.
+            context: what others have found out.
+            limit: how many records a memory for everything gives at most.
+        """
         if not self._memories:
             return ()
         found: dict[str, Any] = yield Call(
             function=looked_up,
-            args=(self._memories, self._who, description, context, self._book),
+            args=(self._memories, self._who, description, context, self._book, limit),
             name="search",
-            about=[description, context, list(self._memories.kinds)],
+            about=[description, context, list(self._memories.kinds), self._memories.unified is not None],
             kind="memory",
             enter=self._who.enter,
             span="Memory: search",
@@ -96,6 +103,43 @@ class Recollection:
             said = [*messages, {"role": "assistant", "content": answer}]
             noted = {"description": briefing.description, "messages": said, "agent": briefing.role}
             yield from self._put("external_memory", answer, noted)
+        if memories.unified is not None:
+            text = self._book.slice(
+                "memory_of_task",
+                task=briefing.description,
+                agent=briefing.role,
+                expected_output=briefing.expected_output,
+                output=answer,
+            )
+            yield from self._stated(text, briefing.role, model, usage, stage)
+
+    def talked(self, question: str, answer: str, role: str, model: Model | None, usage: UsageLedger) -> Body[None]:
+        """A question is answered, outside of any task.
+
+        Args:
+            question: what was asked.
+            answer: the answer.
+            role: whose.
+            model: who says what is worth remembering; None for nobody.
+            usage: where that request is counted.
+        """
+        if self._memories.unified is not None and answer.strip():
+            text = self._book.slice("memory_of_talk", question=question, agent=role, answer=answer)
+            yield from self._stated(text, role, model, usage, "model")
+
+    def _stated(self, text: str, role: str, model: Model | None, usage: UsageLedger, stage: str) -> Body[None]:
+        """Keep what is worth remembering of a text."""
+        memory = self._memories.unified
+        if getattr(memory, "read_only", False):
+            return
+        try:
+            statements = yield from extracted(memory, text, model, self._book, usage, stage)
+            if statements:
+                yield from kept(memory, statements, role, usage)
+        except EffectFailed as failure:
+            if failure.type_name == "TimeLimitReached":
+                raise
+            yield from self._tell_failed("memory", "written", str(failure))
 
     def _assessed(
         self, briefing: Briefing, answer: str, model: Model | None, usage: UsageLedger, stage: str
