@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from crewgraph.core.bridge import acall, in_thread, wait_for
+from crewgraph.core.bridge import call, wait_for
 from crewgraph.core.digest import digest
 from crewgraph.knowledge.passage import Passage, SearchResult, grouped
 from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
 
-__all__ = ["Units", "agathered", "gathered"]
+__all__ = ["Units", "gathered"]
 
 Units = dict[str, list[Passage]]
 """Passages by what they belong to: a file, an address, or a source."""
@@ -43,20 +43,7 @@ def gathered(source: BaseKnowledgeSource, storage: Any) -> Units:
         if type(source).add is BaseKnowledgeSource.add:
             wait_for(source.aadd())
         else:
-            source.add()
-    finally:
-        source.storage = storage
-    return _units(source, collected)
-
-
-async def agathered(source: BaseKnowledgeSource, storage: Any) -> Units:
-    """What a source consists of now; see `gathered`."""
-    await in_thread(source.refresh)
-    if _is_ours(source):
-        return await in_thread(_cut, source, storage)
-    collected = _begin(source)
-    try:
-        await acall(source.add if type(source).aadd is BaseKnowledgeSource.aadd else source.aadd)
+            call(source.add)
     finally:
         source.storage = storage
     return _units(source, collected)

@@ -1,13 +1,15 @@
 """Knowledge: sources in a storage, and the search in both."""
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.core.digest import digest
 from crewgraph.extras import load
-from crewgraph.knowledge.gathering import Units, agathered, gathered
+from crewgraph.knowledge.gathering import Units, gathered
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.given import as_sources
 from crewgraph.knowledge.source.langchain_source import RetrieverKnowledgeSource
@@ -50,6 +52,8 @@ class Knowledge(BaseModel):
     collection_name: str | None = None
     """What it is called in the storage; others of the same name share what they have in common."""
 
+    _made_of: tuple[int, ...] = PrivateAttr(default=())
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _loaded: str | None = PrivateAttr(default=None)
     _units: frozenset[str] = PrivateAttr(default=frozenset[str]())
 
@@ -69,16 +73,44 @@ class Knowledge(BaseModel):
             store = self.storage
             self.storage = KnowledgeStorage(self.embedder, self.collection_name, store=store)
 
+    @property
+    def made_of(self) -> tuple[int, ...]:
+        """What a crew or an agent made it of; empty where a program made it itself."""
+        return self._made_of
+
+    @made_of.setter
+    def made_of(self, of: tuple[int, ...]) -> None:
+        self._made_of = of
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is where it is kept, and copies of an agent know the same
 
     def load(self) -> None:
-        """Read the sources, and keep what is new in them.
+        """Read the sources, and keep what is new in them; a run of a crew begins with it.
 
         Raises:
             SourceError: a source cannot be used.
             StorageError: it cannot be kept.
         """
+        with self._lock:
+            self._load()
+
+    async def aload(self) -> None:
+        """Read the sources; see `load`."""
+        await in_thread(self.load)
+
+    def ready(self) -> None:
+        """Read the sources, where this was not done yet in this process; raises as `load`."""
+        with self._lock:
+            if self._loaded is None:
+                self._load()
+
+    async def aready(self) -> None:
+        """Read the sources, where this was not done yet; see `ready`."""
+        if self._loaded is None:
+            await in_thread(self.ready)
+
+    def _load(self) -> None:
         units = _together([gathered(one, self.storage) for one in self.sources])
         state = _state(units)
         if self._has_units:
@@ -86,17 +118,6 @@ class Knowledge(BaseModel):
                 self.storage.keep(units)
         elif units and state != self._loaded:
             self.storage.save(_texts(units))
-        self._units, self._loaded = frozenset(units), state
-
-    async def aload(self) -> None:
-        """Read the sources; see `load`."""
-        units = _together([await agathered(one, self.storage) for one in self.sources])
-        state = _state(units)
-        if self._has_units:
-            if state != self._loaded or not await self.storage.ahas(units):
-                await self.storage.akeep(units)
-        elif units and state != self._loaded:
-            await self.storage.asave(_texts(units))
         self._units, self._loaded = frozenset(units), state
 
     def add_sources(self) -> None:
@@ -129,8 +150,7 @@ class Knowledge(BaseModel):
         asked = _asked(query)
         if not asked:
             return []
-        if self._loaded is None:
-            self.load()
+        self.ready()
         kept: list[SearchResult] = []
         if self._is_kept:
             kept = self.storage.search(asked, results_limit, metadata_filter, score_threshold, **self._only)
@@ -148,8 +168,7 @@ class Knowledge(BaseModel):
         asked = _asked(query)
         if not asked:
             return []
-        if self._loaded is None:
-            await self.aload()
+        await self.aready()
         kept: list[SearchResult] = []
         if self._is_kept:
             kept = await self.storage.asearch(asked, results_limit, metadata_filter, score_threshold, **self._only)

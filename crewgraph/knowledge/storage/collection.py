@@ -46,17 +46,9 @@ class KnowledgeCollection:
         """Let units consist of these passages alone."""
         drive(self._keeping(units))
 
-    async def akeep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone."""
-        await adrive(self._keeping(units))
-
     def has(self, units: Iterable[str]) -> bool:
         """Whether there is something of each of these."""
         return drive(self._present(units))
-
-    async def ahas(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these."""
-        return await adrive(self._present(units))
 
     def search(
         self,

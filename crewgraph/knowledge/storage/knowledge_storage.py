@@ -54,10 +54,6 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         self._collection.keep(units)
 
-    async def akeep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone; see `keep`."""
-        await self._collection.akeep(units)
-
     def has(self, units: Iterable[str]) -> bool:
         """Whether there is something of each of these units.
 
@@ -65,10 +61,6 @@ class KnowledgeStorage(BaseKnowledgeStorage):
             StorageError: the store cannot be read.
         """
         return self._collection.has(units)
-
-    async def ahas(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these units; see `has`."""
-        return await self._collection.ahas(units)
 
     def search(
         self,
