@@ -233,8 +233,12 @@ class AgentAtWork:
                 notes.append(self._book.slice("plan", plan=plan.text))
         return tuple(notes)
 
-    def known(self, asked: str) -> Body[tuple[str, ...]]:
+    def known(self, text: str, expected: str = "") -> Body[tuple[str, ...]]:
         """What is known of what it is asked, looked up once in a run; a note for its prompt.
+
+        Args:
+            text: what it is asked.
+            expected: what is to come of it.
 
         Raises:
             SourceError: a source of knowledge cannot be used.
@@ -244,7 +248,8 @@ class AgentAtWork:
             lookup = Lookup(
                 agent=agent,
                 crew=crew,
-                asked=asked,
+                text=text,
+                expected=expected,
                 model=(lambda: self.model) if has_model else None,
                 book=self._book,
                 usage=self._usage,

@@ -139,7 +139,7 @@ class AgentOnTask(AgentAtWork):
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         lessons = told_lessons(self._assignment, self._briefing, self._book)
         remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
-        known = yield from self.known(self._wanted)
+        known = yield from self.known(self._briefing.description, self._briefing.expected_output)
         notes = (*lessons, *remembered, *known, *(yield from self.notes(self._briefing, refused)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
@@ -147,12 +147,6 @@ class AgentOnTask(AgentAtWork):
         begun = dialogue.transcript.messages
         yield Notify(partial(self._report.agent_begins, begun, self.given_tools))
         return (yield from self.replied(dialogue, self._briefing.context))
-
-    @property
-    def _wanted(self) -> str:
-        """What is to be done, and what is to come of it: what its knowledge is searched for."""
-        expected = self._book.slice("expected_output", expected_output=self._briefing.expected_output)
-        return f"{self._briefing.description}\n\n{expected}"
 
     @cached_property
     def _in_hand(self) -> Mapping[str, PreparedTool]:

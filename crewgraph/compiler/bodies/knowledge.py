@@ -30,8 +30,11 @@ class Lookup:
 
     agent: BaseAgent
     crew: Crew | None
-    asked: str
-    """What the agent is asked, in its task's words."""
+    text: str
+    """What the agent is asked."""
+
+    expected: str
+    """What is to come of it."""
 
     model: Callable[[], Model] | None
     """Who words the query; None where the agent has no model to be asked."""
@@ -39,6 +42,11 @@ class Lookup:
     book: Book
     usage: UsageLedger
     report: KnowledgeReport
+
+    @property
+    def asked(self) -> str:
+        """What a query is worded for."""
+        return f"{self.text}\n\n{self.expected}" if self.expected else self.text
 
 
 def looked_up(lookup: Lookup) -> Body[str]:
@@ -69,7 +77,7 @@ def looked_up(lookup: Lookup) -> Body[str]:
 def _worded(lookup: Lookup) -> Body[str]:
     """The query, as the model words it; the task's own words where it cannot."""
     if lookup.model is None:
-        return lookup.asked
+        return lookup.text
     book = lookup.book
     asked = book.slice("knowledge_search_query", task_prompt=lookup.asked)
     transcript = Transcript(
@@ -85,12 +93,12 @@ def _worded(lookup: Lookup) -> Body[str]:
         if failure.type_name == "TimeLimitReached":
             raise
         yield Notify(partial(lookup.report.unworded, str(failure)))
-        return lookup.asked
+        return lookup.text
     lookup.usage.answered(model, reply)
     query = text_of(reply["content"]).strip()
     if not query:
         yield Notify(partial(lookup.report.unworded, "the model's answer was empty"))
-        return lookup.asked
+        return lookup.text
     yield Notify(partial(lookup.report.worded, query))
     return query
 
