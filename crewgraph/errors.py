@@ -21,7 +21,7 @@ CrewgraphError
     ├── UnknownTask      a task is named that the crew does not have (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
-    ├── SourceError      a source of knowledge cannot be used (also ValueError)
+    ├── SourceError      a source of knowledge cannot be used
     │   ├── SourceNotFound   its file is not there (also FileNotFoundError)
     │   └── SourceRefused    it lies where none may (also PermissionError)
     ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
@@ -218,8 +218,11 @@ class MCPServerError(RunError, ConnectionError):
     """An MCP server is not there, does not answer in time, or does not have what is asked for."""
 
 
-class SourceError(RunError, ValueError):
-    """A source of knowledge cannot be used; the message says which, and what to do."""
+class SourceError(RunError):
+    """A source of knowledge cannot be used; the message says which, and what to do.
+
+    No ValueError: pydantic would wrap it where a source is made, and programs that wait for FileNotFoundError would not see it.
+    """
 
 
 class SourceNotFound(SourceError, FileNotFoundError):

@@ -20,7 +20,7 @@ def found_file(given: str | Path, root: str | Path | None = None) -> Path:
     Raises:
         SourceNotFound: there is no such file (also FileNotFoundError).
         SourceRefused: it lies outside of the folder, or leads out of it (also PermissionError).
-        SourceError: it is no file (also ValueError).
+        SourceError: it is no file.
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     places = [folder / given, Path(given)] if isinstance(given, str) else [given, folder / given]
