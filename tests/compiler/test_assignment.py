@@ -167,10 +167,10 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
 
 def test_everything_that_is_refused_is_named_at_once():
     worker = agent("x", planning=True, from_repository="x")
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")], knowledge=object()))
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")]))
     assert text == (
-        "this version of crewgraph does not offer `knowledge` of the crew, `planning` of agent `Clerk`, `from_repository` of "
-        "agent `Clerk` yet. Leave it out for now; it is refused rather than ignored."
+        "this version of crewgraph does not offer `planning` of agent `Clerk`, `from_repository` of agent `Clerk` yet. "
+        "Leave it out for now; it is refused rather than ignored."
     )
 
 
