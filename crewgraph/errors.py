@@ -21,6 +21,9 @@ CrewgraphError
     ├── UnknownTask      a task is named that the crew does not have (also ValueError)
     ├── ToolFailed       a tool call cannot be carried out
     ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
+    ├── SourceError      a source of knowledge cannot be used
+    │   ├── SourceNotFound   its file is not there (also FileNotFoundError)
+    │   └── SourceRefused    it lies where none may (also PermissionError)
     ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
     └── LimitReached     a bound on calls, time or money was met
         ├── BudgetExceeded     a run has used up its `max_tokens`, `max_cost` or `max_seconds`
@@ -50,6 +53,9 @@ __all__ = [
     "OutputInvalid",
     "OutputNotSaved",
     "RunError",
+    "SourceError",
+    "SourceNotFound",
+    "SourceRefused",
     "StateInvalid",
     "StorageError",
     "TimeLimitReached",
@@ -210,6 +216,21 @@ class ToolFailed(RunError):
 
 class MCPServerError(RunError, ConnectionError):
     """An MCP server is not there, does not answer in time, or does not have what is asked for."""
+
+
+class SourceError(RunError):
+    """A source of knowledge cannot be used; the message says which, and what to do.
+
+    No ValueError: pydantic would wrap it where a source is made, and programs that wait for FileNotFoundError would not see it.
+    """
+
+
+class SourceNotFound(SourceError, FileNotFoundError):
+    """The file of a source is not there."""
+
+
+class SourceRefused(SourceError, PermissionError):
+    """A source lies where none may: outside of the folder for knowledge, or at a private address."""
 
 
 class LimitReached(RunError):

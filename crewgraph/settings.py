@@ -10,6 +10,7 @@ from pathlib import Path
 __all__ = [
     "code_image",
     "flag",
+    "knowledge_dir",
     "longest_retry_after",
     "prices_file",
     "private_file",
@@ -75,6 +76,11 @@ def longest_retry_after() -> float:
 def code_image() -> str:
     """The Docker image that agents' code runs in (`CREWGRAPH_CODE_IMAGE`)."""
     return os.environ.get("CREWGRAPH_CODE_IMAGE") or _CODE_IMAGE
+
+
+def knowledge_dir() -> Path:
+    """The folder that files of knowledge lie in (`CREWGRAPH_KNOWLEDGE_DIR`); `knowledge` in the working directory."""
+    return Path(os.environ.get("CREWGRAPH_KNOWLEDGE_DIR") or "knowledge").expanduser()
 
 
 def flag(name: str) -> bool:

@@ -13,7 +13,7 @@ __all__ = ["WithoutEffect", "tell_idle"]
 _Rule = tuple[str, Callable[[Any], bool], str]
 
 _SENT = "nothing is sent to anybody"
-_VECTORS = "it is for knowledge, which is refused"
+_KNOWS = "it is for knowledge, of which there is none"
 
 _CREW: tuple[_Rule, ...] = (
     ("share_crew", lambda crew: bool(crew.share_crew), _SENT),
@@ -25,8 +25,8 @@ _CREW: tuple[_Rule, ...] = (
     ),
     (
         "embedder",
-        lambda crew: crew.embedder is not None and not (crew.memory or crew.contextual_memory),
-        "it is for memory, of which the crew has none",
+        lambda crew: crew.embedder is not None and not _remembers(crew) and not any(map(_knows, [crew, *crew.agents])),
+        "it is for memory and knowledge, of which the crew has none",
     ),
     (
         "manager_llm",
@@ -41,9 +41,8 @@ _CREW: tuple[_Rule, ...] = (
 )
 
 _AGENT: tuple[_Rule, ...] = (
-    ("embedder", lambda agent: getattr(agent, "embedder", None) is not None, _VECTORS),
-    ("knowledge_config", lambda agent: agent.knowledge_config is not None, _VECTORS),
-    ("knowledge_storage", lambda agent: agent.knowledge_storage is not None, _VECTORS),
+    ("embedder", lambda agent: getattr(agent, "embedder", None) is not None and not _knows(agent), _KNOWS),
+    ("knowledge_storage", lambda agent: agent.knowledge_storage is not None and not _knows(agent), _KNOWS),
     ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
     ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
@@ -52,6 +51,11 @@ _AGENT: tuple[_Rule, ...] = (
         "it runs no code",
     ),
 )
+
+_OF_KNOWLEDGE: tuple[_Rule, ...] = (
+    ("knowledge_config", lambda agent: agent.knowledge_config is not None and not _knows(agent), _KNOWS),
+)
+"""Rules for the agents of crews that know nothing."""
 
 _told: set[tuple[str, str]] = set()
 
@@ -64,9 +68,17 @@ def tell_idle(crew: Crew) -> None:
     """Warn of what has no effect, of each field once in a process."""
     found = _new("Crew", crew, _CREW)
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
-        found += _new("Agent", agent, _AGENT)
+        found += _new("Agent", agent, _AGENT if _knows(crew) else (*_AGENT, *_OF_KNOWLEDGE))
     if found:
         warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=callers_level())
+
+
+def _remembers(crew: Crew) -> bool:
+    return bool(crew.memory or crew.contextual_memory)
+
+
+def _knows(definition: Any) -> bool:
+    return definition.knowledge is not None or bool(definition.knowledge_sources)
 
 
 def _new(owner: str, definition: object, rules: tuple[_Rule, ...]) -> list[str]:

@@ -12,18 +12,7 @@ __all__ = ["refuse_unready", "refuse_unready_agent"]
 
 _Rule = tuple[str, Callable[[Any], bool]]
 
-_CREW: tuple[_Rule, ...] = (
-    ("knowledge", lambda crew: crew.knowledge is not None),
-    ("knowledge_sources", lambda crew: bool(crew.knowledge_sources)),
-)
-
-_ANY_AGENT: tuple[_Rule, ...] = (
-    ("knowledge", lambda agent: agent.knowledge is not None),
-    ("knowledge_sources", lambda agent: bool(agent.knowledge_sources)),
-)
-
 _AGENT: tuple[_Rule, ...] = (
-    *_ANY_AGENT,
     ("planning", lambda agent: agent.planning),
     ("planning_config", lambda agent: agent.planning_config is not None),
     ("from_repository", lambda agent: agent.from_repository is not None),
@@ -36,7 +25,7 @@ def refuse_unready(crew: Crew) -> None:
     Raises:
         CompileError: all of it, by name.
     """
-    found = [*_asked("the crew", crew, _CREW)]
+    found: list[str] = []
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         found += _asked_of(agent)
     _refuse(found)
@@ -53,7 +42,7 @@ def refuse_unready_agent(agent: BaseAgent) -> None:
 
 def _asked_of(agent: BaseAgent) -> Iterator[str]:
     refuse_unoffered(agent)
-    return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else _ANY_AGENT)
+    return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else ())
 
 
 def _refuse(found: list[str]) -> None:

@@ -13,6 +13,12 @@ from crewgraph.definitions.definition import callers_level, key_of, sharing
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_knowledge import (
+    GivenKnowledge,
+    GivenKnowledgeConfig,
+    GivenSources,
+    current_knowledge,
+)
 from crewgraph.definitions.given_memory import GivenMemory
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_servers import GivenServers
@@ -91,17 +97,17 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     max_tokens: int | None = None
     """Of no effect, as in CrewAI: a model has its own."""
 
-    knowledge: Any = None
-    """What it knows."""
+    knowledge: GivenKnowledge = None
+    """What it knows; made of `knowledge_sources` where it is not given."""
 
-    knowledge_sources: list[Any] | None = None
-    """Where its knowledge comes from."""
+    knowledge_sources: GivenSources = None
+    """Where its knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     knowledge_storage: Any = None
-    """Where its knowledge is kept."""
+    """Where its knowledge is kept: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
 
-    knowledge_config: Any = None
-    """How its knowledge is searched."""
+    knowledge_config: GivenKnowledgeConfig = None
+    """How its knowledge and its crew's is searched: a `KnowledgeConfig`, or its fields as a dict."""
 
     callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
     """Of no effect, as in CrewAI: `step_callback` is told of its work."""
@@ -141,6 +147,19 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
             ValueError: it has no `read` or no `add`.
         """
         self.cache_handler = checked_cache(cache_handler)
+
+    def set_knowledge(self, crew_embedder: Any = None) -> None:
+        """Make `knowledge` of `knowledge_sources`, where it was not given; nothing is read yet.
+
+        Args:
+            crew_embedder: what turns it into vectors, where the agent has no `embedder` of its own.
+        """
+        embedder = getattr(self, "embedder", None)
+        embedder = crew_embedder if embedder is None else embedder
+        name = self.template("role") or ""
+        made = current_knowledge(self.knowledge, self.knowledge_sources, name, self.knowledge_storage, embedder)
+        if made is not self.knowledge:
+            self.knowledge = made
 
     def set_fingerprint(self, fingerprint: Fingerprint | str) -> None:
         """Set its identity for audits; a text is the seed of one.

@@ -24,6 +24,7 @@ from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_knowledge import GivenKnowledge, GivenSources
 from crewgraph.definitions.given_memory import GivenKind, GivenMemory
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
 from crewgraph.definitions.keep_history import KeepHistory
@@ -101,11 +102,11 @@ class Crew(
     embedder: Any = None
     """What turns texts into vectors, for the memories that are made."""
 
-    knowledge: Any = None
-    """What all of its agents know."""
+    knowledge: GivenKnowledge = None
+    """What all of its agents know; made of `knowledge_sources` where it is not given."""
 
-    knowledge_sources: list[Any] | None = None
-    """Where that knowledge comes from."""
+    knowledge_sources: GivenSources = None
+    """Where that comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     manager_llm: Any = None
     """The model of the manager, in the hierarchical process."""
@@ -249,6 +250,10 @@ class Crew(
         if self.texts.prompt_file is not None:
             self.prompt_file = self.texts.prompt_file
         return self
+
+    @model_validator(mode="after")
+    def _knowing(self) -> Self:
+        return self.create_crew_knowledge()
 
     @model_validator(mode="after")
     def _meaningful(self) -> Self:

@@ -1,10 +1,9 @@
-"""The verbs on what a crew knows and remembers."""
+"""The verbs on what a crew remembers."""
 
 import logging
-from collections.abc import Sequence
 from typing import Any, Self
 
-from crewgraph.errors import CompileError
+from crewgraph.definitions.crew_knowledge import CrewKnowledge
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
@@ -21,7 +20,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "entity": ("entity_memory",),
     "external": ("external_memory",),
     "memory": ("memory", "short_term_memory", "long_term_memory", "entity_memory", "external_memory"),
-    "knowledge": ("knowledge",),
+    "knowledge": (),
     "agent_knowledge": (),
     "kickoff_outputs": (),
 }
@@ -30,8 +29,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
 _SHORT = {"short": "short_term", "long": "long_term"}
 
 
-class CrewMemories:
-    """What a crew knows and remembers."""
+class CrewMemories(CrewKnowledge):
+    """What a crew remembers and knows, and how that is forgotten."""
 
     @property
     def _short_term_memory(self) -> Any:
@@ -79,31 +78,6 @@ class CrewMemories:
             made.external_memory.set_crew(self)
         return self
 
-    def query_knowledge(
-        self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
-    ) -> list[Any] | None:
-        """What the crew knows of something; None where it was given no knowledge.
-
-        Args:
-            query: what is looked for.
-            results_limit: at most so many results.
-            score_threshold: from 0 to 1, how near to the query they are at least.
-
-        Raises:
-            CompileError: it was given knowledge, which is not offered yet.
-        """
-        if getattr(self, "knowledge", None) is None and not getattr(self, "knowledge_sources", None):
-            return None
-        raise CompileError(
-            "this version of crewgraph does not offer the `knowledge` of a crew yet. Leave it out for now."
-        )
-
-    async def aquery_knowledge(
-        self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
-    ) -> list[Any] | None:
-        """What the crew knows of something, looked up on this event loop; see `query_knowledge`."""
-        return self.query_knowledge(query, results_limit, score_threshold)
-
     def reset_memories(self, command_type: str) -> None:
         """Forget what was remembered; what there is none of is told.
 
@@ -128,5 +102,6 @@ class CrewMemories:
 
     def _resettable(self, kinds: tuple[str, ...]) -> list[Any]:
         named = dict.fromkeys(field for kind in kinds for field in _KINDS[kind])
-        given = {id(one): one for field in named if callable(getattr(one := getattr(self, field), "reset", None))}
+        given = {id(one): one for kind in kinds for one in self.kept_knowledge(kind)}
+        given |= {id(one): one for field in named if callable(getattr(one := getattr(self, field), "reset", None))}
         return list(given.values())

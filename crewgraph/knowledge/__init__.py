@@ -1,1 +1,1 @@
-"""What crews and agents are given to know."""
+"""What agents know: sources of texts, and the search in them."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from crewgraph.memory.unified import Memory
 
-__all__ = ["Depth", "MemoryReads", "adrive", "drive"]
+__all__ = ["MemoryReads", "adrive", "drive"]
 
 _Depth = Literal["shallow", "deep"]
 

@@ -13,10 +13,7 @@ from crewgraph.prompts.book import Book, Text, english
 __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
 
 _WITHOUT_EFFECT = {
-    "slices": (
-        "native_task observation format format_without_tools final_answer_format "
-        "knowledge_search_query knowledge_search_query_system_prompt"
-    ),
+    "slices": "native_task observation format format_without_tools final_answer_format",
     "errors": (
         "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
         "tool_usage_exception"

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import Any, cast
 from uuid import uuid4
 
+from crewgraph.compiler.knowing import read_once
 from crewgraph.compiler.shared import results_apart
 from crewgraph.core.given_up import giving_up
 from crewgraph.definitions.crew import Crew
@@ -40,10 +41,11 @@ def kickoff_for_each(
             return error
 
     if max_concurrency is None or len(items) < 2:
-        return _settled(crew, items, [one(item) for item in items])
+        with read_once():
+            return _settled(crew, items, [one(item) for item in items])
     pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
     try:
-        with giving_up():
+        with giving_up(), read_once():
             started = [pool.submit(copy_context().run, one, item) for item in items]
             outcomes = [future.result() for future in started]
         return _settled(crew, items, outcomes)
@@ -69,7 +71,8 @@ async def akickoff_for_each(
             with results_apart(crew):  # of this item alone: `gather` gives each a context of its own
                 return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
 
-    outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
+    with read_once():
+        outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
     return _settled(crew, items, outcomes)
 
 

@@ -14,6 +14,7 @@ from crewgraph.compiler.bodies.agent import check_coworkers, check_ready
 from crewgraph.compiler.budget import check_prices
 from crewgraph.compiler.equipment import LookAhead
 from crewgraph.compiler.flow.run import Parked
+from crewgraph.compiler.knowing import LoadKnowledge
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.opened import Opened
@@ -157,6 +158,7 @@ def _prepared(
     run.check_worded(given)
     if not run.place.known:
         yield LookAhead(run.tasks, opened)
+        yield LoadKnowledge(run.steps)
     return run, given
 
 

@@ -152,22 +152,11 @@ def test_a_crew_that_was_changed_into_nonsense_is_refused_by_the_rules_it_was_ma
     )
 
 
-CREW: dict[str, Any] = {
-    "knowledge": object(),
-    "knowledge_sources": [object()],
-}
 AGENT: dict[str, Any] = {
-    "knowledge": object(),
-    "knowledge_sources": [object()],
     "planning": True,
     "planning_config": object(),
     "from_repository": "x",
 }
-
-
-@pytest.mark.parametrize("name", CREW)
-def test_what_a_crew_cannot_do_yet_is_refused_by_name(name: str):
-    assert f"`{name}` of the crew" in refused(Crew(agents=[WORKER], tasks=[step("a")], **{name: CREW[name]}))
 
 
 @pytest.mark.parametrize("name", AGENT)
@@ -178,10 +167,10 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
 
 def test_everything_that_is_refused_is_named_at_once():
     worker = agent("x", planning=True, from_repository="x")
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")], knowledge=object()))
+    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")]))
     assert text == (
-        "this version of crewgraph does not offer `knowledge` of the crew, `planning` of agent `Clerk`, `from_repository` of "
-        "agent `Clerk` yet. Leave it out for now; it is refused rather than ignored."
+        "this version of crewgraph does not offer `planning` of agent `Clerk`, `from_repository` of agent `Clerk` yet. "
+        "Leave it out for now; it is refused rather than ignored."
     )
 
 

@@ -36,8 +36,8 @@ CREW: dict[str, Any] = {
 }
 AGENT: dict[str, Any] = {
     "embedder": {"provider": "openai"},
-    "knowledge_config": object(),
-    "knowledge_storage": object(),
+    "knowledge_config": {"results_limit": 2},
+    "knowledge_storage": "kept",
     "max_tokens": 10,
     "callbacks": [print],
     "code_execution_mode": "unsafe",

@@ -67,6 +67,7 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "lite_agent_system_prompt_with_tools"): {*WHO, "tools", "tool_names"},
     ("slices", "lite_agent_system_prompt_without_tools"): WHO,
     ("slices", "lite_agent_response_format"): {"response_format"},
+    ("slices", "knowledge"): {"knowledge"},
     ("slices", "knowledge_search_query"): {"task_prompt"},
     ("errors", "validation_error"): {"task_output", "guardrail_result_error"},
     ("errors", "reply_refused"): {"error"},

@@ -17,7 +17,6 @@ from servers.docker_program import put_docker
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import idle
-from crewgraph.compiler.idle import WithoutEffect
 from crewgraph.definitions.conversion import convert_with_instructions
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.security import Fingerprint
@@ -58,12 +57,6 @@ UNKNOWN: dict[str, str] = {
 
 REFUSED: dict[str, Any] = {"from_repository": "keeper", "planning": True, "planning_config": object()}
 """Refused by name."""
-
-IDLE: dict[str, Any] = {"embedder": {"provider": "openai"}}
-"""Accepted, and told to be without effect until there is knowledge."""
-
-COMING = ("agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query")
-"""Fields that stay empty until there is knowledge."""
 
 
 class Bonn(Converter):
@@ -222,11 +215,38 @@ def _identified(seen: Seen) -> bool:
     return worker.fingerprint == Fingerprint.generate("another")
 
 
+def _knowing(seen: Seen) -> bool:
+    names = ("knowledge_search_query", "agent_knowledge_context", "crew_knowledge_context")
+    worker = agent(ScriptedLLM(["boats", "x"]), knowledge_sources=["three boats"])
+    before = [getattr(worker, name) for name in names]
+    seen.mode.kickoff(crew(task("one", worker), checkpointer=False, knowledge_sources=["two boats"]))
+    return before == [None, None, None] and [getattr(worker, name) for name in names] == [
+        "boats",
+        "three boats",
+        "two boats",
+    ]
+
+
+def _embedded(seen: Seen) -> bool:
+    texts: list[str] = []
+
+    def embed(given: list[str]) -> list[list[float]]:
+        texts.extend(given)
+        return [[1.0, 0.0] for _ in given]
+
+    seen.ran(agent(ScriptedLLM(["boats", "x"]), knowledge_sources=["three boats"], embedder=embed))
+    return {"three boats", "boats"} <= {*texts}
+
+
 WORKS: dict[str, Row] = {
     "allow_code_execution": _code,
     "code_execution_mode": _code_in_docker_alone,
     "date_format": lambda seen: "the year 20" in seen.told(inject_date=True, date_format="the year %Y")[0],
     "function_calling_llm": _structured_by,
+    "agent_knowledge_context": _knowing,
+    "crew_knowledge_context": _knowing,
+    "embedder": _embedded,
+    "knowledge_search_query": _knowing,
     "guardrail": _guarded,
     "guardrail_max_retries": _guarded,
     "inject_date": lambda seen: (
@@ -263,7 +283,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, UNKNOWN, REFUSED, IDLE, COMING]
+    lists = [WORKS, NO_VERBS, UNKNOWN, REFUSED]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -282,22 +302,10 @@ def test_what_is_not_offered_is_refused_by_name(seen: Seen, name: str):
         seen.ran(agent(ScriptedLLM(["x"]), **{name: REFUSED[name]}))
 
 
-@pytest.mark.parametrize("name", IDLE)
-def test_what_has_no_effect_says_so(seen: Seen, name: str):
-    with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Agent`"):
-        assert seen.ran(agent(ScriptedLLM(["x"]), **{name: IDLE[name]})).raw == "x"
-
-
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_no_keyword_here_is_told(name: str):
     with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
         Agent.model_validate({"role": "r", "goal": "g", "backstory": "b", name: object()})
-
-
-def test_what_knowledge_will_say_is_empty_until_there_is_some(seen: Seen):
-    worker = agent(ScriptedLLM(["x"]))
-    seen.ran(worker)
-    assert [getattr(worker, name) for name in COMING] == [None, None, None]
 
 
 def test_what_is_listed_as_absent_is_absent():

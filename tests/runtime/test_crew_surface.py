@@ -20,9 +20,10 @@ from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.security import SecurityConfig
-from crewgraph.errors import CompileError, TimeLimitReached
+from crewgraph.errors import TimeLimitReached
 from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
 from crewgraph.flow import Flow, start
+from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.rpm import RPMController
 from crewgraph.memory.entity import EntityMemory
@@ -61,12 +62,6 @@ UNKNOWN: dict[str, str] = {
 
 FORMER = {"full_output": "the output always holds those of all tasks"}
 """Keywords that are left out without a word."""
-
-REFUSED: dict[str, Any] = {
-    "knowledge": object(),
-    "knowledge_sources": [object()],
-}
-"""Knowledge is coming; a crew that is given one of these is refused by its name."""
 
 IDLE: dict[str, Any] = {
     "embedder": {"provider": "openai"},
@@ -256,7 +251,20 @@ def _shown(seen: Seen) -> bool:
     return not quiet and "harbour" in screen.getvalue()
 
 
+def _knowing(seen: Seen) -> bool:
+    worker = agent(ScriptedLLM(["boats", "x", "boats", "x"]))
+    given = crew(task("one", worker), checkpointer=False, knowledge=Knowledge(sources=["three boats"]))
+    of_texts = crew(task("one", worker), checkpointer=False, knowledge_sources=["two boats"])
+    told: list[str] = []
+    for one in (given, of_texts):
+        seen.mode.kickoff(one)
+        told.append(cast("ScriptedLLM", worker.llm).requests[-1].text)
+    return "three boats" in told[0] and "two boats" in told[1] and isinstance(of_texts.knowledge, Knowledge)
+
+
 WORKS: dict[str, Row] = {
+    "knowledge": _knowing,
+    "knowledge_sources": _knowing,
     "after_kickoff_callbacks": _after,
     "agents": lambda seen: seen.output.tasks_output[0].agent == "Keeper of Bonn",
     "before_kickoff_callbacks": _before,
@@ -314,7 +322,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_every_field_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, UNKNOWN, FORMER, REFUSED, IDLE]
+    lists = [WORKS, UNKNOWN, FORMER, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -325,12 +333,6 @@ def test_no_field_of_1_2_1_is_left_out():
 
 def test_every_field_has_its_effect(seen: Seen):
     assert [name for name, works in WORKS.items() if not works(seen)] == []
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_coming_is_refused_by_name(seen: Seen, name: str):
-    with pytest.raises(CompileError, match=f"does not offer `{name}` of the crew yet"):
-        seen.ran("x", **{name: REFUSED[name]})
 
 
 @pytest.mark.parametrize("name", IDLE)

@@ -214,6 +214,9 @@ class _Memory:
     def __init__(self) -> None:
         self.resets = 0
 
+    def query(self, query: list[str]) -> list[Any]:
+        return []
+
     def reset(self) -> None:
         self.resets += 1
 

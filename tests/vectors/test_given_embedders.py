@@ -76,7 +76,6 @@ def query(mode: Mode, embedder: NamedEmbedder, text: str) -> Any:
         {"provider": "custom", "config": {"embedding_callable": Plain}},
         {"provider": "custom", "config": {"embedding_callable": Plain()}},
     ],
-    ids=str,
 )
 def test_a_function_of_ones_own_embeds(given: Any, mode: Mode):
     embedder = embedder_of(given)
@@ -114,7 +113,6 @@ def test_a_function_with_another_way_for_queries_is_asked_so(mode: Mode):
             f"custom/{__name__}.Lengths(model_name=l2)/2",
         ),
     ],
-    ids=str,
 )
 def test_the_name_says_what_the_vectors_are_and_holds_no_key(given: Any, name: str):
     assert embedder_of(given).name == name
@@ -188,7 +186,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("vectors", "told"), WRONG, ids=str)
+@pytest.mark.parametrize(("vectors", "told"), WRONG)
 def test_what_are_no_vectors_is_an_error_that_says_so(vectors: Any, told: str, mode: Mode):
     def broken(texts: list[str]) -> Any:
         return vectors
@@ -252,7 +250,6 @@ def test_what_a_function_raises_passes(mode: Mode):
         ({"provider": "azure", "config": {"model": "m", "api_base": "https://x.example"}}, "`azure` needs a key"),
         ({"provider": "cohere"}, "`cohere` needs a model"),
     ],
-    ids=str,
 )
 def test_what_is_no_embedder_is_refused_with_what_there_is(given: Any, told: str):
     with pytest.raises(EmbedderError) as caught:

@@ -8,6 +8,7 @@ from typing import Any
 from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.executor import carried_out
+from crewgraph.compiler.bodies.knowledge import Lookup, looked_up
 from crewgraph.compiler.bodies.memories import Recollection
 from crewgraph.compiler.bodies.people import Asker
 from crewgraph.compiler.bodies.react import Worker, stepped, worked
@@ -17,6 +18,7 @@ from crewgraph.compiler.cached import cached
 from crewgraph.compiler.engagement import Engagement, guarded_tools
 from crewgraph.compiler.equipment import equipped
 from crewgraph.compiler.executor import Executor, made_executor
+from crewgraph.compiler.knowledge_report import KnowledgeReport
 from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.memories import memories_of
 from crewgraph.compiler.observed import ObservedTool
@@ -72,6 +74,7 @@ class AgentAtWork:
         self._agent = engagement.agent
         self._heard, self._usage, self._book = report, usage, book
         self._fetched: list[MCPTool] | None = None
+        self._known: str | None = None
 
     def equipped(self) -> Body[None]:
         """Look for what it needs from outside, before anything else: the tools of its MCP servers, a place to run code in.
@@ -237,6 +240,31 @@ class AgentAtWork:
             if plan is not None and plan.text:
                 notes.append(self._book.slice("plan", plan=plan.text))
         return tuple(notes)
+
+    def known(self, text: str, expected: str = "") -> Body[tuple[str, ...]]:
+        """What is known of what it is asked, looked up once in a run; a note for its prompt.
+
+        Args:
+            text: what it is asked.
+            expected: what is to come of it.
+
+        Raises:
+            SourceError: a source of knowledge cannot be used.
+        """
+        if self._known is None:
+            agent, crew, has_model = self._agent, self._engagement.crew, self.executor is None
+            lookup = Lookup(
+                agent=agent,
+                crew=crew,
+                text=text,
+                expected=expected,
+                model=(lambda: self.model) if has_model else None,
+                book=self._book,
+                usage=self._usage,
+                report=KnowledgeReport(agent, self._about, self._engagement.where),
+            )
+            self._known = yield from looked_up(lookup)
+        return (self._known,) if self._known else ()
 
     def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[Plan | None]:
         """Its plan for what it is asked; a refused attempt and the reason come into the prompt."""

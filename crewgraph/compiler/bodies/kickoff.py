@@ -103,7 +103,8 @@ class _Kickoff:
 
     def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
         remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
-        notes = (*remembered, *(yield from self.work.notes(self._briefing)))
+        known = yield from self.work.known(last_question(self.messages))
+        notes = (*remembered, *known, *(yield from self.work.notes(self._briefing)))
         self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
         return (yield from self.work.replied(self.dialogue))
 

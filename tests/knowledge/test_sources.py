@@ -1,0 +1,174 @@
+"""Each kind of source, with real files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crewgraph import extras
+from crewgraph.errors import MissingExtra, SourceError
+from crewgraph.extras import load
+from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
+from crewgraph.knowledge.source.csv_knowledge_source import CSVKnowledgeSource
+from crewgraph.knowledge.source.excel_knowledge_source import ExcelKnowledgeSource
+from crewgraph.knowledge.source.given import SourceKinds, as_sources
+from crewgraph.knowledge.source.json_knowledge_source import JSONKnowledgeSource
+from crewgraph.knowledge.source.markdown_knowledge_source import MarkdownKnowledgeSource
+from crewgraph.knowledge.source.pdf_knowledge_source import PDFKnowledgeSource
+from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
+from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
+from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
+
+from .parts import write_pdf
+
+
+def test_a_text_is_cut_and_keeps_its_metadata():
+    source = StringKnowledgeSource(content="One two. Six ten.", metadata={"by": "Bo"}, chunk_size=10, chunk_overlap=1)
+    assert source.passages() == [Passage("One two. ", {"by": "Bo"}), Passage(" Six ten.", {"by": "Bo"})]
+
+
+def test_a_text_of_blanks_holds_nothing():
+    with pytest.raises(SourceError, match="no text in the knowledge source `StringKnowledgeSource`"):
+        StringKnowledgeSource(content=" ").passages()
+
+
+def test_tables_say_what_each_value_is(folder: Path):
+    (folder / "crew.csv").write_text("name;age\nBo;5\n", "utf-8")
+    [passage] = CSVKnowledgeSource(file_paths=["crew.csv"]).passages()
+    assert passage == Passage("name: Bo, age: 5", {"source": "crew.csv"})
+
+
+def test_json_is_read_and_what_is_none_is_told(folder: Path):
+    (folder / "a.json").write_text('{"crew": [{"name": "Bo"}]}')
+    (folder / "b.json").write_text('{"crew": ')
+    (folder / "c.json").write_text("[" * 100_000)
+    assert JSONKnowledgeSource(file_paths="a.json").passages()[0].text == "crew[0].name: Bo"
+    for name in ("b.json", "c.json"):
+        with pytest.raises(SourceError, match=f"`{name}` is no JSON that can be read"):
+            JSONKnowledgeSource(file_paths=name)
+
+
+def test_markdown_says_under_which_heading_something_stands(folder: Path):
+    (folder / "a.md").write_text("# Mill\n## Hours\nUntil noon.\n")
+    [passage] = MarkdownKnowledgeSource(file_paths="a.md").passages()
+    assert passage == Passage("Mill > Hours\nUntil noon.", {"source": "a.md", "heading": "Mill > Hours"})
+
+
+def test_pages_of_a_pdf_have_their_numbers(folder: Path):
+    write_pdf(folder / "a.pdf", ["The mill closes at noon.", "", "The harbour opens at six."])
+    source = PDFKnowledgeSource(file_paths=["a.pdf"])
+    assert source.passages() == [
+        Passage("The mill closes at noon.", {"source": "a.pdf", "page": 1}),
+        Passage("The harbour opens at six.", {"source": "a.pdf", "page": 3}),
+    ]
+    assert list(source.content.values()) == ["The mill closes at noon.\n\nThe harbour opens at six."]
+
+
+def test_a_pdf_without_text_and_one_that_is_none_are_told(folder: Path):
+    write_pdf(folder / "scan.pdf", [""])
+    (folder / "no.pdf").write_bytes(b"not a pdf at all")
+    with pytest.raises(SourceError, match="`scan.pdf` holds no text, only pictures; `CrewDoclingSource` reads those"):
+        PDFKnowledgeSource(file_paths=["scan.pdf"])
+    with pytest.raises(SourceError, match="`no.pdf` is no PDF file that can be read"):
+        PDFKnowledgeSource(file_paths=["no.pdf"])
+
+
+def test_all_sheets_of_an_excel_file_are_read(folder: Path):
+    book: Any = load("openpyxl").Workbook()
+    book.active.title = "Hours"
+    for row in (["place", "closes"], ["mill", 12], ["harbour", None]):
+        book.active.append(row)
+    book.create_sheet("Crew").append(["name"])
+    book.create_sheet("Nothing")
+    book.save(folder / "a.xlsx")
+    source = ExcelKnowledgeSource(file_paths=["a.xlsx"])
+    assert source.passages() == [
+        Passage("Hours\nplace: mill, closes: 12\nplace: harbour", {"source": "a.xlsx", "sheet": "Hours"}),
+        Passage("Crew\nname", {"source": "a.xlsx", "sheet": "Crew"}),
+    ]
+    assert [*source.content.values()] == [
+        {"Hours": "Hours\nplace: mill, closes: 12\nplace: harbour", "Crew": "Crew\nname"}
+    ]
+
+
+def test_an_excel_file_that_is_none_is_told(folder: Path):
+    (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
+    with pytest.raises(SourceError, match="`old.xls` is no Excel file that can be read"):
+        ExcelKnowledgeSource(file_paths=["old.xls"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "extra"),
+    [
+        (PDFKnowledgeSource, "pypdf", "pdf"),
+        (ExcelKnowledgeSource, "openpyxl", "excel"),
+    ],
+)
+def test_a_missing_package_is_told_with_the_pip_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseFileKnowledgeSource], module: str, extra: str
+):
+    (folder / "a.bin").write_bytes(b"x")
+
+    def missing(name: str) -> None:
+        raise ImportError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    with pytest.raises(MissingExtra, match=rf'the package `{module}`.*pip install "crewgraph\[{extra}\]"'):
+        kind(file_paths=["a.bin"])
+
+
+def test_a_file_that_has_changed_is_read_again(folder: Path):
+    file = folder / "a.txt"
+    file.write_text("at noon")
+    source = TextFileKnowledgeSource(file_paths=["a.txt"])
+    file.write_text("at seven")
+    source.refresh()
+    assert [one.text for one in source.passages()] == ["at seven"]
+    file.unlink()
+    with pytest.raises(FileNotFoundError):
+        source.refresh()
+
+
+def test_a_class_of_files_may_load_its_content_in_a_way_of_its_own(folder: Path):
+    class Upper(BaseFileKnowledgeSource):
+        def load_content(self) -> dict[Path, Any]:
+            return {file: file.read_text().upper() for file in self.safe_file_paths}
+
+    (folder / "a.txt").write_text("at noon")
+    assert Upper(file_paths=["a.txt"]).passages() == [Passage("AT NOON", {"source": "a.txt"})]
+
+
+def test_what_stands_for_a_source_becomes_one(folder: Path):
+    (folder / "a.txt").write_text("x")
+    (folder / "b.md").write_text("x")
+    given = [
+        "The mill. It closes.",
+        "a.txt",
+        Path("b.md"),
+        "https://example.org/x",
+        {"source_type": "string", "content": "x"},
+    ]
+    kinds = [type(one) for one in as_sources(given)]
+    assert kinds == [
+        StringKnowledgeSource,
+        TextFileKnowledgeSource,
+        MarkdownKnowledgeSource,
+        URLKnowledgeSource,
+        StringKnowledgeSource,
+    ]
+    assert isinstance(SourceKinds.get_source("a.txt", {"k": 1}), TextFileKnowledgeSource)
+    assert SourceKinds.is_supported_file("x.PDF") and not SourceKinds.is_supported_file("x.exe")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (3, "is no source of knowledge"),
+        (Path("x.exe"), "files that end as `x.exe` are not read"),
+        ({"content": "x"}, "says its `source_type`"),
+    ],
+)
+def test_what_is_no_source_is_refused(given: Any, told: str):
+    with pytest.raises(ValueError, match=told):
+        as_sources([given])
