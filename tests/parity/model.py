@@ -55,6 +55,9 @@ _EMPTY: dict[str, Any] = {
 }
 """The fields that are asked for when something is remembered or recalled, as they are unless a program says more."""
 
+_FIELD = re.compile(r'^  "(\w+)":', re.MULTILINE)
+"""A field of a form that is shown to the model as text."""
+
 _MARK = re.compile(r"\b[A-Z][A-Z]+-\d+\b")
 
 
@@ -93,8 +96,8 @@ class ScriptedModel:
     def __call__(self, request: Request) -> Answer:
         messages = cast("list[dict[str, Any]]", request.body.get("messages") or [])
         whole = "\n".join(_content(message) for message in messages)
-        if self.remembered is not None and (wanted := _fields(request.body) & set(_EMPTY)):
-            return self._filled(wanted, request.body, messages, whole)
+        if self.remembered is not None and (wanted := _fields(request.body, messages) & set(_EMPTY)):
+            return self._filled(wanted, request.body, whole)
         with self._lock:
             key = next((key for key in self.script if key == "*" or key in whole), None)
             position = self._counts[str(key)]
@@ -105,24 +108,28 @@ class ScriptedModel:
         replies = self.script[key]
         return _reply(replies[min(position, len(replies) - 1)], request.body, whole)
 
-    def _filled(self, wanted: set[str], body: dict[str, Any], messages: list[dict[str, Any]], whole: str) -> Answer:
-        """The parts of memories that are asked for."""
+    def _filled(self, wanted: set[str], body: dict[str, Any], whole: str) -> Answer:
+        """The parts of memories that are asked for, in whatever way."""
         with self._lock:
-            self.asked.append(_noted(body, "memory", messages, self.known & marks(whole)))
+            noted = {"for": "memory", "model": body.get("model"), "roles": []}
+            self.asked.append({**noted, "marks": sorted(self.known & marks(whole))})
         told = (self.remembered or {}).items()
         given = next((fields for text, fields in told if text == "*" or text in whole), {})
         filled = {name: given.get(name, _EMPTY[name]) for name in sorted(wanted)}
-        return replace(_formed({"json": filled}, body, whole), usage=USAGE)
+        form = body.get("tool_choice") or body.get("response_format")
+        return replace(_formed({"json": filled}, body, whole) if form else text(json.dumps(filled)), usage=USAGE)
 
 
-def _fields(body: dict[str, Any]) -> set[str]:
-    """The fields of the form that a request asks for."""
+def _fields(body: dict[str, Any], messages: list[dict[str, Any]]) -> set[str]:
+    """The fields of the form that a request asks for: with a tool, a format, or in the words of its first message."""
     forced: Any = body.get("tool_choice")
     if isinstance(forced, dict):
         name = cast("dict[str, Any]", forced)["function"]["name"]
         forms = [tool["function"]["parameters"] for tool in body["tools"] if tool["function"]["name"] == name]
+    elif body.get("response_format"):
+        forms = [body["response_format"].get("json_schema", {}).get("schema", {})]
     else:
-        forms = [(body.get("response_format") or {}).get("json_schema", {}).get("schema", {})]
+        return set(_FIELD.findall(_content(messages[0]))) if messages else set()
     return {name for form in forms for name in form.get("properties", {})}
 
 
