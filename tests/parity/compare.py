@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 OLD, NEW = "1.2.1", "1.15"
-ASPECTS = ("outcome", "usage", "tasks", "tools", "requests", "conversations", "events")
+ASPECTS = ("outcome", "usage", "tasks", "tools", "requests", "conversations", "events", "memory")
 """The sides of a trace that are compared one by one."""
 
 _HERE = Path(__file__).parent
@@ -100,7 +100,7 @@ def alike(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> bool:
         return same and _raises_as(ours["raised"], theirs["raised"])
     if aspect == "usage":
         return _usage(ours["results"]) == _usage(theirs["results"])
-    return ours[aspect] == theirs[aspect]
+    return ours.get(aspect) == theirs.get(aspect)
 
 
 def _raises_as(ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> bool:

@@ -23,6 +23,18 @@ __all__ = ["main"]
 RESULTS = ("result", "results", "second")
 """The variables of a program whose values count."""
 
+REMEMBERED = (
+    "source_type",
+    "limit",
+    "score_threshold",
+    "value",
+    "query",
+    "results",
+    "memory_content",
+    "retrieved_knowledge",
+)
+"""What events of memory and knowledge tell."""
+
 
 class Listener:
     """Notes every event, in the order of emission."""
@@ -72,6 +84,8 @@ def _event(event: Any) -> dict[str, Any]:
             told[name] = value
     if hasattr(event, "tool_name") and getattr(event, "output", None) is not None:
         told["output"] = str(event.output)
+    if told["event"].startswith(("Memory", "Knowledge")):
+        told.update({name: getattr(event, name) for name in REMEMBERED if getattr(event, name, None) is not None})
     return told
 
 

@@ -14,7 +14,9 @@ again. The first text found counts, so the more special stand first; `"*"` stand
     {"empty": True}                             an empty text
     {..., "delay": 0.2}                         any of these, after so many seconds
 
-Another literal, `typed`, is what somebody types for the program; without it, nobody is there.
+Another literal, `remembered`, is what the model fills in where it is asked for parts of memories (entities, statements,
+scopes): texts to look for, to the fields they get; other fields get what is empty. `typed` is what somebody types for the
+program; without it, nobody is there.
 """
 
 import ast
@@ -32,6 +34,29 @@ __all__ = ["ScriptedModel", "literal", "marks", "plain_name"]
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 """What each request is said to have used: the words of prompts differ, the sums need not."""
+
+_EMPTY: dict[str, Any] = {
+    "suggestions": [],
+    "quality": 5,
+    "entities": [],
+    "memories": [],
+    "suggested_scope": "/",
+    "categories": [],
+    "importance": 0.5,
+    "extracted_metadata": {"entities": [], "dates": [], "topics": []},
+    "keywords": [],
+    "suggested_scopes": [],
+    "complexity": "simple",
+    "recall_queries": [],
+    "time_filter": None,
+    "actions": [],
+    "insert_new": True,
+    "insert_reason": "",
+}
+"""The fields that are asked for when something is remembered or recalled, as they are unless a program says more."""
+
+_FIELD = re.compile(r'^  "(\w+)":', re.MULTILINE)
+"""A field of a form that is shown to the model as text."""
 
 _MARK = re.compile(r"\b[A-Z][A-Z]+-\d+\b")
 
@@ -63,6 +88,7 @@ class ScriptedModel:
     known: set[str]
     """The marks to look for in requests."""
 
+    remembered: dict[str, dict[str, Any]] | None = None
     asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _counts: Counter[str] = field(default_factory=Counter[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,6 +96,8 @@ class ScriptedModel:
     def __call__(self, request: Request) -> Answer:
         messages = cast("list[dict[str, Any]]", request.body.get("messages") or [])
         whole = "\n".join(_content(message) for message in messages)
+        if self.remembered is not None and (wanted := _fields(request.body, messages) & set(_EMPTY)):
+            return self._filled(wanted, request.body, whole)
         with self._lock:
             key = next((key for key in self.script if key == "*" or key in whole), None)
             position = self._counts[str(key)]
@@ -79,6 +107,30 @@ class ScriptedModel:
             return error(400, "no script for this request")
         replies = self.script[key]
         return _reply(replies[min(position, len(replies) - 1)], request.body, whole)
+
+    def _filled(self, wanted: set[str], body: dict[str, Any], whole: str) -> Answer:
+        """The parts of memories that are asked for, in whatever way."""
+        with self._lock:
+            noted = {"for": "memory", "model": body.get("model"), "roles": []}
+            self.asked.append({**noted, "marks": sorted(self.known & marks(whole))})
+        told = (self.remembered or {}).items()
+        given = next((fields for text, fields in told if text == "*" or text in whole), {})
+        filled = {name: given.get(name, _EMPTY[name]) for name in sorted(wanted)}
+        form = body.get("tool_choice") or body.get("response_format")
+        return replace(_formed({"json": filled}, body, whole) if form else text(json.dumps(filled)), usage=USAGE)
+
+
+def _fields(body: dict[str, Any], messages: list[dict[str, Any]]) -> set[str]:
+    """The fields of the form that a request asks for: with a tool, a format, or in the words of its first message."""
+    forced: Any = body.get("tool_choice")
+    if isinstance(forced, dict):
+        name = cast("dict[str, Any]", forced)["function"]["name"]
+        forms = [tool["function"]["parameters"] for tool in body["tools"] if tool["function"]["name"] == name]
+    elif body.get("response_format"):
+        forms = [body["response_format"].get("json_schema", {}).get("schema", {})]
+    else:
+        return set(_FIELD.findall(_content(messages[0]))) if messages else set()
+    return {name for form in forms for name in form.get("properties", {})}
 
 
 def _content(message: dict[str, Any]) -> str:

@@ -69,7 +69,8 @@ def source(name: str) -> Path:
 def play(name: str, implementation: Implementation) -> dict[str, Any]:
     """The trace of a program on an implementation."""
     program = source(name)
-    model = ScriptedModel(literal(program, "script") or {}, marks(program.read_text("utf-8")))
+    known = marks(program.read_text("utf-8"))
+    model = ScriptedModel(literal(program, "script") or {}, known, literal(program, "remembered"))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, OpenAIServer(model) as server:
         place = Path(folder)
         (place / "work").mkdir()

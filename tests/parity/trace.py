@@ -37,6 +37,20 @@ _EVENTS = {
 }
 """The events that are compared, and what they are called here; the others are counted."""
 
+_REMEMBERED = {
+    "MemoryRetrievalCompletedEvent": "memories gathered",
+    "MemoryRetrievalFailedEvent": "memories not gathered",
+    "MemoryQueryCompletedEvent": "memory searched",
+    "MemoryQueryFailedEvent": "memory not searched",
+    "MemorySaveCompletedEvent": "memory saved",
+    "MemorySaveFailedEvent": "memory not saved",
+    "KnowledgeQueryCompletedEvent": "knowledge query worded",
+    "KnowledgeQueryFailedEvent": "knowledge query not worded",
+    "KnowledgeRetrievalCompletedEvent": "knowledge gathered",
+    "KnowledgeSearchQueryFailedEvent": "knowledge not gathered",
+}
+"""What came of memory and knowledge, and what it is called here; that it began is counted."""
+
 PHRASES = ("failed guardrail validation after",)
 """Parts of messages that programs look for."""
 
@@ -68,7 +82,10 @@ def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path,
         "files": {name: _own(content, words) for name, content in played["files"].items()},
         "warnings": sorted({one.partition(":")[0] for one in played["warnings"]}),
     }
+    if remembered := [_remembered(one, words) for one in events if one["event"] in _REMEMBERED]:
+        trace["memory"] = remembered
     if parallel:
+        trace.get("memory", []).sort(key=str)
         trace["tasks"].sort()
         trace["tools"].sort(key=str)
         trace["events"].sort()
@@ -78,6 +95,16 @@ def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path,
 def _told(event: dict[str, Any]) -> str:
     """An event by its name here; one of a flow's method with that method's name."""
     return " ".join([_EVENTS[event["event"]], *([event["method_name"]] if "method_name" in event else [])])
+
+
+def _remembered(event: dict[str, Any], words: str) -> dict[str, Any]:
+    """What was searched, found or saved: how, and the marks in it."""
+    told: dict[str, Any] = {"did": _REMEMBERED[event["event"]]}
+    told.update({name: event[name] for name in ("source_type", "limit", "score_threshold") if name in event})
+    for name in ("query", "value", "results", "memory_content", "retrieved_knowledge"):
+        if found := sorted(marks(str(event.get(name, ""))) & marks(words)):
+            told[name] = found
+    return told
 
 
 def _keys(asked: list[dict[str, Any]]) -> list[str]:

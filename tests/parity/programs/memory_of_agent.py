@@ -1,0 +1,15 @@
+"""Agent(memory=True) in a crew without memory."""
+
+from crewai import Agent, Crew, Task
+
+clerk = Agent(role="Clerk", goal="Know the tides", backstory="Careful.", memory=True)
+writer = Agent(role="Writer", goal="Write about tides", backstory="Quick.", memory=False)
+find = Task(description="Find the tide of Brest DESC-1", expected_output="A sentence", agent=clerk)
+write = Task(description="Write on the tide of Brest DESC-2", expected_output="A text", agent=writer)
+result = Crew(agents=[clerk, writer], tasks=[find, write]).kickoff()
+print(result.raw)
+
+script = {"DESC-1": ["OUT-1 the tide of Brest is six"], "DESC-2": ["OUT-2 a text on the tide"]}
+remembered = {
+    "DESC-1": {"suggestions": ["HINT-1"], "quality": 8, "memories": ["FACT-1 the tide of Brest is six"]},
+}
