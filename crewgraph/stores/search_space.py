@@ -11,6 +11,7 @@ import numpy as np
 from crewgraph.checkpoints.database import Database
 from crewgraph.stores.index_copy import IndexCopy, Mark
 from crewgraph.stores.namespace import Namespace
+from crewgraph.stores.tables import TABLES
 from crewgraph.stores.vectors import (
     Change,
     Ids,
@@ -56,6 +57,7 @@ class SearchSpace:
         self._copy = IndexCopy(database, no)
         self._lock = RLock()
         self._settled: _State | None = None
+        self._saving: Thread | None = None
         self._empty()
         if kept := self._copy.load(dims):
             self._index, (self._last, self._log) = kept
@@ -120,7 +122,9 @@ class SearchSpace:
                     break
 
     def close(self) -> None:
-        """Keep a copy of the index, if that saves time, and end what it does in the background."""
+        """Keep a copy of the index, if that saves time, and end what is done in the background."""
+        if self._saving is not None:
+            self._saving.join()
         if self._copy.is_old(len(self._index)):
             self._save()
         self._index.close()
@@ -161,14 +165,19 @@ class SearchSpace:
         if news.new:
             self._last = news.new[-1][0]
         self._log = news.log
-        if self._copy.grew(len(gone) + len(news.late) + len(news.new), len(self._index)):
-            Thread(target=self._save, name="crewgraph-index-copy", daemon=True).start()
+        worth = self._copy.grew(len(gone) + len(news.late) + len(news.new), len(self._index))
+        if worth and not (self._saving and self._saving.is_alive()):
+            self._saving = Thread(target=self._save, name="crewgraph-index-copy", daemon=True)
+            self._saving.start()
 
     def _add(self, rows: list[Row]) -> None:
         if not rows:
             return
         ids = _ids(rows)
-        self._index.add(ids, np.frombuffer(b"".join(row[2] for row in rows), "<f4").reshape(len(rows), self.dims))
+        data = b"".join(row[2] for row in rows)
+        if len(data) != 4 * self.dims * len(rows):
+            raise TABLES.faults.damaged(f"a vector has not {self.dims} numbers", self._database.path)
+        self._index.add(ids, np.frombuffer(data, "<f4").reshape(len(rows), self.dims))
         self._count(ids)
 
     def _count(self, ids: Ids) -> None:

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "ids_in",
     "lacking",
     "log",
+    "made_space",
     "made_whole",
     "page",
     "parts_of",
@@ -104,21 +105,26 @@ def ids_in(entries: Ids, several: Mapping[int, int]) -> Ids:
     return np.concatenate([entries, *more])
 
 
-def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int:
-    """The number of a space, which is made if it is not there; then the transaction must be one that writes.
+def space_of(connection: sqlite3.Connection, name: str, dims: int) -> int | None:
+    """The number of a space; None if it is not there."""
+    row = connection.execute("SELECT no FROM spaces WHERE name = ? AND dims = ?", (name, dims)).fetchone()
+    return None if row is None else row[0]
+
+
+def made_space(connection: sqlite3.Connection, name: str, dims: int) -> int:
+    """The number of a space, which is made if it is not there.
 
     Raises:
         StorageError: there are too many.
     """
-    row = connection.execute("SELECT no FROM spaces WHERE name = ? AND dims = ?", (name, dims)).fetchone()
-    if row is not None:
-        return row[0]
-    no: int = connection.execute("SELECT coalesce(max(no), 0) + 1 FROM spaces").fetchone()[0]
-    if no >= _SPACES:
-        raise StorageError(
-            f"The store holds vectors of {no - 1} embedders, which is as many as it can. Copy its entries to another store."
-        )
-    connection.execute("INSERT INTO spaces (no, name, dims) VALUES (?, ?, ?)", (no, name, dims))
+    no = space_of(connection, name, dims)
+    if no is None:
+        no = cast(int, connection.execute("SELECT coalesce(max(no), 0) + 1 FROM spaces").fetchone()[0])
+        if no >= _SPACES:
+            raise StorageError(
+                f"The store holds vectors of {no - 1} embedders, which is as many as it can. Copy its entries to another."
+            )
+        connection.execute("INSERT INTO spaces (no, name, dims) VALUES (?, ?, ?)", (no, name, dims))
     return no
 
 

@@ -19,7 +19,7 @@ from crewgraph.stores.entries import Found, listed, newest, placed, refresh, wri
 from crewgraph.stores.plan import NewEntry, Plan, texts_at
 from crewgraph.stores.ranking import ranked
 from crewgraph.stores.search_space import SearchSpace
-from crewgraph.stores.vectors import Lacking, lacking, made_whole, place, place_late, space_of
+from crewgraph.stores.vectors import Lacking, lacking, made_space, made_whole, place, place_late, space_of
 
 __all__ = ["Vectors", "Wanted", "Work", "Worker", "step"]
 
@@ -119,7 +119,7 @@ class Worker:
     def _write(
         self, connection: sqlite3.Connection, puts: Sequence[NewEntry], packed: dict[str, bytes], now: float
     ) -> None:
-        space = space_of(connection, *self._space_name()) if packed else 0
+        space = made_space(connection, *self._space_name()) if packed else 0
         for new in puts:
             entry = written(connection, new, now)
             if entry and packed:
@@ -133,8 +133,9 @@ class Worker:
         """Let every entry have its vectors, and the index all of them."""
         space = self._spaces.get(os.getpid())
         if space is None:
-            no = self._database.write(space_of, *self._space_name())
-            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, self._space_name()[1]))
+            name = self._space_name()
+            no = self._database.glance(space_of, *name) or self._database.write(made_space, *name)
+            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, name[1]))
         if space.is_current():
             return
         state = space.state()
