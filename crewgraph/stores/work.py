@@ -71,19 +71,21 @@ class Worker:
         queries: _Queries = {}
         texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
         packed: dict[str, bytes] = {}
+        space = ("", 0)
         if self._embedder and (plan.queries or texts):
             vectors = yield Wanted(plan.queries, texts)
             packed = dict(zip(texts, self._embedder.packed(vectors.texts, len(texts)), strict=True))
             self._embedder.packed(vectors.queries, len(plan.queries))
             queries = dict(zip(plan.queries, vectors.queries, strict=True))
-        if queries and self._embedder:
-            yield from self._complete(self._embedder)
+            space = self._embedder.space()
+            if queries:
+                yield from self._complete(self._embedder, space)
         now = time.time()
         results, read = self._read(plan, queries, now)
         if read:
             self._database.write(refresh, read, now)
         if plan.puts:
-            self._database.write(self._write, plan.puts, packed, now)
+            self._database.write(_write, plan.puts, space, packed, now)
         return results
 
     def close(self) -> None:
@@ -116,24 +118,10 @@ class Worker:
             return ranked(self._database, self._spaces[os.getpid()], op, queries[op.query], since)
         return [(one, None) for one in self._database.read(newest, op, since)]
 
-    def _write(
-        self, connection: sqlite3.Connection, puts: Sequence[NewEntry], packed: dict[str, bytes], now: float
-    ) -> None:
-        space = made_space(connection, *self._space_name()) if packed else 0
-        for new in puts:
-            entry = written(connection, new, now)
-            if entry and packed:
-                place(connection, space, *entry, [packed[text] for text in new.texts])
-
-    def _space_name(self) -> tuple[str, int]:
-        assert self._embedder is not None and self._embedder.dims is not None
-        return self._embedder.space, self._embedder.dims
-
-    def _complete(self, embedder: StoreEmbedder) -> Generator[Wanted, Vectors]:
+    def _complete(self, embedder: StoreEmbedder, name: tuple[str, int]) -> Generator[Wanted, Vectors]:
         """Let every entry have its vectors, and the index all of them."""
         space = self._spaces.get(os.getpid())
         if space is None:
-            name = self._space_name()
             no = self._database.glance(space_of, *name) or self._database.write(made_space, *name)
             space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, name[1]))
         if space.is_current():
@@ -148,6 +136,20 @@ class Worker:
             self._database.write(_embedded, space.no, rows)
         space.catch_up()
         space.settled(state)
+
+
+def _write(
+    connection: sqlite3.Connection,
+    puts: Sequence[NewEntry],
+    space: tuple[str, int],
+    packed: dict[str, bytes],
+    now: float,
+) -> None:
+    no = made_space(connection, *space) if packed else 0
+    for new in puts:
+        entry = written(connection, new, now)
+        if entry and packed:
+            place(connection, no, *entry, [packed[text] for text in new.texts])
 
 
 def _lacking(connection: sqlite3.Connection, space: SearchSpace) -> list[Lacking]:

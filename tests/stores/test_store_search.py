@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
-from crewgraph.errors import StorageError
+from crewgraph.errors import EmbedderError
 from crewgraph.stores import FaissStore
 from stores.bag import Bag
 from stores.faces import Face
@@ -177,13 +177,13 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path, mode: Mode):
             return [[*row, 1.0] for row in super().embed_documents(texts)]
 
     with FaissStore(tmp_path / "s.db", index={"embed": Bag(dims=8), "dims": 16, "fields": ["text"]}) as store:
-        with pytest.raises(StorageError, match="a vector of 8 numbers where 16 are expected. Give `dims`"):
+        with pytest.raises(EmbedderError, match="a vector of 8 numbers where 16 are expected. Give `dims`"):
             Face(store, mode).put(("n",), "a", {"text": "tea"})
         assert Face(store, mode).get(("n",), "a") is None
     with opened(tmp_path / "t.db", Growing(dims=8)) as store:
         face = Face(store, mode)
         face.put(("n",), "a", {"text": "tea"})
-        with pytest.raises(StorageError, match="a vector of 8 numbers where 9 are expected"):
+        with pytest.raises(EmbedderError, match="gave vectors of 8 numbers, and of 9 before"):
             face.search(("n",), query="tea")
 
 
@@ -194,7 +194,7 @@ def test_vectors_that_are_none_are_refused_and_nothing_is_written(tmp_path: Path
 
     with opened(tmp_path / "s.db", embed) as store:
         face = Face(store, mode)
-        with pytest.raises(StorageError, match="embedder `.*embed` gave"):
+        with pytest.raises(EmbedderError, match="The embedder .*embed gave"):
             face.put(("n",), "a", {"text": "tea"})
         assert face.keys(()) == []
 
@@ -202,7 +202,7 @@ def test_vectors_that_are_none_are_refused_and_nothing_is_written(tmp_path: Path
 def test_too_few_vectors_are_refused(tmp_path: Path, mode: Mode):
     with (
         opened(tmp_path / "s.db", lambda texts: [[1.0]] * (len(texts) - 1)) as store,  # pyright: ignore[reportUnknownLambdaType]
-        pytest.raises(StorageError, match="gave 0 vectors for 1 texts"),
+        pytest.raises(EmbedderError, match="gave 0 vectors for 1 texts"),
     ):
         Face(store, mode).put(("n",), "a", {"text": "tea"})
 
