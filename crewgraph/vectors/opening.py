@@ -25,6 +25,7 @@ _OPENAI_HOST = "api.openai.com"
 _OLLAMA = "http://localhost:11434"
 _AZURE_VERSION = "2024-02-01"
 _NO_KEY = "none"  # the client wants a key, the server does not look at it
+_COUNTS = {"dimensions", "output_dimensionality", "output_dimension"}
 _SIZES = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
 
@@ -88,9 +89,12 @@ def _words(provider: Provider, config: Mapping[str, Any]) -> dict[str, Any]:
         found = next((value for variable in variables if (value := os.environ.get(variable))), None)
         if found is not None:
             words.setdefault(word, found)
-    for word in ("dimensions", "output_dimensionality", "output_dimension"):
-        if word in words:
-            words[word] = int(words[word])
+    for word in _COUNTS & set(words):
+        if not str(words[word]).isdecimal():
+            raise EmbedderError(
+                f"The `{word}` of the embedder `{provider.name}` is a whole number, not {words[word]!r}."
+            )
+        words[word] = int(words[word])
     return words
 
 

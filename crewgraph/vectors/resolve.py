@@ -70,7 +70,7 @@ def _configured(given: Mapping[str, Any]) -> NamedEmbedder:
         )
     config: Any = given.get("config") or {}
     if not isinstance(config, Mapping):
-        raise EmbedderError(f"The `config` of an embedder is a dict, not {config!r}.")
+        raise EmbedderError(f"The `config` of an embedder is a dict, not a `{type(config).__name__}`.")
     return _provided(given["provider"], dict(cast("Mapping[str, Any]", config)))
 
 

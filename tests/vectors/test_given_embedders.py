@@ -221,7 +221,7 @@ def test_what_a_function_raises_passes(mode: Mode):
         (7, "A `int` is no embedder. Accepted are None (local), "),
         ({}, "this one has the keys []"),
         ({"provider": "openai", "configs": {}}, "has the keys ['configs', 'provider']"),
-        ({"provider": "openai", "config": "x"}, "The `config` of an embedder is a dict, not 'x'"),
+        ({"provider": "openai", "config": "x"}, "The `config` of an embedder is a dict, not a `str`"),
         ({"provider": "custom", "config": {}}, "a function of a list of texts as `embedding_callable`"),
         (
             {"provider": "custom", "config": {"embedding_callable": lengths, "model": "x"}},
@@ -237,6 +237,10 @@ def test_what_a_function_raises_passes(mode: Mode):
         ),
         ({"provider": "anthropic"}, "no embeddings of its own, and recommends `voyageai`"),
         ({"provider": "onnx"}, "sentence-transformer"),
+        (
+            {"provider": "ollama", "config": {"dimensions": "many"}},
+            "The `dimensions` of the embedder `ollama` is a whole number, not 'many'",
+        ),
         (
             {"provider": "openai", "config": {"modle": "x"}},
             "`openai` has no `modle`. Its `config` may hold: api_base, api_key,",
