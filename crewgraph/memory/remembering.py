@@ -129,7 +129,7 @@ def _made(memory: "Memory", given: Given, content: str, said: MemoryAnalysis | N
         content=content,
         scope=join_scope_paths(given.root, scope),
         categories=list(given.categories if given.categories is not None else said.categories if said else ()),
-        metadata={**{key: value for key, value in suggested.items() if value}, **(given.metadata or {})},
+        metadata={**suggested, **(given.metadata or {})},
         importance=memory.default_importance if importance is None else importance,
         source=given.source,
         private=given.private,

@@ -37,7 +37,7 @@ def test_what_is_not_said_says_the_model(mode: Mode):
     record = mode.run(memory.remember, memory.aremember, "The tide of Brest")
     assert record is not None
     assert (record.scope, record.categories, record.importance) == ("/ports/brest", ["sea"], 0.8)
-    assert record.metadata == {"entities": ["Brest"], "topics": ["tide"]}
+    assert record.metadata == {"entities": ["Brest"], "dates": [], "topics": ["tide"]}
     assert "The tide of Brest" in llm.requests[0].text
 
 
@@ -47,7 +47,7 @@ def test_what_is_said_counts_more_than_the_model(mode: Mode):
     record = memory.remember("The tide of Brest", scope="/x", source="Ines") and memory.remember("Another", **said)
     assert record is not None
     assert (record.scope, record.categories, record.importance) == ("/ports/brest", ["mine"], 0.1)
-    assert record.metadata == {"entities": ["Marc"], "topics": ["tide"]}
+    assert record.metadata == {"entities": ["Marc"], "dates": [], "topics": ["tide"]}
 
 
 def test_a_model_is_not_asked_where_all_is_said():
