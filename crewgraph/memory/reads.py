@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryReads", "adrive", "drive"]
 
-_Depth = Literal["shallow", "deep"]
+Depth = Literal["shallow", "deep"]
 
 
 def drive(program: Any) -> Any:
@@ -55,7 +55,7 @@ class MemoryReads:
         scope: str | None = None,
         categories: list[str] | None = None,
         limit: int = 10,
-        depth: _Depth = "deep",
+        depth: Depth = "deep",
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
@@ -79,7 +79,7 @@ class MemoryReads:
         scope: str | None = None,
         categories: list[str] | None = None,
         limit: int = 10,
-        depth: _Depth = "deep",
+        depth: Depth = "deep",
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
@@ -134,7 +134,7 @@ class MemoryReads:
         """The scopes below a scope as a text; see `tree`."""
         return await adrive(self._drawing(path, max_depth))
 
-    def as_retriever(self, limit: int = 4, depth: _Depth = "shallow", **words: Any) -> "BaseRetriever":
+    def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: Any) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
 
         Args:
@@ -178,7 +178,7 @@ class MemoryReads:
         scope: str | None,
         categories: Sequence[str] | None,
         limit: int,
-        depth: _Depth,
+        depth: Depth,
         source: str | None,
         include_private: bool,
     ) -> Any:

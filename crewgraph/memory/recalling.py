@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
-from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.memory import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
 from crewgraph.memory.analysis import QueryAnalysis
 from crewgraph.memory.analyze import looking_closer, taking_apart
 from crewgraph.memory.paths import parts_of
 from crewgraph.memory.record import MemoryMatch, MemoryRecord
 from crewgraph.memory.scoring import compute_composite_score
+from crewgraph.memory.telling import REMEMBERING, tell
 from crewgraph.memory.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -59,19 +59,17 @@ def recalling(memory: "Memory", asked: Asked) -> Program[list[MemoryMatch]]:
     """The records that fit a query best."""
     if not asked.query.strip() or asked.limit < 1:
         return []
-    event: dict[str, Any] = {"query": asked.query, "limit": asked.limit, "source_type": _SOURCE}
+    known = {"query": asked.query, "limit": asked.limit, "source_type": _SOURCE}
+    event: dict[str, Any] = {**(REMEMBERING.get() or {}), **known}
     begun = time.perf_counter()
-    if crewai_event_bus.wants(MemoryQueryStartedEvent):
-        crewai_event_bus.emit(memory, MemoryQueryStartedEvent(**event))
+    tell(memory, MemoryQueryStartedEvent, **event)
     try:
         found = yield from _found(memory, asked)
     except CrewgraphError as error:
-        if crewai_event_bus.wants(MemoryQueryFailedEvent):
-            crewai_event_bus.emit(memory, MemoryQueryFailedEvent(**event, error=str(error)))
+        tell(memory, MemoryQueryFailedEvent, **event, error=str(error))
         raise
-    if crewai_event_bus.wants(MemoryQueryCompletedEvent):
-        took = (time.perf_counter() - begun) * 1000
-        crewai_event_bus.emit(memory, MemoryQueryCompletedEvent(**event, results=found, query_time_ms=took))
+    took = (time.perf_counter() - begun) * 1000
+    tell(memory, MemoryQueryCompletedEvent, **event, results=found, query_time_ms=took)
     return found
 
 

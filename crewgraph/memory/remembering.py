@@ -9,12 +9,12 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
-from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.memory import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
 from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
 from crewgraph.memory.analyze import extracting, judging, placing
 from crewgraph.memory.paths import join_scope_paths
 from crewgraph.memory.record import MemoryRecord, now
+from crewgraph.memory.telling import REMEMBERING, tell
 from crewgraph.memory.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class Given:
     def event(self) -> dict[str, Any]:
         """What events tell of it."""
         told = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
-        metadata = dict(self.metadata) if self.metadata else None
-        return {"value": told, "metadata": metadata, "source_type": _SOURCE, "agent_role": self.agent_role}
+        known = {"value": told, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
+        return {"agent_role": self.agent_role, **(REMEMBERING.get() or {}), **known}
 
 
 def extracted(memory: "Memory", content: str) -> Program[list[str]]:
@@ -68,17 +68,14 @@ def remembering(memory: "Memory", given: Given) -> Program[list[MemoryRecord]]:
         return []
     _check(given)
     event, begun = given.event(), time.perf_counter()
-    if crewai_event_bus.wants(MemorySaveStartedEvent):
-        crewai_event_bus.emit(memory, MemorySaveStartedEvent(**event))
+    tell(memory, MemorySaveStartedEvent, **event)
     try:
         kept = yield from _kept(memory, given)
     except CrewgraphError as error:
-        if crewai_event_bus.wants(MemorySaveFailedEvent):
-            crewai_event_bus.emit(memory, MemorySaveFailedEvent(**event, error=str(error)))
+        tell(memory, MemorySaveFailedEvent, **event, error=str(error))
         raise
-    if crewai_event_bus.wants(MemorySaveCompletedEvent):
-        took = (time.perf_counter() - begun) * 1000
-        crewai_event_bus.emit(memory, MemorySaveCompletedEvent(**event, save_time_ms=took))
+    took = (time.perf_counter() - begun) * 1000
+    tell(memory, MemorySaveCompletedEvent, **event, save_time_ms=took)
     return kept
 
 
@@ -132,7 +129,7 @@ def _made(memory: "Memory", given: Given, content: str, said: MemoryAnalysis | N
         content=content,
         scope=join_scope_paths(given.root, scope),
         categories=list(given.categories if given.categories is not None else said.categories if said else ()),
-        metadata={**{key: value for key, value in suggested.items() if value}, **(given.metadata or {})},
+        metadata={**suggested, **(given.metadata or {})},
         importance=memory.default_importance if importance is None else importance,
         source=given.source,
         private=given.private,

@@ -110,6 +110,7 @@ def test_star_imports_what_all_lists():
         "Flow",
         "LLM",
         "LLMGuardrail",
+        "Memory",
         "Process",
         "Task",
         "TaskOutput",

@@ -13,10 +13,10 @@ __all__ = ["Answers", "ids_in", "knowing", "words"]
 Answers = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | str | Exception
 
 _FORMS = {
+    "query": "recall_queries",
     "place": "suggested_scope",
     "merge": "insert_new",
-    "extract": "memories",
-    "query": "recall_queries",
+    "extract": "one sentence each",
     "gaps": "missing",
 }
 

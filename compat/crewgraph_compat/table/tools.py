@@ -45,6 +45,17 @@ MODULES: dict[str, dict[str, str]] = {
         DelegateWorkTool="DelegateTaskTool",
     ),
     "crewai.tools.base_tool": {**rows("crewgraph.tools.base", "BaseTool", "EnvVar", "Tool", "tool"), **_STRUCTURED},
+    "crewai.tools.memory_tools": {
+        **rows(
+            "crewgraph.tools.memory",
+            "RecallMemorySchema",
+            "RecallMemoryTool",
+            "RememberSchema",
+            "RememberTool",
+            "create_memory_tools",
+        ),
+        **rows("crewgraph.tools.base", "BaseTool"),
+    },
     "crewai.tools.structured_tool": {
         **_STRUCTURED,
         **rows("crewgraph.tools.limit", ToolUsageLimitExceededError="UsageLimitReached"),

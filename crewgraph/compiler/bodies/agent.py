@@ -21,6 +21,7 @@ from crewgraph.compiler.executor import Executor, made_executor
 from crewgraph.compiler.knowledge_report import KnowledgeReport
 from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.memories import memories_of
+from crewgraph.compiler.memory_tools import memory_tools
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
 from crewgraph.compiler.remembering import Remembers
@@ -42,6 +43,7 @@ from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.tools.use import GuardedTool
 
 __all__ = ["AgentAtWork", "Refused", "check_coworkers", "check_ready"]
 
@@ -161,14 +163,22 @@ class AgentAtWork:
     @cached_property
     def _in_hand(self) -> Mapping[str, PreparedTool]:
         """Its tools as the loop uses them."""
-        return self._observed
+        return self._offered
+
+    @cached_property
+    def _offered(self) -> dict[str, ObservedTool]:
+        """Its tools, and those for its memory."""
+        memories = memories_of(self._agent, self._engagement.crew)
+        return self._observed | self._seen(memory_tools(memories, self.model, self._observed, self._book))
 
     @cached_property
     def _observed(self) -> dict[str, ObservedTool]:
+        return self._seen(self._fetched or (), self._engagement.tools)
+
+    def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, ObservedTool]:
         agent, crew = self._agent, self._engagement.crew
-        fetched = guarded_tools(self._fetched or (), {}, self._engagement.where)
-        known = {**self._engagement.tools, **fetched}
-        return {name: ObservedTool(cached(tool, agent, crew), agent, self._about) for name, tool in known.items()}
+        named = {**(known or {}), **guarded_tools(tools, {}, self._engagement.where)}
+        return {name: ObservedTool(cached(tool, agent, crew), agent, self._about) for name, tool in named.items()}
 
     @property
     def native_tools(self) -> bool:

@@ -141,7 +141,7 @@ class AgentOnTask(AgentAtWork):
 
     @cached_property
     def _in_hand(self) -> Mapping[str, PreparedTool]:
-        return {name: self._handing_over(tool) for name, tool in self._observed.items()}
+        return {name: self._handing_over(tool) for name, tool in self._offered.items()}
 
     def _handing_over(self, used: ObservedTool) -> PreparedTool:
         source = used.tool.tool.source
