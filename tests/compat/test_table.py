@@ -3,7 +3,19 @@ from types import ModuleType
 
 import pytest
 from crewgraph_compat.absent import ABSENT, reason
-from crewgraph_compat.table import FILES, TABLE, agents, crews, embedders, events, flows, memories, models, projects, tools
+from crewgraph_compat.table import (
+    FILES,
+    TABLE,
+    agents,
+    crews,
+    embedders,
+    events,
+    flows,
+    memories,
+    models,
+    projects,
+    tools,
+)
 from crewgraph_compat.table.rows import rows
 
 ROWS = sorted({target for names in TABLE.values() for target in names.values()})

@@ -677,11 +677,11 @@ def test_the_advised_memory(remembering: Endpoint, tmp_path: Path):
     assert "London" in run(tmp_path, team(MEMORY_ADVISED))["result"].raw
 
 
-@pytest.mark.parametrize("feature", ["knowledge=object()"])
-def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path, feature: str):
-    program = f"""
+def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path):
+    program = """
+data_collector.planning = True
 task = Task(description="Collect market data", expected_output="Raw market data", agent=data_collector)
-Crew(agents=[data_collector], tasks=[task], {feature}).kickoff()
+Crew(agents=[data_collector], tasks=[task]).kickoff()
 """
     with pytest.raises(ValueError, match="does not offer `"):
         run(tmp_path, agents(data_collector="Data Collector") + program)
