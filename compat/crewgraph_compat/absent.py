@@ -38,6 +38,7 @@ ABSENT: dict[str, str] = {
     "crewai.mcp.client": _MCP,
     "crewai.mcp.tool_resolver": _MCP,
     "crewai.mcp.transports": _MCP,
+    "crewai.memory.storage.kickoff_task_outputs_storage": "Runs are kept by a checkpointer; see `crew.runs` and `crew.replay`.",
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.rag.chromadb": _STORES,

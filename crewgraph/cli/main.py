@@ -12,6 +12,7 @@ from crewgraph.cli.create import create
 from crewgraph.cli.diff import diff
 from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
 from crewgraph.cli.replay import replay
+from crewgraph.cli.reset_memories import reset_memories
 from crewgraph.cli.run import RunProgram, run
 from crewgraph.cli.runs import runs
 from crewgraph.cli.test import test
@@ -62,6 +63,7 @@ app.command()(log_tasks_outputs)
 app.command()(replay)
 app.command()(diff)
 app.command()(approve)
+app.command()(reset_memories)
 
 
 @app.callback(invoke_without_command=True)

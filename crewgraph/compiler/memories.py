@@ -7,8 +7,9 @@ from typing import Any
 from crewgraph.compiler.training import TRAINING
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
+from crewgraph.memory.rag_storage import RAGStorage
 
-__all__ = ["FORGETTING", "NO_MEMORIES", "Memories", "memories_of"]
+__all__ = ["FORGETTING", "NO_MEMORIES", "Memories", "check_memories", "memories_of"]
 
 FORGETTING: ContextVar[Crew | None] = ContextVar("crewgraph_forgetting", default=None)
 """The crew that remembers nothing in the running code, because it is tested."""
@@ -43,6 +44,19 @@ class Memories:
 
 
 NO_MEMORIES = Memories()
+
+
+def check_memories(crew: Crew) -> None:
+    """Look, before anything is done, whether the embedders of a crew's memories are some; nothing is embedded.
+
+    Raises:
+        EmbedderError: one is none, or its configuration is wrong.
+        MissingExtra: its provider needs a package that is not installed.
+    """
+    for memory in _of_crew(crew).kinds.values():
+        storage = getattr(memory, "storage", None)
+        if isinstance(storage, RAGStorage):
+            _ = storage.embedder
 
 
 def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories:

@@ -65,7 +65,8 @@ def looked_up(
         `text`, for the prompt, empty where nothing is known; `failed`: what each memory that failed raised.
     """
     query = query_of(description, context)
-    who.tell(MemoryRetrievalStartedEvent)
+    source = "agent" if who.task is not None else "agent_kickoff"
+    who.tell(MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
     found: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
@@ -78,7 +79,7 @@ def looked_up(
             failed[kind] = f"{type(error).__name__}: {error}"
     text = recollection(found, book)
     took = (time.perf_counter() - started) * 1000
-    who.tell(MemoryRetrievalCompletedEvent, memory_content=text, retrieval_time_ms=took)
+    who.tell(MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=took)
     return {"text": text, "failed": failed}
 
 

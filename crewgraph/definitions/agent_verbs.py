@@ -37,8 +37,8 @@ class AgentVerbs:
         return await alone().aanswer(self, task, context, tools)
 
     def resolve_memory(self) -> Self:
-        """Make a memory of its own, where `memory` is True; a run does so where the crew has none."""
+        """Make a memory of its own, with its own model, where `memory` is True; a run does so where the crew has none."""
         agent = cast(Any, self)
         if agent.memory is True:
-            agent.memory = load("crewgraph.memory.unified").Memory()
+            agent.memory = load("crewgraph.memory.unified").Memory(llm=agent.llm)
         return self

@@ -90,17 +90,23 @@ class CrewMemories(CrewKnowledge):
         Raises:
             ValueError: there is no memory of that name.
         """
-        asked = _SHORT.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
-        if asked != "all" and asked not in _KINDS:
-            known = ", ".join(f"`{one}`" for one in (*_SHORT, *_KINDS, "all"))
-            raise ValueError(f"there is no memory `{command_type}`; there are {known}")
-        found = self._resettable(tuple(_KINDS) if asked == "all" else (asked,))
+        found = self.kept_under(command_type)
         for one in found:
             one.reset()
         if not found:
             _log.warning("the crew has no memory `%s` that could be reset", command_type)
 
-    def _resettable(self, kinds: tuple[str, ...]) -> list[Any]:
+    def kept_under(self, command_type: str) -> list[Any]:
+        """What `reset_memories` resets for a name: memories, and whatever else has a `reset`.
+
+        Raises:
+            ValueError: there is no memory of that name.
+        """
+        asked = _SHORT.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
+        if asked != "all" and asked not in _KINDS:
+            known = ", ".join(f"`{one}`" for one in (*_SHORT, *_KINDS, "all"))
+            raise ValueError(f"there is no memory `{command_type}`; there are {known}")
+        kinds = tuple(_KINDS) if asked == "all" else (asked,)
         named = dict.fromkeys(field for kind in kinds for field in _KINDS[kind])
         given = {id(one): one for kind in kinds for one in self.kept_knowledge(kind)}
         given |= {id(one): one for field in named if callable(getattr(one := getattr(self, field), "reset", None))}

@@ -52,11 +52,14 @@ class EntityMemory(StoredMemory):
         errors: list[str] = []
         for item in items:
             try:
-                told = f"{item.name}({item.type}): {item.description}"
-                call(self.storage.save, value=told, metadata=item.metadata)
+                call(self.storage.save, value=_worded(item), metadata=item.metadata)
             except Exception as error:  # noqa: BLE001 - raised once the others are kept
                 errors.append(f"{item.name}: {error}")
         if errors:
             raise StorageError(f"{len(errors)} of {len(items)} entities could not be kept: {'; '.join(errors)}")
-        count = len(items)
-        return {"value": f"{count} {'entity' if count == 1 else 'entities'}", "metadata": {"entity_count": count}}
+        told = _worded(items[0]) if len(items) == 1 else f"{len(items)} entities"
+        return {"value": told, "metadata": {"entity_count": len(items)}}
+
+
+def _worded(item: EntityMemoryItem) -> str:
+    return f"{item.name}({item.type}): {item.description}"

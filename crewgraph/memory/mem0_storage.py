@@ -21,22 +21,21 @@ class Mem0Storage(Storage):
         config: `user_id`, `agent_id`, `run_id`: whose memories they are; `infer`: whether Mem0 draws statements from what is
             said (True); `includes`, `excludes`: what these are about. On its platform `api_key` (else MEM0_API_KEY),
             `custom_categories`; on this machine `local_mem0_config`, as `mem0.Memory.from_config` takes it.
+
+    Raises:
+        MissingExtra: Mem0 is not installed.
     """
 
     def __init__(self, type: str, crew: Any = None, config: dict[str, Any] | None = None) -> None:
         self.type, self.crew, self.config = type, crew, config or {}
+        self._mem0: Any = require("mem0", extra="mem0", purpose='a memory with the provider "mem0"')
         self._memory: Any = None
 
     @property
     def memory(self) -> Any:
-        """Mem0's own object, made when it is first used.
-
-        Raises:
-            MissingExtra: Mem0 is not installed.
-        """
+        """Mem0's own object, made when it is first used."""
         if self._memory is None:
-            mem0 = require("mem0", extra="mem0", purpose='a memory with the provider "mem0"')
-            key = self._key
+            mem0, key = self._mem0, self._key
             if key is None:
                 local = self.config.get("local_mem0_config")
                 self._memory = mem0.Memory.from_config(local) if local else mem0.Memory()
@@ -49,10 +48,11 @@ class Mem0Storage(Storage):
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; `messages` among the metadata are the conversation that it ended."""
         noted = dict(metadata or {})
-        said: list[Any] = noted.pop("messages", None) or []
+        last = {"role": "assistant", "content": str(value)}
+        said = [one for one in _conversation(noted.pop("messages", None) or []) if one != last]
         more = {name: self.config[name] for name in _OF_SAVING if self._key and name in self.config}
         self.memory.add(
-            [*_conversation(said), {"role": "assistant", "content": str(value)}],
+            [*said, last],
             metadata={"type": self.type, **noted},
             infer=self.config.get("infer", True),
             **self._who,

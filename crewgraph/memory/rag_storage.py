@@ -5,6 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.errors import StorageError
+from crewgraph.extras import load
 from crewgraph.memory.shelves import shelf
 from crewgraph.memory.storage import Storage
 from crewgraph.text import slug
@@ -43,12 +44,25 @@ class RAGStorage(Storage):
     ) -> None:
         self.type, self.allow_reset = type, allow_reset
         self.embedder_config, self.crew, self.path = embedder_config, crew, path
+        self._named: Any = None
 
     @property
     def shelf(self) -> "Shelf":
         """Its entries."""
         # Always with a team, if only "": else its entries would be above those of all teams, and theirs among them.
-        return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder_config)
+        return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
+
+    @property
+    def embedder(self) -> Any:
+        """What turns texts into vectors, made once: some take long to make.
+
+        Raises:
+            EmbedderError: `embedder_config` is nothing of that kind.
+            MissingExtra: its provider needs a package that is not installed.
+        """
+        if self._named is None and self.embedder_config is not None:
+            self._named = load("crewgraph.vectors.resolve").embedder_of(self.embedder_config)
+        return self._named
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; nothing is kept of an empty one.

@@ -15,6 +15,7 @@ from crewgraph.compiler.budget import check_prices
 from crewgraph.compiler.equipment import LookAhead
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.compiler.knowing import LoadKnowledge
+from crewgraph.compiler.memories import check_memories
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.opened import Opened
@@ -225,6 +226,7 @@ class StartedRun:
         for one in {id(work.agent): work for work in self.steps}.values():
             check_ready(one)  # a missing key is told before anything is done
         check_coworkers(self.tasks)
+        check_memories(crew)
         check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
         judges = [model_guardrail(one) for work in self.tasks for one in work.task.all_guardrails]
         for llm in {id(one.llm): one.llm for one in judges if one and one.llm is not None}.values():

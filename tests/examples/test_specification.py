@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from servers.openai_api import Answer, OpenAIServer, Request
 
-from crewgraph.errors import CompileError
-
 HEAD = "from crewgraph import Agent, Crew, Process, Task, TaskOutput\n"
 
 
@@ -563,8 +561,7 @@ def project(endpoint: Endpoint, tmp_path: Path) -> Path:
 
 
 def test_a_crew_base_class_with_decorators(endpoint: Endpoint, project: Path, capsys: pytest.CaptureFixture[str]):
-    without_memory = PROJECT.replace("            memory=True,\n", "")
-    made = run(project, without_memory)
+    made = run(project, PROJECT)
     shown = capsys.readouterr().out.splitlines()
     assert made["result"].raw == "the analysis"
     assert shown[0] == "🚀 Setting up research environment..."
@@ -576,20 +573,115 @@ def test_a_crew_base_class_with_decorators(endpoint: Endpoint, project: Path, ca
     ]
     assert made["research_crew"].crew().name == "ResearchCrew"
     assert "Quantum Computing 研究员" in made["result"].tasks_output[0].agent
-    assert "three facts" in endpoint.asked[1]
+    assert "three facts" in endpoint.asked[2]
+    kept = made["research_crew"].crew().short_term_memory.search("研究 Quantum Computing", score_threshold=0)
+    assert sorted(one["content"] for one in kept) == ["the analysis", "three facts"]
 
 
-@pytest.mark.filterwarnings("ignore:`Agent` has no keyword `memory`")
-@pytest.mark.xfail(raises=CompileError, reason="there is no memory yet")
-def test_a_crew_base_class_with_decorators_and_memory(project: Path):
-    assert run(project, PROJECT)["result"].raw == "the analysis"
+MEMORY_TEAM = """
+research_task = Task(description="Research {topic}", expected_output="facts", agent=researcher)
+analysis_task = Task(description="Analyze what was found", expected_output="an analysis", agent=analyst)
+"""
+
+MEMORY_USED = """
+crew = Crew(
+    agents=[researcher, analyst],
+    tasks=[research_task, analysis_task],
+    memory=True,  # 启用所有记忆类型
+    embedder={"provider": "openai", "config": {"model": "text-embedding-3-small"}},
+)
+# Agent 自动使用记忆
+result = crew.kickoff(inputs={"topic": "AI Trends"})
+# 手动查询记忆
+relevant_memories = crew.short_term_memory.search(
+    query="What are the key AI trends?",
+    limit=5,
+    score_threshold=0.7,
+)
+# 清理记忆
+crew.reset_memories("short_term")  # 仅清理短期记忆
+left = crew.entity_memory.search("London")
+crew.reset_memories("all")  # 清理所有记忆
+"""
+
+MEMORY_TWICE = """
+# 创建带记忆的 Crew
+crew = Crew(
+    agents=[researcher, analyst],
+    tasks=[research_task, analysis_task],
+    memory=True,
+    embedder={
+        "provider": "openai",
+        "config": {"model": "text-embedding-3-small"}
+    },
+    verbose=True,
+)
+# 首次执行
+result1 = crew.kickoff(inputs={"topic": "AI Trends"})
+# 第二次执行(记忆会提供上次执行的上下文)
+result2 = crew.kickoff(inputs={"topic": "AI Trends in Healthcare"})
+"""
+
+MEMORY_ADVISED = """
+crew = Crew(
+    agents=[researcher],
+    tasks=[research_task],
+    memory=True,  # 启用所有记忆类型
+    embedder={
+        "provider": "openai",
+        "config": {
+            "model": "text-embedding-3-small",  # 性价比高
+            "dimensions": 1536,
+        }
+    },
+)
+result = crew.kickoff(inputs={"topic": "AI Trends"})
+"""
 
 
-@pytest.mark.parametrize("feature", ["memory=True"])
-def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path, feature: str):
-    program = f"""
+@pytest.fixture
+def remembering(endpoint: Endpoint) -> Endpoint:
+    """An endpoint whose researcher writes of London, and that embeds texts by the words in them."""
+    endpoint.answers = {
+        "Research AI": ["The key AI trends: agents. Ada Lovelace of London."],
+        "Analyze": ["the analysis"],
+    }
+    return endpoint
+
+
+def team(program: str) -> str:
+    return agents(researcher="Researcher", analyst="Analyst") + MEMORY_TEAM + program
+
+
+def test_memories_are_used_searched_and_reset(remembering: Endpoint, tmp_path: Path):
+    made = run(tmp_path, team(MEMORY_USED))
+    found = [one["content"] for one in made["relevant_memories"]]
+    assert found[0] == "The key AI trends: agents. Ada Lovelace of London."
+    assert all(0.7 <= one["score"] <= 1 for one in made["relevant_memories"])
+    assert any("London" in one["content"] for one in made["left"])
+    crew = made["crew"]
+    memories = (crew.short_term_memory, crew.entity_memory)
+    assert [memory.search("AI trends in London", score_threshold=0) for memory in memories] == [[], []]
+    assert crew.long_term_memory.search("Research AI Trends") == []
+
+
+def test_a_second_run_is_told_what_the_first_found_out(remembering: Endpoint, tmp_path: Path):
+    made = run(tmp_path, team(MEMORY_TWICE))
+    assert made["result2"].raw == "the analysis"
+    work = [prompt for prompt in remembering.asked if prompt.startswith("Your task:")]
+    told = ["The key AI trends: agents." in prompt.partition("What others have found out")[0] for prompt in work]
+    assert told == [False, True, True, True]
+
+
+def test_the_advised_memory(remembering: Endpoint, tmp_path: Path):
+    assert "London" in run(tmp_path, team(MEMORY_ADVISED))["result"].raw
+
+
+def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path):
+    program = """
+data_collector.planning = True
 task = Task(description="Collect market data", expected_output="Raw market data", agent=data_collector)
-Crew(agents=[data_collector], tasks=[task], {feature}).kickoff()
+Crew(agents=[data_collector], tasks=[task]).kickoff()
 """
     with pytest.raises(ValueError, match="does not offer `"):
         run(tmp_path, agents(data_collector="Data Collector") + program)

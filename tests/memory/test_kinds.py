@@ -141,6 +141,18 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
     assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
 
 
+def test_how_many_entities_were_kept_is_told():
+    items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
+    with heard() as events:
+        EntityMemory(storage=Noted()).save(items)
+        EntityMemory(storage=Noted()).save(items[0])
+    saved: list[Any] = [one for one in events if one.type == "memory_save_completed"]
+    assert [(one.value, one.metadata) for one in saved] == [
+        ("2 entities", {"entity_count": 2}),
+        ("Bonn(t): d", {"entity_count": 1}),
+    ]
+
+
 def test_events_tell_of_everything_with_how_long_it_took():
     memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
     memory.agent, memory.task = "an agent", "a task"

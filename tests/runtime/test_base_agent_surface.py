@@ -26,6 +26,7 @@ from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent
 from crewgraph.knowledge.knowledge import Knowledge
+from crewgraph.memory.unified import Memory
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.mcp import MCPServerStdio
 
@@ -67,7 +68,6 @@ UNKNOWN: dict[str, str] = {
     "checkpoint_kickoff_event_id": _KEPT,
     "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
     "execution_context": _KEPT,
-    "memory": "memory is coming",
     "skills": _SKILLS,
     "tool_failure_policy": _FAILURES,
 }
@@ -75,9 +75,6 @@ UNKNOWN: dict[str, str] = {
 
 IDLE: dict[str, Any] = {"callbacks": [print], "max_tokens": 10}
 """Accepted, and told to be without effect."""
-
-COMING = ("resolve_memory",)
-"""Not there yet."""
 
 
 class Plain(BaseAgent):
@@ -309,6 +306,21 @@ def _knowing_elsewhere(seen: Seen) -> bool:
     return (seen.folder / "elsewhere" / "knowledge.db").exists()
 
 
+def _remembering(seen: Seen) -> bool:
+    memory = Memory(llm=False)
+    first, second = (seen.made("three boats at Bonn", memory=memory) for _ in range(2))
+    for worker in (first, second):
+        seen.work(worker)
+    told = ["three boats at Bonn" in str(worker.llm.requests[0].messages[-1]["content"]) for worker in (first, second)]
+    return told == [False, True]
+
+
+def _resolved(seen: Seen) -> bool:
+    own = seen.made(memory=True)
+    assert own.memory is True and own.resolve_memory() is own
+    return isinstance(own.memory, Memory) and seen.made(memory=False).resolve_memory().memory is False
+
+
 WORKS: dict[str, Row] = {
     "adapted_agent": _adapted,
     "agent_executor": _carried_out,
@@ -330,6 +342,7 @@ WORKS: dict[str, Row] = {
     "max_iter": _ends,
     "max_rpm": _waits,
     "mcps": _served,
+    "memory": _remembering,
     "role": lambda seen: "Keeper of Bonn" in seen.at_work(),
     "security_config": lambda seen: (
         seen.made(security_config={"fingerprint": "seed"}).fingerprint
@@ -346,6 +359,7 @@ WORKS: dict[str, Row] = {
     "get_mcp_tools": _of_server,
     "get_platform_tools": _apps,
     "interpolate_inputs": _filled_by_hand,
+    "resolve_memory": _resolved,
     "set_cache_handler": _shelved,
     "set_knowledge": _knowing,
     "set_rpm_controller": _gated,
@@ -362,7 +376,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: p
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, UNKNOWN, IDLE, COMING]
+    lists = [WORKS, NO_VERBS, UNKNOWN, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -389,6 +403,6 @@ def test_what_is_no_keyword_here_is_told(kind: type[BaseAgent], name: str):
 
 
 def test_what_is_listed_as_absent_is_absent():
-    absent = (*NO_VERBS, *UNKNOWN, *COMING)
+    absent = (*NO_VERBS, *UNKNOWN)
     assert [name for name in absent if name in Agent.model_fields] == []
     assert [name for name in absent if hasattr(Agent, name)] == ["model_post_init"]

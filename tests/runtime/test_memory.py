@@ -152,7 +152,7 @@ def test_events_tell_who_remembers_for_which_task(mode: Mode):
         for kind in ("short_term", "long_term", "entity", "external")
         for what in ("started", "completed")
     ]
-    assert told(events) == [("retrieval_started", ""), *queries, ("retrieval_completed", ""), *saves]
+    assert told(events) == [("retrieval_started", "agent"), *queries, ("retrieval_completed", "agent"), *saves]
     remembered: list[Any] = [one for one in events if one.type.startswith("memory_")]
     assert {(one.task_name, one.agent_role) for one in remembered} == {("one", "Clerk")}
     retrieved = next(one for one in remembered if one.type == "memory_retrieval_completed")
@@ -367,6 +367,27 @@ def test_a_storage_that_fails_is_told_once_and_the_run_goes_on(mode: Mode):
         ("save_failed", "short_term"),
         ("save_failed", "external"),
     ]
+
+
+def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: Mode):
+    model = assessing("x")
+    made = crew(task("one", agent(model)), memory=True, embedder={"provider": "sponge", "config": {}})
+    with pytest.raises(ValueError, match="sponge"):
+        mode.kickoff(made)
+    assert model.requests == []
+
+
+def test_a_function_is_an_embedder(mode: Mode):
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return [[1.0, 0.0] for _ in texts]
+
+    made = crew(task("one", agent(assessing("three boats"))), memory=True, embedder=embed)
+    mode.kickoff(made)
+    assert "three boats" in embedded and "do one" in embedded
+    assert [one["score"] for one in made.short_term_memory.search("anything")] == [1.0]
 
 
 # ------------------------------------------------------------------------------------------------------ whose memory

@@ -1,0 +1,54 @@
+"""The four kinds of memory and their storages."""
+
+from crewgraph_compat.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_SHORT = rows("crewgraph.memory.short_term", "ShortTermMemory")
+_SHORT_ITEM = rows("crewgraph.memory.items", "ShortTermMemoryItem")
+_LONG = rows("crewgraph.memory.long_term", "LongTermMemory")
+_LONG_ITEM = rows("crewgraph.memory.items", "LongTermMemoryItem")
+_ENTITY = rows("crewgraph.memory.entity", "EntityMemory")
+_ENTITY_ITEM = rows("crewgraph.memory.items", "EntityMemoryItem")
+_EXTERNAL = rows("crewgraph.memory.external", "ExternalMemory")
+_EXTERNAL_ITEM = rows("crewgraph.memory.items", "ExternalMemoryItem")
+_BASE = rows("crewgraph.memory.stored", Memory="StoredMemory")
+_RAG = rows("crewgraph.memory.rag_storage", "RAGStorage")
+_LTM = rows("crewgraph.memory.ltm_sqlite_storage", "LTMSQLiteStorage")
+_STORAGE = rows("crewgraph.memory.storage", "Storage")
+_BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.memory": {**_SHORT, **_LONG, **_ENTITY, **_EXTERNAL},
+    "crewai.memory.contextual": {},
+    "crewai.memory.contextual.contextual_memory": {
+        **rows("crewgraph.memory.contextual", "ContextualMemory"),
+        **_SHORT,
+        **_LONG,
+        **_ENTITY,
+        **_EXTERNAL,
+    },
+    "crewai.memory.entity": {},
+    "crewai.memory.entity.entity_memory": {**_ENTITY, **_ENTITY_ITEM, **_BASE, **_RAG, **_BUS},
+    "crewai.memory.entity.entity_memory_item": _ENTITY_ITEM,
+    "crewai.memory.external": {},
+    "crewai.memory.external.external_memory": {**_EXTERNAL, **_EXTERNAL_ITEM, **_BASE, **_STORAGE, **_BUS},
+    "crewai.memory.external.external_memory_item": _EXTERNAL_ITEM,
+    "crewai.memory.long_term": {},
+    "crewai.memory.long_term.long_term_memory": {**_LONG, **_LONG_ITEM, **_BASE, **_LTM, **_BUS},
+    "crewai.memory.long_term.long_term_memory_item": _LONG_ITEM,
+    "crewai.memory.memory": _BASE,
+    "crewai.memory.short_term": {},
+    "crewai.memory.short_term.short_term_memory": {**_SHORT, **_SHORT_ITEM, **_BASE, **_RAG, **_BUS},
+    "crewai.memory.short_term.short_term_memory_item": _SHORT_ITEM,
+    "crewai.memory.storage": {},
+    "crewai.memory.storage.interface": _STORAGE,
+    "crewai.memory.storage.llm_sqlite_storage": _LTM,
+    "crewai.memory.storage.ltm_sqlite_storage": _LTM,
+    "crewai.memory.storage.mem0_storage": {
+        **rows("crewgraph.memory.mem0_storage", "Mem0Storage"),
+        **_STORAGE,
+    },
+    "crewai.memory.storage.rag_storage": _RAG,
+}
+"""The modules of this area."""
