@@ -3,7 +3,19 @@ from types import ModuleType
 
 import pytest
 from crewgraph_compat.absent import ABSENT, reason
-from crewgraph_compat.table import FILES, TABLE, agents, crews, embedders, events, flows, models, projects, tools
+from crewgraph_compat.table import (
+    FILES,
+    TABLE,
+    agents,
+    crews,
+    embedders,
+    events,
+    flows,
+    knowledge,
+    models,
+    projects,
+    tools,
+)
 from crewgraph_compat.table.rows import rows
 
 ROWS = sorted({target for names in TABLE.values() for target in names.values()})
@@ -16,7 +28,7 @@ def test_every_row_leads_to_something(target: str):
 
 
 def test_every_module_stands_in_one_area_only():
-    areas = [crews, agents, flows, projects, models, embedders, tools, events]
+    areas = [crews, agents, flows, projects, models, embedders, knowledge, tools, events]
     assert len(TABLE) == sum(len(area.MODULES) for area in areas)
     assert set(FILES) == set(TABLE)
 
