@@ -294,7 +294,22 @@ def _(event: events.HumanInputReceivedEvent) -> Line:
     return Line(where=_where(event), what="a person says", text=answer)
 
 
-# Memory and knowledge: only what goes wrong
+# Memory and knowledge: what an agent is told of them, and what goes wrong
+
+
+@tell.register
+def _(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
+    if not event.memory_content:
+        return None
+    took = timedelta(milliseconds=event.retrieval_time_ms)
+    return Line(where=_where(event), what="remembers", text=event.memory_content, took=took)
+
+
+@tell.register
+def _(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
+    if not event.retrieved_knowledge:
+        return None
+    return Line(where=_where(event), what="looked up", text=event.retrieved_knowledge)
 
 
 @tell.register
