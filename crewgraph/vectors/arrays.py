@@ -3,6 +3,9 @@
 from typing import Any, TypeAlias
 
 import numpy as np
+
+# Else `np.unique` imports it when it is first used, and a process that is forked meanwhile waits for ever.
+import numpy.ma  # pyright: ignore[reportUnusedImport]
 from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.errors import VectorInvalid

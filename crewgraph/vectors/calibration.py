@@ -44,9 +44,10 @@ class Calibration:
     @property
     def probes(self) -> int:
         """So many lists, the nearest by their centres, have what is to be found."""
-        ranks = np.argsort(np.argsort(-(self._queries @ self._lists.centres.T), axis=1, kind="stable"), axis=1)
+        near = np.einsum("ij,kj->ik", self._queries, self._lists.centres)
+        ranks = np.argsort(np.argsort(-near, axis=1, kind="stable"), axis=1)
         found = self._found[:, 1:]  # the first is the vector itself
         needed = np.take_along_axis(ranks, np.maximum(found, 0), 1)[found >= 0]
         if not len(needed):
             return _LEAST
-        return max(_LEAST, ceil(_MARGIN * (1 + np.quantile(needed, _RECALL))))
+        return max(_LEAST, ceil(_MARGIN * (1 + int(np.sort(needed)[int(_RECALL * len(needed))]))))

@@ -92,7 +92,7 @@ class Growth:
             return False
         with self._writer, self._turns.writing():
             parts = self._parts
-            probes = 2 * parts.lists.probes if parts.lists is not None else len(centres) // 4
+            probes = 2 * parts.lists.probes if parts.lists is not None else len(centres)
             parts.old, parts.lists = parts.lists, Lists(centres, probes)
             self._drains, self._calibrated = True, 0
         return True

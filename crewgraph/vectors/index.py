@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from crewgraph.vectors.arrays import Ids, Scores, ids_of, units, units_of
 from crewgraph.vectors.background import Background
+from crewgraph.vectors.forks import OverForks
 from crewgraph.vectors.growth import Growth
 from crewgraph.vectors.kept import load, save
 from crewgraph.vectors.parts import Parts
@@ -89,7 +90,7 @@ class GrowingIndex:
     moved into lists in the background, a few at a time. How many lists a search looks into is measured on the vectors, so that it
     finds at least 98 of 100 of the ten nearest of them; where vectors have little order, searches take longer.
 
-    Several threads may write, too; they take turns. In a forked process it is as it was.
+    Several threads may write, too; they take turns. A forked process has a copy, in which it goes on.
 
     Args:
         dims: the dimensions of its vectors.
@@ -108,6 +109,12 @@ class GrowingIndex:
         self._background = Background(
             lambda: self._growth.is_due, lambda stopped: self._growth.step(stopped), background
         )
+        self._over_forks = OverForks(self._writer, self._renew)
+
+    def _renew(self) -> None:
+        self._turns.renew()
+        self._background.renew()
+        self._parts.touched = None
 
     @property
     def dims(self) -> int:

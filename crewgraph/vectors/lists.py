@@ -6,6 +6,7 @@ vectors that stand in clusters. A search of one query runs on the thread that as
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import faiss
@@ -13,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crewgraph.vectors.arrays import Ids, Scores, Vectors, best
+from crewgraph.vectors.forks import OverForks
 
 __all__ = ["Lists", "nearest"]
 
 _faiss: Any = faiss  # much of it is put together while it is imported, and its types do not say so
 
 _FEW = 512  # so many ids are always compared one by one
+_together = Lock()  # faiss multiplies many rows with BLAS, whose own locks a forked process would find closed
+_over_forks = OverForks(_together, inner=True)
 _LARGEST_BITMAP = 1 << 28  # the greatest id of which sets of ids are held as bits
 
 
@@ -37,7 +41,7 @@ def nearest(centres: Vectors, rows: Vectors) -> NDArray[np.int64]:
     """The number of the nearest centre of each row."""
     quantizer: Any = _faiss.IndexFlatIP(centres.shape[1])
     quantizer.add(centres)
-    with _one_thread():
+    with _together, _one_thread():
         return quantizer.search(rows, 1)[1][:, 0]
 
 
@@ -110,7 +114,7 @@ class Lists:
 
     def assign(self, rows: Vectors) -> NDArray[np.int64]:
         """The list that each vector belongs to."""
-        with _one_thread():
+        with _together, _one_thread():
             return self._quantizer.search(rows, 1)[1][:, 0]
 
     def add(self, ids: Ids, rows: Vectors, numbers: NDArray[np.int64]) -> None:
@@ -136,13 +140,17 @@ class Lists:
         ids, rows = self._of(number)
         if not len(ids):
             return np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
-        with _one_thread():
+        with _together, _one_thread():
             scores, places = _faiss.knn(queries, rows, min(k, len(ids)), metric=_faiss.METRIC_INNER_PRODUCT)
         return ids[places], scores
 
     def search(self, query: Vectors, k: int) -> tuple[Ids, Scores]:
-        """The nearest k in the lists that are looked into."""
-        return self._found(query, k, None)
+        """The nearest k in the lists that are looked into; in more of them, where these have not so many."""
+        found, probes, all_lists = self._found(query, k, None), self.probes, len(self.centres)
+        while len(found[0]) < min(k, len(self)) and probes < all_lists:
+            probes = min(4 * probes, all_lists)
+            found = self._found(query, k, _faiss.SearchParametersIVF(nprobe=probes))
+        return found
 
     def search_among(self, query: Vectors, k: int, allowed: Ids) -> tuple[Ids, Scores]:
         """The nearest k of those allowed; ids that are not here do not matter."""
@@ -165,7 +173,7 @@ class Lists:
             chosen = np.zeros(top + 1, np.bool_)
             chosen[allowed] = True
             bits = np.packbits(chosen, bitorder="little")
-            selector = _faiss.IDSelectorBitmap(top + 1, _faiss.swig_ptr(bits))
+            selector = _faiss.IDSelectorBitmap(len(bits), _faiss.swig_ptr(bits))
         else:
             selector = _faiss.IDSelectorBatch(len(allowed), _faiss.swig_ptr(allowed))
         return self._found(query, k, _faiss.SearchParametersIVF(sel=selector, nprobe=probes))

@@ -14,6 +14,10 @@ class Turns:
     """
 
     def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Nobody reads or writes, and nobody waits: so it is in a forked process."""
         self._changed = Condition(Lock())
         self._readers = 0
         self._waiting = 0
