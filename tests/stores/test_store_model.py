@@ -24,7 +24,7 @@ from langgraph.store.sqlite import SqliteStore
 from crewgraph.stores import FaissStore
 from stores.bag import Bag
 
-LABELS = st.sampled_from(["a", "ab", "b", "a b", "ü"])
+LABELS = st.sampled_from(["a", "ab", "b", "a_b", "ü"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
 PREFIXES = st.lists(LABELS, max_size=2).map(tuple)
 KEYS = st.sampled_from(["k", "l", "m"])
