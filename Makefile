@@ -39,8 +39,9 @@ format: $(VENV)/.installed  ## put the code in its form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-kills: $(VENV)/.installed  ## the whole kill matrix (minutes); its table goes to tests/kills/results.md
+kills: $(VENV)/.installed  ## the whole kill matrix, and writers of a store killed 1,000 times (minutes): results.md, kills.md
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
+	PYTHONPATH=tests:compat $(BIN)/python -m stores.kills
 
 parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)

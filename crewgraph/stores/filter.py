@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 __all__ = ["Condition", "condition_of"]
 
@@ -42,12 +42,18 @@ def condition_of(filter: Mapping[str, Any] | None, column: str) -> Condition:
 def _field(json: str, name: str, wanted: Any, depth: int) -> Condition:
     if not depth:
         raise ValueError(f"A filter may hold {_DEPTH} objects within each other, this one holds more.")
-    if name.startswith("$"):
+    if not isinstance(name, str) or name.startswith("$"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"Unsupported operator: `{name}` stands where the name of a field belongs.")
-    if isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted):  # pyright: ignore[reportUnknownVariableType]
-        operators: Mapping[str, Any] = wanted
+    if operators := _operators(wanted):
         return _all(_operation(json, name, operator, operand, depth) for operator, operand in operators.items())
     return _at(json, name, wanted, depth, exactly=False)
+
+
+def _operators(wanted: Any) -> Mapping[str, Any] | None:
+    if not isinstance(wanted, Mapping):
+        return None
+    operators = cast("Mapping[str, Any]", wanted)
+    return operators if any(str(key).startswith("$") for key in operators) else None
 
 
 def _operation(json: str, name: str | int, operator: str, operand: Any, depth: int) -> Condition:
@@ -88,9 +94,9 @@ def _at(json: str, name: str | int, wanted: Any, depth: int, *, exactly: bool) -
 def _equals(wanted: Any, depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     if isinstance(wanted, Mapping):
-        return _object(wanted, depth, exactly=exactly)  # pyright: ignore[reportUnknownArgumentType]
+        return _object(cast("Mapping[str, Any]", wanted), depth, exactly=exactly)
     if isinstance(wanted, (list, tuple)):
-        return _array(wanted, depth, exactly=exactly)  # pyright: ignore[reportUnknownArgumentType]
+        return _array(cast("Sequence[Any]", wanted), depth, exactly=exactly)
     if wanted is not None and not isinstance(wanted, (str, int, float)):
         raise ValueError(f"A filter holds what JSON can hold, not {wanted!r}.")
     kinds = _TEXT if isinstance(wanted, str) else _NUMBERS
@@ -115,8 +121,7 @@ def _array(wanted: Sequence[Any], depth: int, *, exactly: bool) -> Condition:
         Condition(f"json_array_length({j}.value) = ?", (len(wanted),)),
     ]
     for place, value in enumerate(wanted):
-        if not exactly and isinstance(value, Mapping) and any(str(key).startswith("$") for key in value):  # pyright: ignore[reportUnknownVariableType]
-            operators: Mapping[str, Any] = value
+        if not exactly and (operators := _operators(value)):
             parts += [_operation(f"{j}.value", place, one, operand, depth - 1) for one, operand in operators.items()]
         else:
             test = _whole(value, depth - 1, exactly=exactly)

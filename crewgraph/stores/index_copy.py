@@ -4,17 +4,21 @@ import logging
 import os
 import secrets
 import sqlite3
+import time
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from crewgraph.checkpoints.database import MEMORY, Database
 from crewgraph.errors import StorageError
+from crewgraph.stores.vectors import made_whole
 from crewgraph.vectors.index import GrowingIndex
 
 __all__ = ["IndexCopy", "Mark"]
 
 _WORTH = 20_000  # vectors: fewer are read from the store as quickly
 _SHARE = 4  # a new copy is made when a quarter is new
+_LEFT = 600  # seconds after which nobody writes a file any more
 _GENERATIONS = 62  # bits
 _logger = logging.getLogger(__name__)
 
@@ -27,6 +31,9 @@ class Mark(NamedTuple):
 
     log: int
     """The last row of the log."""
+
+    whole: int
+    """The entry up to which every one has what it needs."""
 
 
 class IndexCopy:
@@ -73,15 +80,25 @@ class IndexCopy:
             index.save(fresh, generation=generation)
             fresh.replace(self._path)
             self._database.write(_keep, self._space, generation, mark)
+            self._clear_up()
         except (OSError, StorageError) as error:
+            fresh.unlink(missing_ok=True)
             _logger.warning("The index of the store `%s` is not kept: %s", self._database.path, error)
 
+    def _clear_up(self) -> None:
+        """Remove what processes that were killed have left behind."""
+        assert self._path is not None
+        for left in self._path.parent.glob(f"{escape(self._path.name)}.*"):
+            if left.stat().st_mtime < time.time() - _LEFT:
+                left.unlink(missing_ok=True)
 
-def _kept(connection: sqlite3.Connection, space: int) -> tuple[int, int, int]:
-    return connection.execute("SELECT generation, last, log FROM spaces WHERE no = ?", (space,)).fetchone()
+
+def _kept(connection: sqlite3.Connection, space: int) -> tuple[int, int, int, int]:
+    return connection.execute("SELECT generation, last, log, whole FROM spaces WHERE no = ?", (space,)).fetchone()
 
 
 def _keep(connection: sqlite3.Connection, space: int, generation: int, mark: Mark) -> None:
     connection.execute(
         "UPDATE spaces SET generation = ?, last = ?, log = ? WHERE no = ?", (generation, mark.last, mark.log, space)
     )
+    made_whole(connection, space, mark.whole)

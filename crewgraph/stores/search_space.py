@@ -1,6 +1,5 @@
 """One space of a store in memory: the index of its vectors, kept up with the rows."""
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from threading import RLock, Thread
@@ -38,6 +37,7 @@ _State = tuple[int, int]
 
 
 class _News(NamedTuple):
+    state: _State
     log: int
     changes: list[Change] | None
     late: list[Row]
@@ -50,7 +50,6 @@ class SearchSpace:
     def __init__(self, database: Database, no: int, dims: int) -> None:
         self.no = no
         self.dims = dims
-        self.process = os.getpid()
         self.checked = 0
         """Every entry up to this one has what it needs here."""
         self._database = database
@@ -60,7 +59,7 @@ class SearchSpace:
         self._saving: Thread | None = None
         self._empty()
         if kept := self._copy.load(dims):
-            self._index, (self._last, self._log) = kept
+            self._index, (self._last, self._log, self.checked) = kept
             self._count(self._index.ids)
 
     def _empty(self) -> None:
@@ -90,9 +89,6 @@ class SearchSpace:
         ids, scores = self._index.search(np.asarray(query, np.float32), k, allowed)
         return list(zip(entries_of(ids).tolist(), scores.tolist(), strict=True))
 
-    def __len__(self) -> int:
-        return len(self._index)
-
     def within(self, prefix: Namespace) -> tuple[Ids | None, float]:
         """The vectors below a namespace, None if it is best to look among all; and what part of all these are."""
         if not prefix:
@@ -115,10 +111,12 @@ class SearchSpace:
                 if news is None:
                     break
                 if news.changes is None:
+                    self._index.close()
                     self._empty()
                     continue
                 self._learn(news)
                 if len(news.new) < _PAGE:
+                    self._seen = news.state
                     break
 
     def close(self) -> None:
@@ -131,7 +129,7 @@ class SearchSpace:
 
     def _save(self) -> None:
         with self._lock:
-            index, mark = self._index, Mark(self._last, self._log)
+            index, mark = self._index, Mark(self._last, self._log, self.checked)
         self._copy.save(index, mark)  # what the index learns meanwhile it will learn again, which changes nothing
 
     def _news(self, connection: sqlite3.Connection) -> _News | None:
@@ -143,11 +141,11 @@ class SearchSpace:
         log, changed = changes(connection, self._log)
         before = entry_at(self._last)
         late = [entry for space, entry in changed or () if space == self.no and entry <= before]
-        news = _News(log, changed, those_of(connection, self.no, late), page(connection, self.no, self._last, _PAGE))
+        news = _News(
+            state, log, changed, those_of(connection, self.no, late), page(connection, self.no, self._last, _PAGE)
+        )
         for rows in (news.late, news.new):
             self._views.add(connection, zip(_ids(rows).tolist(), (row[1] for row in rows), strict=True))
-        if len(news.new) < _PAGE:
-            self._seen = state
         return news
 
     def _learn(self, news: _News) -> None:

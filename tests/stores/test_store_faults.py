@@ -203,6 +203,18 @@ def test_a_copy_that_cannot_be_written_is_done_without(filled: Path, caplog: pyt
     with opened(filled) as store:
         assert finds_all(store)
     assert any("is not kept" in record.message and record.levelno == logging.WARNING for record in caplog.records)
+    assert len(list(filled.parent.glob("*.index*"))) == 1
+
+
+def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
+    left, fresh = (index_of(filled).with_name(f"{index_of(filled).name}.{number}") for number in (1, 2))
+    for path in (left, fresh):
+        path.write_text("half")
+    os.utime(left, (0, 0))
+    with opened(filled) as store:
+        store.batch([PutOp(("m",), str(n), {"text": "milk"}) for n in range(200)])
+        store.search((), query="tea")
+    assert (left.exists(), fresh.exists()) == (False, True)
 
 
 def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):

@@ -1,7 +1,7 @@
 """The same random operations on this store and on LangGraph's own: the same results."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from langgraph.store.base import (
     Item,
     ListNamespacesOp,
     MatchCondition,
+    NamespaceMatchType,
     Op,
     PutOp,
     SearchOp,
@@ -23,7 +24,7 @@ from langgraph.store.sqlite import SqliteStore
 from crewgraph.stores import FaissStore
 from stores.bag import Bag
 
-LABELS = st.sampled_from(["a", "ab", "b", "a b", "ü"])
+LABELS = st.sampled_from(["a", "ab", "b", "a_b", "ü"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
 PREFIXES = st.lists(LABELS, max_size=2).map(tuple)
 KEYS = st.sampled_from(["k", "l", "m"])
@@ -46,7 +47,8 @@ EQUALITY = st.one_of(NESTED, st.fixed_dictionaries({"$ne": NESTED}), st.fixed_di
 FILTERS = st.fixed_dictionaries({}, optional={"n": COMPARISONS, "v": EQUALITY, "w": EQUALITY})
 PUTS = st.tuples(NAMESPACES, KEYS, st.one_of(VALUES, VALUES, st.none())).map(lambda parts: PutOp(*parts))
 PATHS = st.lists(st.one_of(LABELS, st.just("*")), min_size=1, max_size=2).map(tuple)
-CONDITIONS = st.tuples(st.sampled_from(["prefix", "suffix"]), PATHS).map(lambda parts: MatchCondition(*parts))
+KINDS: list[NamespaceMatchType] = ["prefix", "suffix"]
+CONDITIONS = st.tuples(st.sampled_from(KINDS), PATHS).map(lambda parts: MatchCondition(*parts))
 DEPTHS = st.one_of(st.none(), st.integers(1, 3))
 LISTS = st.tuples(st.lists(CONDITIONS, max_size=2).map(tuple), DEPTHS, st.integers(0, 5), st.integers(0, 2)).map(
     lambda parts: ListNamespacesOp(*parts)
@@ -62,7 +64,7 @@ def batches(*kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[list[list[Any]]
 
 
 @contextmanager
-def langgraphs_sqlite() -> Iterator[SqliteStore]:
+def langgraphs_sqlite() -> Generator[SqliteStore]:
     connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     try:
         store = SqliteStore(connection)
