@@ -114,8 +114,13 @@ def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any]
         metadata: what is noted with it; the same.
         given: what is saved in place of a text.
     """
-    text = partial(call, memory.save, value=value, metadata=metadata)
-    save = text if given is None else partial(call, memory.save, given)
+
+    def save() -> None:  # what a version of the user's own returns is nobody's
+        if given is None:
+            call(memory.save, value=value, metadata=metadata)
+        else:
+            call(memory.save, given)
+
     if is_ours(memory, "save"):
         save()
     else:

@@ -30,9 +30,7 @@ class EntityMemory(StoredMemory):
         kept = provided_storage("entities", storage, crew, embedder_config, path)
         super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)
 
-    def save(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
-    ) -> None:
+    def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None) -> None:
         """Keep entities, each with its own metadata; one that cannot be kept does not keep the others away.
 
         Raises:
@@ -42,7 +40,7 @@ class EntityMemory(StoredMemory):
         if items:
             told_save(self, self.kind, None, {"entity_count": len(items)}, lambda: self._saved(items))
 
-    async def asave(  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def asave(
         self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
     ) -> None:
         """Keep entities; see `save`."""

@@ -75,7 +75,7 @@ class RAGStorage(Storage):
             noted = _plain(metadata or {})
             self.shelf.put(_key(text, noted), text, noted)
 
-    def search(
+    def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
     ) -> list[Any]:
         """The entries nearest to a text, the nearest first: dicts with `id`, `content`, `metadata` and `score`.

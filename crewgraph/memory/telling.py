@@ -25,7 +25,13 @@ REMEMBERING: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_rememb
 """Who remembers, as fields of an event: `from_task`, `from_agent`, `agent_role`; None outside of a run."""
 
 
-def told_save(source: Any, kind: str, value: str | None, metadata: dict[str, Any] | None, work: Callable[[], T]) -> T:
+def told_save(
+    source: Any,
+    kind: str,
+    value: str | None,
+    metadata: dict[str, Any] | None,
+    work: Callable[[], dict[str, Any] | None],
+) -> None:
     """Save, and tell of it.
 
     Args:
@@ -33,7 +39,7 @@ def told_save(source: Any, kind: str, value: str | None, metadata: dict[str, Any
         kind: what kind it is: "short_term_memory" ...
         value: what is saved.
         metadata: what is noted with it.
-        work: saves it; may return fields of the event that it is done.
+        work: saves it; what it returns are fields of the event that it is done.
     """
     about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
     tell(source, MemorySaveStartedEvent, **about)
@@ -44,9 +50,8 @@ def told_save(source: Any, kind: str, value: str | None, metadata: dict[str, Any
         tell(source, MemorySaveFailedEvent, **about, error=str(error))
         raise
     took = (time.perf_counter() - begun) * 1000
-    told: dict[str, Any] = {**about, "value": value or "", **(done if isinstance(done, dict) else {})}
+    told = {**about, "value": value or "", **(done or {})}
     tell(source, MemorySaveCompletedEvent, **told, save_time_ms=took)
-    return done
 
 
 def told_search(

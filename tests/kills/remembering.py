@@ -23,7 +23,7 @@ from kills.program import watched
 
 __all__ = ["main"]
 
-_FOUND = {
+_FOUND: dict[str, Any] = {
     "suggestions": ["count twice"],
     "quality": 7,
     "entities": [{"name": "Ada", "type": "boat", "description": "red", "relationships": []}],

@@ -4,7 +4,7 @@ import pytest
 
 from crewgraph.memory.entities import entities_in
 
-CASES = [
+CASES: list[tuple[str, list[str]]] = [
     ("Ada Lovelace met Charles Babbage in London.", ["Ada Lovelace", "Charles Babbage", "London"]),
     ("The Bank of England stands in the City.", ["Bank of England", "City"]),
     ("However, rain fell. Tides rise. It was cold.", []),

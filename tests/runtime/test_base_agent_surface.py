@@ -317,8 +317,12 @@ def _remembering(seen: Seen) -> bool:
 
 def _resolved(seen: Seen) -> bool:
     own = seen.made(memory=True)
-    assert own.memory is True and own.resolve_memory() is own
-    return isinstance(own.memory, Memory) and seen.made(memory=False).resolve_memory().memory is False
+    assert own.memory is True
+    return (
+        isinstance(own.resolve_memory().memory, Memory)
+        and own.memory is not True
+        and seen.made(memory=False).resolve_memory().memory is False
+    )
 
 
 WORKS: dict[str, Row] = {

@@ -66,6 +66,11 @@ def look(where: str) -> str:
     return f"three boats at {where}"
 
 
+def echo(messages: Sequence[dict[str, Any]]) -> str:
+    """The task that is asked for."""
+    return str(messages[-1]["content"]).split("\n")[1]
+
+
 def prompts(model: Any) -> list[str]:
     """What a model was asked, without the requests for assessments."""
     return [str(one.messages[-1]["content"]) for one in model.requests if not is_assessment(one.messages)]
@@ -277,8 +282,9 @@ def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_told(mode: Mod
     calls: list[Any] = []
 
     class Short(ShortTermMemory):
-        def save(self, *args: Any, **more: Any) -> None:
+        def save(self, *args: Any, **more: Any) -> Any:
             calls.append(("short", args, more))
+            return {"id": 7}
 
         def search(self, *args: Any, **more: Any) -> list[Any]:
             calls.append(("short?", args, more))
@@ -343,9 +349,7 @@ def test_anything_else_is_refused_at_once(field: str):
 
 # -------------------------------------------------------------------------------------------------- what goes wrong
 def test_a_storage_that_fails_is_told_once_and_the_run_goes_on(mode: Mode):
-    model = assessing("done")
     worker = agent(ScriptedLLM([LOOK, "done"]), tools=[look])
-    del model
     made = crew(
         task("one", worker),
         short_term_memory=ShortTermMemory(storage=Broken()),
@@ -435,7 +439,7 @@ def test_an_agent_with_memory_in_a_crew_with_memory_has_the_crews(mode: Mode):
 
 
 def test_kickoff_for_each_resets_nothing(mode: Mode):
-    model = assessing(lambda messages: str(messages[-1]["content"]).split("\n")[1], FOUND)  # pyright: ignore[reportUnknownLambdaType]
+    model = assessing(echo, FOUND)
     made = crew(task("one", agent(model), description="boats at {place}"), memory=True)
     inputs = [{"place": "Bonn"}, {"place": "Kiel"}]
     mode.run(made.kickoff_for_each, made.akickoff_for_each, inputs)
@@ -462,7 +466,11 @@ def test_the_work_of_coworkers_is_remembered_in_their_name(mode: Mode):
     shelf, entities = Shelf("known"), Shelf()
     ask = ToolUse("Delegate work to coworker", {"task": "find boats", "context": "at sea", "coworker": "finder"})
     finder = assessing("We saw Ada Lovelace.")
-    lead = assessing(lambda messages: ask if len(messages) == 2 else "led")  # pyright: ignore[reportUnknownLambdaType]
+
+    def leads(messages: Sequence[dict[str, Any]]) -> Any:
+        return ask if len(messages) == 2 else "led"
+
+    lead = assessing(leads)
     made = Crew(
         agents=[agent(finder, "finder")],
         tasks=[Task(description="lead", expected_output="e")],
@@ -510,7 +518,7 @@ def test_a_resumed_run_neither_searches_nor_saves_again(mode: Mode, tmp_path: Pa
 
 def test_a_replay_saves_only_what_is_done_again(mode: Mode):
     shelf = Shelf()
-    model = assessing(lambda messages: str(messages[-1]["content"]).split("\n")[1])  # pyright: ignore[reportUnknownLambdaType]
+    model = assessing(echo)
     made = crew(task("one", agent(model)), task("two", agent(model)), external_memory=ExternalMemory(storage=shelf))
     mode.kickoff(made)
     mode.run(made.replay, made.areplay, "two")

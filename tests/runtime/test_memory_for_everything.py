@@ -34,9 +34,8 @@ def asked(model: ScriptedLLM) -> list[str]:
 def test_a_crew_recalls_what_its_model_found_worth_remembering(mode: Mode):
     memory = Memory()
     model = stating("there are three", "The harbour of Bonn has three boats.")
-    for _ in range(2):
-        made = crew(task("one", agent(model), description="count the boats in the harbour of Bonn"), memory=memory)
-        output = mode.kickoff(made)
+    made = crew(task("one", agent(model), description="count the boats in the harbour of Bonn"), memory=memory)
+    _, output = [mode.kickoff(made) for _ in range(2)]
     assert made.short_term_memory is None
     first, second = asked(model)
     assert "three boats" not in first and second.count("The harbour of Bonn has three boats.") == 1
@@ -72,11 +71,10 @@ def test_a_memory_of_its_own_is_an_agents_alone(mode: Mode):
 def test_an_agent_on_its_own_remembers_what_was_said(mode: Mode):
     model = stating("Ines.", "The harbour master is called Ines.")
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=model, memory=True)
-    for _ in range(2):
-        output: Any = mode.run(worker.kickoff, worker.akickoff, "Who is the harbour master?")
+    outputs: list[Any] = [mode.run(worker.kickoff, worker.akickoff, "Who is the harbour master?") for _ in range(2)]
     spoken = [one for one in model.requests if "You are Clerk" in str(one.messages[0]["content"])]
     assert ["is called Ines." in one.text for one in spoken] == [False, True]
-    assert output.usage_metrics["successful_requests"] >= 2
+    assert outputs[1].usage_metrics["successful_requests"] >= 2
     assert worker.resolve_memory() is worker and isinstance(worker.memory, Memory)
 
 
