@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
+    from crewgraph.knowledge.knowledge import Knowledge
 
 __all__ = [
     "LLM",
@@ -77,6 +78,7 @@ __all__ = [
     "GuardrailResult",
     "HallucinationGuardrail",
     "Judged",
+    "Knowledge",
     "LLMGuardrail",
     "Memory",
     "ModelFinished",
@@ -112,7 +114,8 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
 
     def __getattr__(name: str) -> Any:
-        # What a stream tells: only those who read one need it.
+        # What a stream tells, and knowledge: only those who read one, or give one, need them.
         if name not in __all__:
             raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
-        return getattr(load("crewgraph.definitions.stream"), name)
+        where = "crewgraph.knowledge.knowledge" if name == "Knowledge" else "crewgraph.definitions.stream"
+        return getattr(load(where), name)

@@ -6,9 +6,9 @@ from typing import Any
 from crewgraph.core.told import is_told_again
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.task import Task
-from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.knowledge import (
+    KnowledgeEventBase,
     KnowledgeQueryCompletedEvent,
     KnowledgeQueryFailedEvent,
     KnowledgeQueryStartedEvent,
@@ -63,6 +63,6 @@ class KnowledgeReport:
         told = "\n\n".join(filter(None, (own, crews)))
         self._tell(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=told)
 
-    def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
+    def _tell(self, event: type[KnowledgeEventBase], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_told_again():
             crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))

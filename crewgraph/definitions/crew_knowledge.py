@@ -47,7 +47,10 @@ class CrewKnowledge:
     ) -> "list[SearchResult] | None":
         """What the crew knows of something, looked up on this event loop; see `query_knowledge`."""
         known = self._known
-        return None if known is None else await known.aquery(query, results_limit, score_threshold)
+        if known is None:
+            return None
+        found: list[SearchResult] = await known.aquery(query, results_limit, score_threshold)
+        return found
 
     def reset_knowledge(self, knowledges: Iterable[Any]) -> None:
         """Forget what is kept of some knowledge; its sources are read again when it is next asked.
@@ -60,7 +63,7 @@ class CrewKnowledge:
 
     @property
     def _known(self) -> Any:
-        return self.create_crew_knowledge().knowledge  # pyright: ignore[reportAttributeAccessIssue]
+        return cast("Crew", self.create_crew_knowledge()).knowledge
 
     def kept_knowledge(self, kind: str) -> list[Any]:
         """What `reset_memories` means by "knowledge", which is all of it, and by "agent_knowledge"."""

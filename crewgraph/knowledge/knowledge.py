@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
@@ -231,13 +231,13 @@ class Knowledge(BaseModel):
     @property
     def _has_units(self) -> bool:
         """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
-        storage, kind = self.storage, type(self.storage)
+        storage, kind = self.storage, cast(Any, type(self.storage))
         return isinstance(storage, KnowledgeStorage) and kind.save is KnowledgeStorage.save
 
     @property
     def _only(self) -> dict[str, Any]:
         """What a search is told, where it can be, to find in the sources alone; without sources it finds all there is."""
-        kind = type(self.storage)
+        kind = cast(Any, type(self.storage))
         ours = kind.search is KnowledgeStorage.search and kind.asearch is KnowledgeStorage.asearch
         return {"units": self._units} if ours and self._has_units and self.sources else {}
 

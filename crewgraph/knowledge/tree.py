@@ -19,7 +19,7 @@ def _lines(value: Any, way: str) -> Iterator[str]:
         for number, one in enumerate(cast(list[Any], value)):
             yield from _lines(one, f"{way}[{number}]")
     else:
-        told = _TOLD.get(repr(value), str(value))
+        told = _TOLD.get(repr(cast(Any, value)), str(cast(Any, value)))
         yield f"{way}: {told}" if way else told
 
 

@@ -11,6 +11,7 @@ from crewgraph_compat.table import (
     embedders,
     events,
     flows,
+    knowledge,
     memories,
     models,
     projects,
@@ -28,7 +29,7 @@ def test_every_row_leads_to_something(target: str):
 
 
 def test_every_module_stands_in_one_area_only():
-    areas = [crews, agents, flows, projects, models, embedders, tools, memories, events]
+    areas = [crews, agents, flows, projects, models, embedders, tools, memories, knowledge, events]
     assert len(TABLE) == sum(len(area.MODULES) for area in areas)
     assert set(FILES) == set(TABLE)
 

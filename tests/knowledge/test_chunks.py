@@ -1,5 +1,7 @@
 """Texts in chunks."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,6 @@ def test_quotes_empty_cells_and_longer_rows_are_read():
 
 
 def test_each_value_of_json_says_where_it_stands():
-    value = {"crew": {"members": [{"name": "Bo"}, 2]}, "open": True, "none": None, "empty": []}
+    value: Any = {"crew": {"members": [{"name": "Bo"}, 2]}, "open": True, "none": None, "empty": []}
     assert told_tree(value) == "crew.members[0].name: Bo\ncrew.members[1]: 2\nopen: true\nnone: none\nempty: nothing"
     assert told_tree("word") == "word"

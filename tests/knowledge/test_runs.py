@@ -10,10 +10,10 @@ from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.errors import SourceError
-from crewgraph.events.knowledge import KnowledgeEventBase
+from crewgraph.events.knowledge import KnowledgeEventBase, KnowledgeRetrievalCompletedEvent
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.knowledge_config import KnowledgeConfig
 from crewgraph.knowledge.passage import SearchResult
@@ -74,7 +74,8 @@ def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
         "knowledge_search_query_completed",
     ]
     assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in found)
-    assert found[-1].retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
+    assert isinstance(last := found[-1], KnowledgeRetrievalCompletedEvent)
+    assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
 
 
 def test_the_config_says_how_much_is_told(mode: Mode):
@@ -144,11 +145,15 @@ def test_a_replayed_task_looks_it_up_anew_and_those_before_do_not(mode: Mode):
     assert shelf.asked == ["a", "c", "e"]
 
 
+def _noon(output: TaskOutput) -> tuple[bool, Any]:
+    return (True, output) if output.raw == "noon" else (False, "that is wrong")
+
+
 def test_a_refused_attempt_looks_nothing_up_again(mode: Mode):
     shelf = Shelf()
     worker = clerk(WORDS, "late", "noon", knowledge=Knowledge("mill", [MILL], storage=shelf))
     crew = asking(worker)
-    crew.tasks[0].guardrail = lambda output: (True, output) if output.raw == "noon" else (False, "that is wrong")
+    crew.tasks[0].guardrail = _noon
     assert mode.kickoff(crew, INPUTS).raw == "noon"
     assert shelf.asked == [WORDS] and MILL in told(worker)[2]
 

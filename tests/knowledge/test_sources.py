@@ -149,7 +149,7 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
         "https://example.org/x",
         {"source_type": "string", "content": "x"},
     ]
-    kinds = [type(one) for one in as_sources(given)]
+    kinds: list[Any] = [type(one) for one in as_sources(given)]
     assert kinds == [
         StringKnowledgeSource,
         TextFileKnowledgeSource,

@@ -193,9 +193,11 @@ def test_a_page_that_moves_to_a_private_address_is_not_followed(site: Any, monke
         return len(seen) == 1 or real(address)
 
     monkeypatch.setattr(fetched, "_is_public", public)
-    monkeypatch.setattr(
-        fetched.socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
-    )
+
+    def looked_up(*_: Any, **__: Any) -> list[Any]:
+        return [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(fetched.socket, "getaddrinfo", looked_up)
     with pytest.raises(SourceRefused, match="inner.example.*is at 127.0.0.1"):
         read(f"http://outer.example:{port}/out")
     assert site.asked == [("/out", f"outer.example:{port}")]

@@ -34,6 +34,7 @@ _CONVERSION = rows(
 )
 _FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
 _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
+_KNOWLEDGE = rows("crewgraph.knowledge.knowledge", "Knowledge")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
@@ -54,6 +55,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CONDITIONAL_TASK,
         **_CREW,
         **_CREW_OUTPUT,
+        **_KNOWLEDGE,
         **_LLM,
         **_LLM_GUARDRAIL,
         **_PROCESS,

@@ -25,7 +25,7 @@ from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
 
 __all__ = ["SourceKinds", "as_sources"]
 
-_BY_ENDING: dict[str, type[BaseKnowledgeSource]] = {
+_BY_ENDING: dict[str, Any] = {
     ".txt": TextFileKnowledgeSource,
     ".md": MarkdownKnowledgeSource,
     ".markdown": MarkdownKnowledgeSource,
@@ -105,7 +105,8 @@ def _of_file(name: str | Path, **given: Any) -> BaseKnowledgeSource:
     kind = _BY_ENDING.get(_ending(name))
     if kind is None:
         raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_ENDING)}")
-    return kind(file_paths=[name], **given)
+    made: BaseKnowledgeSource = kind(file_paths=[name], **given)
+    return made
 
 
 def _described(fields: dict[str, Any]) -> BaseKnowledgeSource:

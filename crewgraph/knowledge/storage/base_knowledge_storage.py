@@ -23,7 +23,8 @@ class BaseKnowledgeStorage(BaseModel, ABC):
     def __new__(cls, *_args: Any, **_given: Any) -> Self:
         """Make it so that attributes can be set also by an `__init__` that never calls that of its base."""
         made = super().__new__(cls)
-        for name, value in (("extra", {}), ("fields_set", set[str]()), ("private", None)):
+        begun: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
+        for name, value in begun.items():
             object.__setattr__(made, f"__pydantic_{name}__", value)
         return made
 
