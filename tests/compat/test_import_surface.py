@@ -108,6 +108,7 @@ def test_star_imports_what_all_lists():
         "Crew",
         "CrewOutput",
         "Flow",
+        "Knowledge",
         "LLM",
         "LLMGuardrail",
         "Memory",

@@ -26,6 +26,11 @@ PRINTED = {
         "Letter writer: 2 requests",
     ],
     "port_a_crew": ["Clerk: 40 euros", "Writer: Dear Ada, the lamp is yours for 40 euros.", "3 requests"],
+    "knowledge/main": [
+        "searched: Can a lamp be sent back",
+        "known:    Returns",
+        "answer:   A lamp may be sent back within 30 days. Candles are not taken back.",
+    ],
     "project/main": ["2 tasks, 3 requests", "Dear Ada, the lamp is yours for 40 euros."],
     "nest_in_langgraph": [
         "asked:   You may send it back within 30 days.",
