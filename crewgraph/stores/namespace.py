@@ -32,10 +32,10 @@ def labels_of(path: str) -> Namespace:
     return tuple(path.split(_DOT)) if path else ()
 
 
-def reach(prefix: Namespace) -> tuple[str, str, str]:
-    """A namespace's text, and the bounds of the texts of those below it: the first, and the one after the last."""
+def reach(prefix: Namespace) -> tuple[str, str, str | bytes]:
+    """A namespace's text, and the bounds of the texts of those below it: the first, and what comes after the last."""
     path = path_of(prefix)
-    return (path, path + _DOT, path + _AFTER_DOT) if path else ("", "", "\U0010ffff")
+    return (path, path + _DOT, path + _AFTER_DOT) if path else ("", "", b"")  # to SQLite, any text is less than bytes
 
 
 def below(connection: sqlite3.Connection, prefix: Namespace) -> list[int]:

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 from langgraph.store.base import GetOp, ListNamespacesOp, Result, SearchOp
 
 from crewgraph.checkpoints.database import Database
+from crewgraph.errors import StorageError
 from crewgraph.stores.embedding import StoreEmbedder
 from crewgraph.stores.entries import Found, listed, newest, placed, refresh, written
 from crewgraph.stores.plan import NewEntry, Plan, texts_at
@@ -24,7 +25,6 @@ from crewgraph.stores.vectors import Lacking, lacking, made_space, made_whole, p
 __all__ = ["Vectors", "Wanted", "Work", "Worker", "step"]
 
 _BATCH = 256  # entries that are embedded at once
-_BEHIND = 4096  # entries that are looked through again when the store is opened
 _ALWAYS = float("-inf")
 _logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Worker:
         now = time.time()
         results, read = self._read(plan, queries, now)
         if read:
-            self._database.write(refresh, read, now)
+            self._refresh(read, now)
         if plan.puts:
             self._database.write(_write, plan.puts, space, packed, now)
         return results
@@ -109,6 +109,12 @@ class Worker:
             else:
                 results[at] = hits[0][0].item() if hits else None
         return results, read
+
+    def _refresh(self, read: set[int], now: float) -> None:
+        try:
+            self._database.write(refresh, read, now)
+        except StorageError as error:  # what was read is there, and can be read on a full disk
+            _logger.warning("Entries that were read expire as if they had not been: %s", error)
 
     def _hits(self, op: GetOp | SearchOp, queries: _Queries, since: float) -> Sequence[tuple[Found, float | None]]:
         if isinstance(op, GetOp):

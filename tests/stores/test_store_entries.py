@@ -43,7 +43,19 @@ def test_what_is_deleted_is_gone_and_so_is_its_namespace(face: Face):
 
 
 def test_namespaces_do_not_leak_by_the_beginnings_of_their_labels(face: Face):
-    for namespace in [("a",), ("ab",), ("a", "b"), ("a/b",), ("a", "bc"), ("A",), ("a%",), ("a_",), ("a*",), ("á",)]:
+    for namespace in [
+        ("a",),
+        ("ab",),
+        ("a", "b"),
+        ("a/b",),
+        ("a", "bc"),
+        ("A",),
+        ("a%",),
+        ("a_",),
+        ("a*",),
+        ("á",),
+        ("\U0010ffff",),
+    ]:
         face.put(namespace, "/".join(namespace), {"text": "tea"})
     assert face.keys(("a",)) == ["a/bc", "a/b", "a"]
     assert sorted(face.keys(("a",), query="tea")) == ["a", "a/b", "a/bc"]
@@ -52,7 +64,7 @@ def test_namespaces_do_not_leak_by_the_beginnings_of_their_labels(face: Face):
     assert face.namespaces(prefix=("a",)) == [("a",), ("a", "b"), ("a", "bc")]
     assert face.keys(("a%",)) == ["a%"]
     assert face.keys(("a*",)) == ["a*"]
-    assert len(face.keys(())) == 10
+    assert len(face.keys((), limit=20)) == 10
 
 
 @pytest.mark.parametrize("namespace", [(), ("",), ("a", ""), ("a.b",), ("langgraph", "x"), (1,), ("a\0",), ("\ud800",)])

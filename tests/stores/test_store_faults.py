@@ -156,6 +156,16 @@ def test_a_full_disk_is_told_of_and_what_was_saved_stays(small: FaissStore, mode
     assert len(face.search(("m",), query="milk", limit=1000)) == 500
 
 
+def test_on_a_full_disk_entries_that_expire_can_be_read(tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture):
+    with opened(tmp_path / "s.db") as store:
+        face = Face(store, mode)
+        face.put(("n",), "a", {"text": "tea"}, ttl=5)
+        store._database.glance(lambda connection: connection.execute("PRAGMA query_only = ON"))  # pyright: ignore[reportPrivateUsage]
+        assert face.keys(("n",), query="tea") == ["a"]
+        assert face.get(("n",), "a") is not None
+    assert "expire as if they had not been" in caplog.text
+
+
 LIMITED = """
 import resource, sys
 from langgraph.store.base import PutOp
