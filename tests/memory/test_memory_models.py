@@ -15,7 +15,7 @@ from crewgraph.memory.analyze import (
 )
 from crewgraph.memory.record import MemoryRecord
 
-from .unified_parts import ids_in, knowing, words
+from .unified_parts import Answers, ids_in, knowing, words
 
 PLACE = {
     "suggested_scope": "ports/brest",
@@ -107,6 +107,21 @@ def test_the_environment_names_the_model_and_false_is_none(monkeypatch: pytest.M
 
 
 # ------------------------------------------------------------------------------------------------- records that are alike
+STRANGE = {
+    "actions": [{"action": "delete", "record_id": "nope"}, {"action": "eat", "record_id": "?"}],
+    "insert_new": True,
+}
+
+
+def deleting(insert_new: bool) -> Answers:
+    """A plan to delete the first record."""
+
+    def plan(asked: str) -> dict[str, Any]:
+        return {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": insert_new}
+
+    return plan
+
+
 def remembered_twice(mode: Mode, merge: Any) -> tuple[Memory, MemoryRecord, MemoryRecord]:
     memory = memory_of(knowing(merge=merge))
     said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
@@ -124,9 +139,7 @@ def test_both_are_kept(mode: Mode):
 
 
 def test_the_new_one_takes_the_place_of_the_old(mode: Mode):
-    memory, _, second = remembered_twice(
-        mode, lambda asked: {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": True}
-    )
+    memory, _, second = remembered_twice(mode, deleting(True))
     assert memory.list_records() == [second] and second.content == "fish like cats"
 
 
@@ -142,14 +155,7 @@ def test_the_old_one_takes_up_the_new(mode: Mode):
     assert [record.content for record in memory.list_records()] == ["both like each other"]
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        lambda asked: {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": False},
-        lambda asked: {"actions": [{"action": "delete", "record_id": "nope"}], "insert_new": True},
-        "nothing that can be read",
-    ],
-)
+@pytest.mark.parametrize("plan", [deleting(False), STRANGE, "nothing that can be read"])
 def test_a_wrong_plan_loses_nothing(plan: Any, mode: Mode):
     memory, _, second = remembered_twice(mode, plan)
     assert second in memory.list_records() and second.content == "fish like cats"
