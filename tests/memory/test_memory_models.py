@@ -161,6 +161,38 @@ def test_a_wrong_plan_loses_nothing(plan: Any, mode: Mode):
     assert second in memory.list_records() and second.content == "fish like cats"
 
 
+def test_texts_of_one_batch_do_not_take_each_others_record(mode: Mode):
+    def merge(asked: str) -> dict[str, Any]:
+        new, old = asked.partition("The others:")[0], ids_in(asked)[0]
+        if "fish like cats" in new:
+            return {"actions": [{"action": "delete", "record_id": old}], "insert_new": True}
+        return {"actions": [{"action": "keep", "record_id": old}], "insert_new": False}
+
+    memory = memory_of(knowing(merge=merge))
+    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    first = memory.remember("cats like fish", **said)
+    texts = ["fish like cats", "like cats fish"]
+    kept = mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
+    assert kept[1] == first
+    assert {record.content for record in memory.list_records()} == {"cats like fish", "fish like cats"}
+
+
+def test_one_record_takes_up_one_text_of_a_batch(mode: Mode):
+    def merge(asked: str) -> dict[str, Any]:
+        new = "of the first" if "fish like cats" in asked.partition("The others:")[0] else "of the second"
+        return {
+            "actions": [{"action": "update", "record_id": ids_in(asked)[0], "new_content": new}],
+            "insert_new": False,
+        }
+
+    memory = memory_of(knowing(merge=merge))
+    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    memory.remember("cats like fish", **said)
+    texts = ["fish like cats", "like cats fish"]
+    mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
+    assert {record.content for record in memory.list_records()} == {"of the first", "like cats fish"}
+
+
 def test_only_what_is_alike_in_the_same_scope_is_shown_to_the_model():
     llm = knowing(merge=KEEP)
     memory = memory_of(llm)
