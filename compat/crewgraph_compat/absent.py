@@ -11,6 +11,10 @@ _MCP = "Runs open sessions with MCP servers themselves: give `mcps=[...]` to an 
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
 _STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
 _EMBEDDERS = 'An embedder is `{"provider": ..., "config": {...}}`, a function of texts, or a LangChain `Embeddings`.'
+_OWN_STORAGE = (
+    "Memory keeps its records itself; give `Memory(storage=...)` a path, a LangGraph store or a `StorageBackend`."
+)
+_WAYS = "A memory remembers and recalls without flows: `Memory().remember(...)`, `Memory().recall(...)`."
 _EXECUTORS = (
     "The loop of an agent is no object here; `agent_executor=` takes a LangChain runnable, a graph or a function."
 )
@@ -38,7 +42,13 @@ ABSENT: dict[str, str] = {
     "crewai.mcp.client": _MCP,
     "crewai.mcp.tool_resolver": _MCP,
     "crewai.mcp.transports": _MCP,
+    "crewai.memory.EncodingFlow": _WAYS,
+    "crewai.memory.encoding_flow": _WAYS,
+    "crewai.memory.recall_flow": _WAYS,
+    "crewai.memory.storage.factory": _OWN_STORAGE,
     "crewai.memory.storage.kickoff_task_outputs_storage": "Runs are kept by a checkpointer; see `crew.runs` and `crew.replay`.",
+    "crewai.memory.storage.lancedb_storage": _OWN_STORAGE,
+    "crewai.memory.storage.qdrant_edge_storage": _OWN_STORAGE,
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.rag.chromadb": _STORES,

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from crewgraph.memory.unified import Memory
 
-__all__ = ["MemoryReads", "adrive", "drive"]
+__all__ = ["Depth", "MemoryReads", "adrive", "drive"]
 
 Depth = Literal["shallow", "deep"]
+"""How thoroughly is looked."""
 
 
 def drive(program: Any) -> Any:

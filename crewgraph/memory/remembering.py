@@ -93,15 +93,18 @@ def _kept(memory: "Memory", given: Given) -> Program[list[MemoryRecord]]:
     gone: dict[str, MemoryRecord] = {}
     for record, (similar, plan) in zip(made, plans, strict=True):
         own, changed, left = _applied(record, similar, plan)
+        if any(one.id in saved and one.content != saved[one.id].content for one in changed if one is not record):
+            own, changed, left = record, [record], []  # two texts are worded into one record: only the first can be
         result.append(own)
         held |= {one.id for one in similar}
         gone |= {one.id: one for one in left}
         for one in changed:
             saved[one.id] = _merged(saved[one.id], one) if one.id in saved else one
+    holding = {*saved, *(one.id for one in result)}
     # First what is new: a process that ends in between leaves too much behind rather than too little.
     yield from memory.records.saving([one for key, one in saved.items() if key not in held])
     yield from memory.records.replacing([one for key, one in saved.items() if key in held])
-    yield from memory.records.deleting([one for key, one in gone.items() if key not in saved])
+    yield from memory.records.deleting([one for key, one in gone.items() if key not in holding])
     return [saved.get(one.id, one) for one in result]
 
 
@@ -112,8 +115,8 @@ def _placed(memory: "Memory", given: Given) -> Program[list[MemoryAnalysis | Non
         return [None] * len(given.contents)
     paths = yield from memory.records.scopes(given.root)
     scopes = [path[len(given.root.rstrip("/")) :] or "/" for path in paths]
-    near = yield from memory.records.listing(Wanted(scope=given.root))
-    categories = dict.fromkeys(name for record in near[:_SHOWN_RECORDS] for name in record.categories)
+    some = yield from memory.records.some(given.root, _SHOWN_RECORDS)
+    categories = dict.fromkeys(name for record in some for name in record.categories)
     return (
         yield from _together(
             [placing(content, scopes, list(categories), model, memory.wording) for content in given.contents]

@@ -64,6 +64,10 @@ class ShelvedRecords:
         found = [record for record in map(_record, entries) if record in wanted]
         return sorted(found, key=lambda record: record.created_at, reverse=True)
 
+    def some(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
+        """Some records of a scope, where looking at all of them would take too long."""
+        return [_record(one) for one in (yield from self.shelf.some(limit, parts_of(scope)))]
+
     def deleting(self, records: Sequence[MemoryRecord]) -> Program[int]:
         """Forget records."""
         return (

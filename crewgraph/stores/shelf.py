@@ -213,6 +213,12 @@ class Shelf:
             if len(page) < _PAGE:
                 return found
 
+    def some(self, limit: int, below: tuple[str, ...] = ()) -> Program[list[Found]]:
+        """Some entries; which of them, says the store."""
+        base = self.namespace
+        page = (yield from self._batch("be read", [SearchOp((*base, *labels(below)), None, limit)]))[0]
+        return [_found(item, len(base)) for item in page]
+
     def getting(self, keys: Sequence[str], below: tuple[str, ...] = ()) -> Program[list[Found | None]]:
         """The entries of some keys that stand right at one place; None for those that are not there."""
         base = self.namespace

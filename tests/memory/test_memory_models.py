@@ -15,7 +15,7 @@ from crewgraph.memory.analyze import (
 )
 from crewgraph.memory.record import MemoryRecord
 
-from .unified_parts import ids_in, knowing, words
+from .unified_parts import Answers, ids_in, knowing, words
 
 PLACE = {
     "suggested_scope": "ports/brest",
@@ -107,6 +107,21 @@ def test_the_environment_names_the_model_and_false_is_none(monkeypatch: pytest.M
 
 
 # ------------------------------------------------------------------------------------------------- records that are alike
+STRANGE = {
+    "actions": [{"action": "delete", "record_id": "nope"}, {"action": "eat", "record_id": "?"}],
+    "insert_new": True,
+}
+
+
+def deleting(insert_new: bool) -> Answers:
+    """A plan to delete the first record."""
+
+    def plan(asked: str) -> dict[str, Any]:
+        return {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": insert_new}
+
+    return plan
+
+
 def remembered_twice(mode: Mode, merge: Any) -> tuple[Memory, MemoryRecord, MemoryRecord]:
     memory = memory_of(knowing(merge=merge))
     said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
@@ -124,9 +139,7 @@ def test_both_are_kept(mode: Mode):
 
 
 def test_the_new_one_takes_the_place_of_the_old(mode: Mode):
-    memory, _, second = remembered_twice(
-        mode, lambda asked: {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": True}
-    )
+    memory, _, second = remembered_twice(mode, deleting(True))
     assert memory.list_records() == [second] and second.content == "fish like cats"
 
 
@@ -142,17 +155,42 @@ def test_the_old_one_takes_up_the_new(mode: Mode):
     assert [record.content for record in memory.list_records()] == ["both like each other"]
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        lambda asked: {"actions": [{"action": "delete", "record_id": ids_in(asked)[0]}], "insert_new": False},
-        lambda asked: {"actions": [{"action": "delete", "record_id": "nope"}], "insert_new": True},
-        "nothing that can be read",
-    ],
-)
+@pytest.mark.parametrize("plan", [deleting(False), STRANGE, "nothing that can be read"])
 def test_a_wrong_plan_loses_nothing(plan: Any, mode: Mode):
     memory, _, second = remembered_twice(mode, plan)
     assert second in memory.list_records() and second.content == "fish like cats"
+
+
+def test_texts_of_one_batch_do_not_take_each_others_record(mode: Mode):
+    def merge(asked: str) -> dict[str, Any]:
+        new, old = asked.partition("The others:")[0], ids_in(asked)[0]
+        if "fish like cats" in new:
+            return {"actions": [{"action": "delete", "record_id": old}], "insert_new": True}
+        return {"actions": [{"action": "keep", "record_id": old}], "insert_new": False}
+
+    memory = memory_of(knowing(merge=merge))
+    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    first = memory.remember("cats like fish", **said)
+    texts = ["fish like cats", "like cats fish"]
+    kept = mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
+    assert kept[1] == first
+    assert {record.content for record in memory.list_records()} == {"cats like fish", "fish like cats"}
+
+
+def test_one_record_takes_up_one_text_of_a_batch(mode: Mode):
+    def merge(asked: str) -> dict[str, Any]:
+        new = "of the first" if "fish like cats" in asked.partition("The others:")[0] else "of the second"
+        return {
+            "actions": [{"action": "update", "record_id": ids_in(asked)[0], "new_content": new}],
+            "insert_new": False,
+        }
+
+    memory = memory_of(knowing(merge=merge))
+    said: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
+    memory.remember("cats like fish", **said)
+    texts = ["fish like cats", "like cats fish"]
+    mode.run(lambda: memory.remember_many(texts, **said), lambda: memory.aremember_many(texts, **said))
+    assert {record.content for record in memory.list_records()} == {"of the first", "like cats fish"}
 
 
 def test_only_what_is_alike_in_the_same_scope_is_shown_to_the_model():

@@ -2,6 +2,7 @@
 
 import asyncio
 import warnings
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -335,14 +336,15 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
     memory.read_only = True
     assert mode.run(memory.remember, memory.aremember, "b") is None
     assert memory.remember_many(["b"]) == []
-    for verb, given in (
-        (memory.forget, ()),
-        (memory.reset, ()),
-        (memory.update, (record.id, "x")),
-        (memory.reset_all, ()),
-    ):
+    changing: list[Callable[[], object]] = [
+        memory.forget,
+        memory.reset,
+        memory.reset_all,
+        lambda: memory.update(record.id, "x"),
+    ]
+    for change in changing:
         with pytest.raises(RunError, match="read-only memory"):
-            verb(*given)
+            change()
     assert memory.list_records() == [record]
 
 

@@ -1,4 +1,4 @@
-"""The four kinds of memory and their storages."""
+"""Memory: the kinds of it, the one for everything, and their storages."""
 
 from crewgraph_compat.table.rows import rows
 
@@ -17,9 +17,42 @@ _RAG = rows("crewgraph.memory.rag_storage", "RAGStorage")
 _LTM = rows("crewgraph.memory.ltm_sqlite_storage", "LTMSQLiteStorage")
 _STORAGE = rows("crewgraph.memory.storage", "Storage")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+_MEMORY = rows("crewgraph.memory.unified", "Memory")
+_PARTS = {**rows("crewgraph.memory.scope", "MemoryScope"), **rows("crewgraph.memory.slice", "MemorySlice")}
+_RECORDS = rows("crewgraph.memory.record", "MemoryMatch", "MemoryRecord", "ScopeInfo")
+_SCORES = rows("crewgraph.memory.scoring", "MemoryConfig", "compute_composite_score")
+_VECTORS = rows("crewgraph.memory.embedding", "embed_text", "embed_texts")
+_ANALYSES = rows(
+    "crewgraph.memory.analysis",
+    "ConsolidationAction",
+    "ConsolidationPlan",
+    "ExtractedMemories",
+    "ExtractedMetadata",
+    "MemoryAnalysis",
+    "QueryAnalysis",
+)
+_ANALYZE = rows(
+    "crewgraph.memory.analyze",
+    "analyze_for_consolidation",
+    "analyze_for_save",
+    "analyze_query",
+    "extract_memories_from_content",
+)
+_PATHS = rows("crewgraph.memory.paths", "join_scope_paths", "normalize_scope_path", "sanitize_scope_name")
 
 MODULES: dict[str, dict[str, str]] = {
-    "crewai.memory": {**_SHORT, **_LONG, **_ENTITY, **_EXTERNAL},
+    "crewai.memory": {
+        **_SHORT,
+        **_LONG,
+        **_ENTITY,
+        **_EXTERNAL,
+        **_MEMORY,
+        **_PARTS,
+        **_RECORDS,
+        **rows("crewgraph.memory.scoring", "compute_composite_score"),
+        **_VECTORS,
+    },
+    "crewai.memory.analyze": {**_ANALYSES, **_ANALYZE, **_RECORDS},
     "crewai.memory.contextual": {},
     "crewai.memory.contextual.contextual_memory": {
         **rows("crewgraph.memory.contextual", "ContextualMemory"),
@@ -38,10 +71,15 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.memory.long_term.long_term_memory": {**_LONG, **_LONG_ITEM, **_BASE, **_LTM, **_BUS},
     "crewai.memory.long_term.long_term_memory_item": _LONG_ITEM,
     "crewai.memory.memory": _BASE,
+    "crewai.memory.memory_scope": {**_MEMORY, **_PARTS, **_RECORDS},
     "crewai.memory.short_term": {},
     "crewai.memory.short_term.short_term_memory": {**_SHORT, **_SHORT_ITEM, **_BASE, **_RAG, **_BUS},
     "crewai.memory.short_term.short_term_memory_item": _SHORT_ITEM,
     "crewai.memory.storage": {},
+    "crewai.memory.storage.backend": {
+        **rows("crewgraph.memory.backend", "EmbeddingDimensionMismatchError", "StorageBackend"),
+        **_RECORDS,
+    },
     "crewai.memory.storage.interface": _STORAGE,
     "crewai.memory.storage.llm_sqlite_storage": _LTM,
     "crewai.memory.storage.ltm_sqlite_storage": _LTM,
@@ -50,5 +88,8 @@ MODULES: dict[str, dict[str, str]] = {
         **_STORAGE,
     },
     "crewai.memory.storage.rag_storage": _RAG,
+    "crewai.memory.types": {**_RECORDS, **_SCORES, **_VECTORS},
+    "crewai.memory.unified_memory": {**_MEMORY, **_RECORDS, **_SCORES, **_BUS},
+    "crewai.memory.utils": _PATHS,
 }
 """The modules of this area."""
