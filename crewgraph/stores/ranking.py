@@ -7,6 +7,7 @@ from langgraph.store.base import SearchOp
 
 from crewgraph.checkpoints.database import Database
 from crewgraph.stores.entries import Found, found, passing
+from crewgraph.stores.one_state import OneState
 from crewgraph.stores.search_space import SearchSpace
 
 __all__ = ["ranked"]
@@ -27,8 +28,19 @@ def ranked(
         query: its vector.
         since: entries that expire before are not found.
     """
+    near, is_whole = _looked_up(database, space, op, query, since)
+    if is_whole or space.is_caught_up():
+        return near
+    # What was near may have been replaced since, under the same key: nobody writes within a transaction.
+    return space.in_one_state(lambda state: _looked_up(state, space, op, query, since)[0])
+
+
+def _looked_up(
+    database: "Database | OneState", space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
+) -> tuple[list[tuple[Found, float]], bool]:
+    """What is found at once, and whether the entry of each vector that was near was found."""
     wanted = op.offset + op.limit
-    allowed, part = space.within(op.namespace_prefix)
+    allowed, part = space.within(op.namespace_prefix, database)
     k = math.ceil(wanted / part) if allowed is None else wanted
     narrowed = False
     while True:
@@ -38,7 +50,8 @@ def ranked(
             best.setdefault(entry, score)
         entries = database.glance(found, best, op, since)
         if len(entries) >= wanted or len(hits) < k:
-            return [(entries[one], score) for one, score in best.items() if one in entries][op.offset : wanted]
+            near = [(entries[one], score) for one, score in best.items() if one in entries]
+            return near[op.offset : wanted], len(near) == len(best)
         k *= _WIDER
         if k > _WIDEST and not narrowed:
             allowed, narrowed = space.ids_of(database.read(passing, op, since)), True

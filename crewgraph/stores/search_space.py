@@ -1,15 +1,16 @@
 """One space of a store in memory: the index of its vectors, kept up with the rows."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock, Thread
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from crewgraph.checkpoints.database import Database
 from crewgraph.stores.index_copy import IndexCopy, Mark
 from crewgraph.stores.namespace import Namespace
+from crewgraph.stores.one_state import OneState
 from crewgraph.stores.tables import TABLES
 from crewgraph.stores.vectors import (
     Change,
@@ -34,6 +35,7 @@ _MOST = 0.5  # of all vectors: a namespace that holds more is searched by lookin
 _STALE = 4096  # entries that went before the views are made anew
 
 _State = tuple[int, int]
+_T = TypeVar("_T")
 
 
 class _News(NamedTuple):
@@ -74,6 +76,10 @@ class SearchSpace:
         """Whether nothing was written since this space was last `settled`."""
         return self._settled is not None and self._settled == self.state()
 
+    def is_caught_up(self) -> bool:
+        """Whether nothing was written since this space last caught up."""
+        return self._seen == self.state()
+
     def settled(self, state: _State) -> None:
         """Note that all that had been written in a state is here."""
         self._settled = state
@@ -89,12 +95,12 @@ class SearchSpace:
         ids, scores = self._index.search(np.asarray(query, np.float32), k, allowed)
         return list(zip(entries_of(ids).tolist(), scores.tolist(), strict=True))
 
-    def within(self, prefix: Namespace) -> tuple[Ids | None, float]:
+    def within(self, prefix: Namespace, database: "Database | OneState") -> tuple[Ids | None, float]:
         """The vectors below a namespace, None if it is best to look among all; and what part of all these are."""
         if not prefix:
             return None, 1.0
         with self._lock:
-            ids = self._database.read(self._views.of, prefix, self._several)
+            ids = database.read(self._views.of, prefix, self._several)
         part = len(ids) / max(len(self._index), 1)
         return (None if part > _MOST else ids), part
 
@@ -106,18 +112,31 @@ class SearchSpace:
     def catch_up(self) -> None:
         """Learn what was written since."""
         with self._lock:
-            while True:
-                news = self._database.read(self._news)
-                if news is None:
-                    break
-                if news.changes is None:
-                    self._index.close()
-                    self._empty()
-                    continue
-                self._learn(news)
-                if len(news.new) < _PAGE:
-                    self._seen = news.state
-                    break
+            self._catch_up(self._database)
+
+    def in_one_state(self, work: Callable[[OneState], _T]) -> _T:
+        """Learn what was written since, and read something before anyone writes more."""
+        with self._lock:
+            return self._database.read(self._steady, work)
+
+    def _steady(self, connection: sqlite3.Connection, work: Callable[[OneState], _T]) -> _T:
+        state = OneState(connection)
+        self._catch_up(state)
+        return work(state)
+
+    def _catch_up(self, database: "Database | OneState") -> None:
+        while True:
+            news = database.read(self._news)
+            if news is None:
+                break
+            if news.changes is None:
+                self._index.close()
+                self._empty()
+                continue
+            self._learn(news)
+            if len(news.new) < _PAGE:
+                self._seen = news.state
+                break
 
     def close(self) -> None:
         """Keep a copy of the index, if that saves time, and end what is done in the background."""

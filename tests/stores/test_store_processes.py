@@ -76,6 +76,28 @@ def test_processes_write_and_search_one_new_file_at_once(tmp_path: Path, names: 
             assert {item.key for item in nearest} == set(last)
 
 
+REPLACER = """
+with opened() as store:
+    for n in range(count):
+        store.put(("n",), str(n % 40), {"text": "tea", "n": n})
+print("done")
+"""
+
+
+def test_what_is_replaced_again_and_again_is_always_found(tmp_path: Path):
+    path = tmp_path / "s.db"
+    with opened(path) as store:
+        for n in range(40):
+            store.put(("n",), str(n), {"text": "tea", "n": n})
+        writers = [started(REPLACER, path, "", 1_000) for _ in range(2)]
+        searches = 0
+        while any(writer.poll() is None for writer in writers):
+            assert {item.key for item in store.search(("n",), query="tea", limit=100)} == {str(n) for n in range(40)}
+            searches += 1
+        assert [writer.communicate(timeout=100)[0] for writer in writers] == ["done\n"] * 2
+        assert searches > 10
+
+
 def test_a_search_finds_what_another_process_has_just_written_replaced_and_removed(tmp_path: Path):
     path = tmp_path / "s.db"
     other_code = """
