@@ -6,10 +6,13 @@ from typing import Any, cast
 from crewgraph.core.bridge import call
 from crewgraph.prompts.book import Book, english
 
-__all__ = ["LATEST", "ContextualMemory", "contents", "query_of", "recollection"]
+__all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
 
 LATEST = 2
 """How many entries of the long-term memory an agent is told of."""
+
+LONGEST = 2000
+"""How many characters of an entry agents are told: a tool may have given a whole book."""
 
 _KINDS = ("memory", "long_term_memory", "short_term_memory", "entity_memory", "external_memory")
 
@@ -66,7 +69,7 @@ def query_of(description: str, context: str) -> str:
 
 
 def contents(kind: str, found: Any) -> list[str]:
-    """The texts of what a memory has found, each once.
+    """The texts of what a memory has found, each once and not longer than `LONGEST`.
 
     Args:
         kind: the kind of memory: of the long-term memory it is what was suggested.
@@ -74,7 +77,11 @@ def contents(kind: str, found: Any) -> list[str]:
     """
     results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
     texts: Iterable[str] = (text for one in cast("Sequence[Any]", results or ()) for text in _texts(kind, one))
-    return list(dict.fromkeys(filter(None, (text.strip() for text in texts))))
+    return list(dict.fromkeys(filter(None, (_bounded(text.strip()) for text in texts))))
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _texts(kind: str, one: Any) -> list[str]:
