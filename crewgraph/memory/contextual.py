@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from crewgraph.core.bridge import call
 from crewgraph.prompts.book import Book, english
+from crewgraph.text import shorten
 
 __all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
 
@@ -77,11 +78,7 @@ def contents(kind: str, found: Any) -> list[str]:
     """
     results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
     texts: Iterable[str] = (text for one in cast("Sequence[Any]", results or ()) for text in _texts(kind, one))
-    return list(dict.fromkeys(filter(None, (_bounded(text.strip()) for text in texts))))
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return list(dict.fromkeys(filter(None, (shorten(text.strip(), LONGEST) for text in texts))))
 
 
 def _texts(kind: str, one: Any) -> list[str]:

@@ -377,7 +377,7 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
 
 def test_long_entries_are_told_in_part():
     text = ContextualMemory(ShortTermMemory(storage=Noted("a" * 100_000))).build_context_for_task(_Task())
-    assert text.count("a" * 1999) == 1 and text.endswith("…") and len(text) < 2100
+    assert text.endswith("… [98026 characters more]") and len(text) < 2100
 
 
 def test_nothing_known_is_an_empty_text():
