@@ -5,11 +5,15 @@ from typing import Any, cast
 
 from crewgraph.core.bridge import call
 from crewgraph.prompts.book import Book, english
+from crewgraph.text import shorten
 
-__all__ = ["LATEST", "ContextualMemory", "contents", "query_of", "recollection"]
+__all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
 
 LATEST = 2
 """How many entries of the long-term memory an agent is told of."""
+
+LONGEST = 2000
+"""How many characters of an entry agents are told: a tool may have given a whole book."""
 
 _KINDS = ("memory", "long_term_memory", "short_term_memory", "entity_memory", "external_memory")
 
@@ -66,7 +70,7 @@ def query_of(description: str, context: str) -> str:
 
 
 def contents(kind: str, found: Any) -> list[str]:
-    """The texts of what a memory has found, each once.
+    """The texts of what a memory has found, each once and not longer than `LONGEST`.
 
     Args:
         kind: the kind of memory: of the long-term memory it is what was suggested.
@@ -74,7 +78,7 @@ def contents(kind: str, found: Any) -> list[str]:
     """
     results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
     texts: Iterable[str] = (text for one in cast("Sequence[Any]", results or ()) for text in _texts(kind, one))
-    return list(dict.fromkeys(filter(None, (text.strip() for text in texts))))
+    return list(dict.fromkeys(filter(None, (shorten(text.strip(), LONGEST) for text in texts))))
 
 
 def _texts(kind: str, one: Any) -> list[str]:

@@ -375,6 +375,11 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
     assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
 
 
+def test_long_entries_are_told_in_part():
+    text = ContextualMemory(ShortTermMemory(storage=Noted("a" * 100_000))).build_context_for_task(_Task())
+    assert text.endswith("… [98026 characters more]") and len(text) < 2100
+
+
 def test_nothing_known_is_an_empty_text():
     assert ContextualMemory(ShortTermMemory(storage=Noted())).build_context_for_task(_Task(), "") == ""
     assert ContextualMemory().build_context_for_task(_Task()) == ""

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import Agent, ScriptedLLM
+from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.bodies.memories import MemoryFailed
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.unified import Memory
+from crewgraph.tools.memory import create_memory_tools
 
 from .parts import agent, crew, task
 from .test_memory import Shelf, prompts
@@ -50,6 +51,18 @@ def test_kinds_that_are_given_are_used_beside_it(mode: Mode):
     made = crew(task("one", agent(model)), memory=Memory(llm=False), external_memory=ExternalMemory(storage=shelf))
     mode.kickoff(made)
     assert "- tea" in asked(model)[0] and len(shelf.kept) == 1
+
+
+def test_what_comes_out_of_a_memory_does_not_go_into_another(mode: Mode):
+    memory, shelf = Memory(), Shelf()
+    memory.remember("Bonn has boats.")
+    tools = create_memory_tools(memory)
+    script = [ToolUse(tools[0].name.lower().replace(" ", "_"), {"queries": ["boats"]}), "done"]
+    model = ScriptedLLM(script)
+    worker = agent(model, tools=tools)
+    mode.kickoff(crew(task("one", worker), short_term_memory=ShortTermMemory(storage=shelf)))
+    assert "Bonn has boats." in model.requests[1].text
+    assert [text for text, _ in shelf.kept] == ["done"]
 
 
 def test_a_memory_of_its_own_is_an_agents_alone(mode: Mode):

@@ -43,6 +43,7 @@ from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["AgentAtWork", "Refused", "check_coworkers", "check_ready"]
@@ -304,7 +305,10 @@ class AgentAtWork:
 
     def _remembers(self, tool: str, observation: str) -> Body[None]:
         """A tool has given something."""
-        return self.recollection.used(tool, self._role, observation)
+        used = self.tools.named(tool)
+        if isinstance(used, ObservedTool) and isinstance(used.tool.tool.source, (RecallMemoryTool, RememberTool)):
+            return  # it came out of a memory, or went into one
+        yield from self.recollection.used(tool, self._role, observation)
 
     def _worker(self) -> Worker:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
