@@ -117,6 +117,8 @@ def _found(lookup: Lookup, knowledge: Any, whose: str, query: str) -> Body[str]:
             kind="a search in the knowledge of",
             about=[whose, query, config.results_limit, config.score_threshold],
             encode=_plain,
+            span="Knowledge: search",
+            given=query,
         )
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):

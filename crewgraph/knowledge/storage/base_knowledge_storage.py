@@ -28,6 +28,9 @@ class BaseKnowledgeStorage(BaseModel, ABC):
             object.__setattr__(made, f"__pydantic_{name}__", value)
         return made
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self  # it is where it is
+
     @abstractmethod
     def save(self, documents: list[str]) -> None:
         """Keep texts."""
