@@ -23,6 +23,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
+    "crewgraph/knowledge/reading.py",  # whatever a reader of files raises is told with the file's name
     "crewgraph/runtime/chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept

@@ -30,16 +30,16 @@ def test_sources_stand_in_the_yaml_file_of_agents(mode: Mode, folder: Path):
     class Desk:
         agents_config: Any = str(config / "agents.yaml")
         tasks_config: Any = str(config / "tasks.yaml")
-        agents: list[Agent]
-        tasks: list[Task]
+        agents: Any
+        tasks: Any
 
         @agent
         def clerk(self) -> Agent:
-            return Agent(config=self.agents_config["clerk"], llm=model)
+            return Agent.model_validate({"config": self.agents_config["clerk"], "llm": model})
 
         @task
         def ask(self) -> Task:
-            return Task(config=self.tasks_config["ask"])
+            return Task.model_validate({"config": self.tasks_config["ask"]})
 
         @crew
         def crew(self) -> Crew:

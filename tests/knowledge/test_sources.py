@@ -1,9 +1,12 @@
 """Each kind of source, with real files."""
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from crewgraph import extras
 from crewgraph.errors import MissingExtra, SourceError
@@ -15,7 +18,7 @@ from crewgraph.knowledge.source.excel_knowledge_source import ExcelKnowledgeSour
 from crewgraph.knowledge.source.given import SourceKinds, as_sources
 from crewgraph.knowledge.source.json_knowledge_source import JSONKnowledgeSource
 from crewgraph.knowledge.source.markdown_knowledge_source import MarkdownKnowledgeSource
-from crewgraph.knowledge.source.pdf_knowledge_source import PDFKnowledgeSource
+from crewgraph.knowledge.source.pdf_knowledge_source import PDFKnowledgeSource, pages_of
 from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
 from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
 from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
@@ -94,7 +97,7 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
 
 def test_an_excel_file_that_is_none_is_told(folder: Path):
     (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
-    with pytest.raises(SourceError, match="`old.xls` is no Excel file that can be read"):
+    with pytest.raises(SourceError, match="`old.xls` is no Excel file .* that can be read"):
         ExcelKnowledgeSource(file_paths=["old.xls"])
 
 
@@ -172,3 +175,18 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
 def test_what_is_no_source_is_refused(given: Any, told: str):
     with pytest.raises(ValueError, match=told):
         as_sources([given])
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.filterwarnings("ignore")
+def test_a_damaged_pdf_is_read_or_told(tmp_path: Path, seed: int):
+    write_pdf(tmp_path / "a.pdf", ["one", "two"])
+    chance, data = Random(seed), bytearray((tmp_path / "a.pdf").read_bytes())
+    for _ in range(chance.randint(1, 12)):
+        at = chance.randrange(len(data))
+        data[at : at + chance.choice([1, 20])] = bytes([chance.randrange(256)])
+    try:
+        pages_of(bytes(data), "a.pdf")
+    except SourceError as error:
+        assert "`a.pdf`" in str(error)

@@ -1,6 +1,7 @@
 """Documents that Docling reads: Word, PowerPoint, scans and more."""
 
 import io
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from crewgraph.extras import require
 from crewgraph.knowledge.fetched import Fetcher, checked_url
 from crewgraph.knowledge.files import found_file, shown
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
 
 __all__ = ["CrewDoclingSource"]
@@ -89,14 +91,12 @@ class CrewDoclingSource(BaseKnowledgeSource):
         purpose = f"the knowledge source `{self.title}`"
         reader: Any = require("docling.document_converter", extra="docling", purpose=purpose)
         converter = self.document_converter or reader.DocumentConverter()
-        base: Any = require("docling.exceptions", extra="docling", purpose=purpose)
         found: list[tuple[str, Any]] = []
         for one in self.safe_file_paths:
             name = one if isinstance(one, str) else shown(one, self.root)
-            try:
-                found.append((name, converter.convert(self._stream(one) if isinstance(one, str) else one).document))
-            except base.ConversionError as error:
-                raise SourceError(f"Docling cannot read the knowledge source `{name}`: {error}") from error
+            given: Any = self._stream(one) if isinstance(one, str) else one
+            read = partial(converter.convert, given)
+            found.append((name, read_as("document for Docling", name, read).document))
         self.content = [document for _, document in found]
         return found
 

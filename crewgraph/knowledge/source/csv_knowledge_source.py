@@ -1,12 +1,11 @@
 """CSV files as a source."""
 
-import csv
 from pathlib import Path
 from typing import Literal
 
-from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decoded, shown
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
 from crewgraph.knowledge.tables import rows_of_csv, told_rows
 
@@ -24,7 +23,5 @@ class CSVKnowledgeSource(BaseFileKnowledgeSource):
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The rows of a file."""
         name = shown(file, self.root)
-        try:
-            return [Passage(told_rows(rows_of_csv(decoded(data, name, self.encoding), self.delimiter)))]
-        except csv.Error as error:
-            raise SourceError(f"the knowledge source `{name}` is no table that can be read: {error}") from error
+        text = decoded(data, name, self.encoding)
+        return [Passage(read_as("table", name, lambda: told_rows(rows_of_csv(text, self.delimiter))))]

@@ -1,14 +1,14 @@
 """Excel files as a source."""
 
 import io
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
-from crewgraph.errors import SourceError
 from crewgraph.extras import require
 from crewgraph.knowledge.files import shown
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
 from crewgraph.knowledge.tables import told_rows
 
@@ -35,12 +35,10 @@ class ExcelKnowledgeSource(BaseFileKnowledgeSource):
         """The sheets of a file; formulas are what they came to when it was saved."""
         name = shown(file, self.root)
         openpyxl: Any = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
-        try:
-            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        except (BadZipFile, KeyError, ValueError, OSError) as error:
-            raise SourceError(
-                f"the knowledge source `{name}` is no Excel file that can be read (`.xlsx`): {error}. Save it as one."
-            ) from error
-        sheets = [(sheet.title, told_rows(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
-        book.close()
+
+        def read() -> list[tuple[str, str]]:
+            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+                return [(sheet.title, told_rows(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
+
+        sheets = read_as("Excel file (`.xlsx`)", name, read)
         return [Passage(f"{title}\n{rows}", {"sheet": title}) for title, rows in sheets if rows]

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decoded, shown
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
 from crewgraph.knowledge.tree import told_tree
 
@@ -21,7 +21,5 @@ class JSONKnowledgeSource(BaseFileKnowledgeSource):
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The values in a file."""
         name = shown(file, self.root)
-        try:
-            return [Passage(told_tree(json.loads(decoded(data, name, self.encoding))))]
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise SourceError(f"the knowledge source `{name}` is no JSON that can be read: {error}") from error
+        text = decoded(data, name, self.encoding)
+        return [Passage(read_as("JSON", name, lambda: told_tree(json.loads(text))))]

@@ -8,6 +8,7 @@ from crewgraph.errors import SourceError
 from crewgraph.extras import require
 from crewgraph.knowledge.files import shown
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
 
 __all__ = ["PDFKnowledgeSource", "pages_of"]
@@ -39,11 +40,12 @@ def pages_of(data: bytes, name: str) -> list[Passage]:
         SourceError: it cannot be read, or holds no text.
     """
     pypdf: Any = require("pypdf", extra="pdf", purpose=f"the knowledge source `{name}`")
-    try:
-        read = pypdf.PdfReader(io.BytesIO(data))
-        pages = [Passage(page.extract_text(), {"page": number}) for number, page in enumerate(read.pages, 1)]
-    except (pypdf.errors.PyPdfError, ValueError, KeyError, RecursionError) as error:
-        raise SourceError(f"the knowledge source `{name}` is no PDF file that can be read: {error}") from error
+
+    def read() -> list[Passage]:
+        pages = pypdf.PdfReader(io.BytesIO(data)).pages
+        return [Passage(page.extract_text(), {"page": number}) for number, page in enumerate(pages, 1)]
+
+    pages = read_as("PDF file", name, read)
     if not any(page.text.strip() for page in pages):
         raise SourceError(
             f"the knowledge source `{name}` holds no text, only pictures; `CrewDoclingSource` reads those"

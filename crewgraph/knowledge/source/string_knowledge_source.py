@@ -1,6 +1,6 @@
 """A text as a source."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
@@ -15,13 +15,6 @@ class StringKnowledgeSource(BaseKnowledgeSource):
 
     content: str
     """The text."""
-
-    def model_post_init(self, context: Any, /) -> None:
-        super().model_post_init(context)
-        self.validate_content()
-
-    def validate_content(self, *_given: Any) -> Any:
-        """It is a text: nothing else can be made."""
 
     def load_content(self) -> str:
         """The text."""

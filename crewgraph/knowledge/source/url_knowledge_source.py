@@ -13,6 +13,7 @@ from crewgraph.extras import require
 from crewgraph.knowledge.fetched import FetchedPage, Fetcher, checked_url
 from crewgraph.knowledge.files import decoded
 from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.reading import read_as
 from crewgraph.knowledge.sections import sections
 from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
 from crewgraph.knowledge.source.pdf_knowledge_source import pages_of
@@ -93,17 +94,14 @@ def _read(page: FetchedPage) -> list[Passage]:
     if kind == "application/pdf":
         return pages_of(page.data, page.url)
     if kind in ("text/html", "application/xhtml+xml"):
-        return sections(_markdown(page))
+        return sections(read_as("HTML", page.url, lambda: _markdown(page)))
     text = decoded(page.data, page.url, page.charset)
     if kind == "text/markdown":
         return sections(text)
     if kind == "text/csv":
-        return [Passage(told_rows(rows_of_csv(text)))]
+        return [Passage(read_as("table", page.url, lambda: told_rows(rows_of_csv(text))))]
     if kind == "application/json" or kind.endswith("+json"):
-        try:
-            return [Passage(told_tree(json.loads(text)))]
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise SourceError(f"the knowledge source `{page.url}` is no JSON that can be read: {error}") from error
+        return [Passage(read_as("JSON", page.url, lambda: told_tree(json.loads(text))))]
     if kind.startswith("text/") or kind.endswith(("/xml", "+xml")):
         return [Passage(text)]
     raise SourceError(
