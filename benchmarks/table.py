@@ -14,7 +14,7 @@ __all__ = ["README", "machine", "put", "tabled"]
 
 README = Path(__file__).with_name("README.md")
 
-_PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "langchain-openai")
+_PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "langchain-openai", "faiss-cpu", "numpy")
 
 
 def tabled(measure: Measure, contenders: Sequence[Contender], results: Results, about: str) -> str:

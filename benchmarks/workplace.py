@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ __all__ = ["ROOT", "Workplace"]
 ROOT = Path(__file__).parent.parent
 """The repository."""
 
-_PATIENCE = 600
+_PATIENCE = 3600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Workplace:
             RuntimeError: the program failed.
         """
         for left in self.folder.glob("*.db*"):
-            left.unlink()
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         done = subprocess.run(
             [python, *(word.replace("{url}", self.url) for word in words if word)],
             cwd=self.folder,
@@ -46,7 +47,7 @@ class Workplace:
             check=False,
         )
         if done.returncode:
-            raise RuntimeError(f"`{' '.join(words)}` failed:\n{done.stdout}\n{done.stderr}")
+            raise RuntimeError(f"`{' '.join(words)}` failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
         # CrewAI has more to say on its first run, even after the end.
         line = next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{"))
         printed: dict[str, Any] = json.loads(line)
@@ -59,6 +60,8 @@ class Workplace:
             "HOME": str(self.folder),
             "PYTHONPATH": str(ROOT),
             "CREWGRAPH_STORAGE_DIR": str(self.folder),
+            "CREWAI_STORAGE_DIR": str(self.folder),
             "CREWAI_DISABLE_TELEMETRY": "true",
             "OTEL_SDK_DISABLED": "true",
+            "ANONYMIZED_TELEMETRY": "false",
         }
