@@ -23,6 +23,11 @@ class StoreEmbedder:
         self.fields = tuple(fields)
         self._named = named
 
+    @property
+    def config(self) -> IndexConfig:
+        """The same as LangGraph has it."""
+        return {"dims": self.dims or 0, "embed": self.embeddings, "fields": list(self.fields)}
+
     def space(self) -> tuple[str, int]:
         """The name and the dimensions of the space; vectors in another one are never compared with these.
 

@@ -75,6 +75,11 @@ class FaissStore(BaseStore):
         self._worker = Worker(self._database, self._embedder, omit_expired=bool((ttl or {}).get("omit_expired")))
         self._sweeper = Sweeper(self.sweep_ttl)
 
+    @property
+    def index_config(self) -> IndexConfig | None:
+        """How it embeds, as LangGraph's stores tell it; None where it embeds nothing. `dims` is 0 until something was."""
+        return self._embedder.config if self._embedder else None
+
     def close(self) -> None:
         """Close the file; twice is once."""
         self._sweeper.stop(0)

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
 from heard import heard
 from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
@@ -24,6 +25,7 @@ from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import Storage
+from crewgraph.stores import FaissStore
 
 from .parts import agent, assessing, crew, is_assessment, task
 
@@ -530,8 +532,23 @@ class Outer(TypedDict, total=False):
     one: dict[str, Any]
 
 
-def test_in_a_graph_of_somebody_else_the_store_it_was_compiled_with_is_used(mode: Mode, storage: Path):
-    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, 0.5] for _ in texts]})
+def alike(texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0, 0.5] for _ in texts]
+
+
+def in_memory(folder: Path) -> BaseStore:
+    return InMemoryStore(index={"dims": 2, "embed": alike})
+
+
+def on_disk(folder: Path) -> BaseStore:
+    return FaissStore(folder / "own.db", embedder=alike)
+
+
+@pytest.mark.parametrize("made_store", [in_memory, on_disk])
+def test_in_a_graph_of_somebody_else_the_store_it_was_compiled_with_is_used(
+    mode: Mode, storage: Path, made_store: Callable[[Path], BaseStore]
+):
+    store = made_store(storage)
     model = assessing("three boats", FOUND)
     made = crew(task("one", agent(model)), memory=True)
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
