@@ -1,5 +1,6 @@
 """What CrewAI 1.15 keeps memories in: LanceDB."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -39,3 +40,5 @@ def _record(number: int, row: Any) -> MemoryRecord:
 
 if __name__ == "__main__":
     main(Lance, int(sys.argv[1]), "open" in sys.argv)
+    sys.stdout.flush()
+    os._exit(0)  # its threads crash the interpreter now and then when it ends

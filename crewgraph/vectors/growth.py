@@ -72,7 +72,7 @@ class Growth:
         if total < self._exact_up_to // 2:
             return self._give_up_lists
         planned = _vectors_for(len(lists.centres))
-        if total > _GROWN * max(planned, self._exact_up_to) or total * _SHRUNK < planned:
+        if total > _GROWN * max(planned, self._exact_up_to) or max(total, self.expected) * _SHRUNK < planned:
             return self._make_lists
         self._drains = flat > self._buffered or self._drains and flat > 0
         if self._drains:

@@ -207,6 +207,19 @@ def test_what_is_to_come_is_told_and_lists_are_made_once():
     assert index.search(rows[7], 1)[0].tolist() == [7]
 
 
+def test_what_was_told_and_does_not_come_is_waited_for_in_the_block():
+    rows = clustered(2000)
+    index = small()
+    index.expect(10**9)
+    index.add(np.arange(2000), rows)
+    index.settle()
+    assert index.is_exact
+    index.expect(0)
+    index.settle()
+    assert not index.is_exact
+    assert index.search(rows[7], 1)[0].tolist() == [7]
+
+
 def test_importing_it_starts_no_thread_and_loads_nothing_that_is_not_needed():
     program = """
 import sys, threading, crewgraph.vectors.index
