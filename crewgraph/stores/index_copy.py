@@ -44,6 +44,7 @@ class IndexCopy:
         self._space = space
         self._path = None if database.path == MEMORY else Path(f"{database.path}.{space}.index")
         self._new = 0
+        self._waiting = 0  # vectors that in the file are still to be moved to where they are found quickly
 
     def load(self, dims: int) -> tuple[GrowingIndex, Mark] | None:
         """The index that was saved, and how far it had read; None if nothing of use was."""
@@ -54,28 +55,37 @@ class IndexCopy:
             return None
         index = GrowingIndex(dims)
         try:
-            return (index, Mark(*mark)) if index.load(self._path) == generation else None
+            if index.load(self._path) != generation:
+                return None
+            self._waiting = index.waiting
+            return index, Mark(*mark)
         except FileNotFoundError:
             return None
         except StorageError as error:
             _logger.warning("The index of the store `%s` is made anew: %s", self._database.path, error)
             return None
 
-    def grew(self, changes: int, size: int) -> bool:
+    def grew(self, changes: int, index: GrowingIndex) -> bool:
         """Note changes of an index; whether it should be saved now."""
         self._new += changes
-        return self._path is not None and size >= _WORTH and self._new > max(_WORTH, size // _SHARE)
+        return self._is_worth(index) and (self._new > max(_WORTH, len(index) // _SHARE) or self._moved(index))
 
-    def is_old(self, size: int) -> bool:
-        """Whether reading what is not in the file takes longer than it should."""
-        return self._path is not None and size >= _WORTH and self._new >= _WORTH // _SHARE
+    def is_old(self, index: GrowingIndex) -> bool:
+        """Whether what is read from the file is made as the index is now only in a while."""
+        return self._is_worth(index) and (self._new >= _WORTH // _SHARE or self._moved(index))
+
+    def _is_worth(self, index: GrowingIndex) -> bool:
+        return self._path is not None and len(index) >= _WORTH
+
+    def _moved(self, index: GrowingIndex) -> bool:
+        return index.waiting + _WORTH <= self._waiting
 
     def save(self, index: GrowingIndex, mark: Mark) -> None:
         """Put an index in the place of what was saved; that this fails is told in the log only."""
         assert self._path is not None
         generation = secrets.randbits(_GENERATIONS) or 1
         fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}")  # another process may save as well
-        self._new = 0
+        self._new, self._waiting = 0, index.waiting
         try:
             index.save(fresh, generation=generation)
             fresh.replace(self._path)

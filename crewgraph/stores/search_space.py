@@ -142,7 +142,7 @@ class SearchSpace:
         """Keep a copy of the index, if that saves time, and end what is done in the background."""
         if self._saving is not None:
             self._saving.join()
-        if self._copy.is_old(len(self._index)):
+        if self._copy.is_old(self._index):
             self._save()
         self._index.close()
 
@@ -182,7 +182,7 @@ class SearchSpace:
         if news.new:
             self._last = news.new[-1][0]
         self._log = news.log
-        worth = self._copy.grew(len(gone) + len(news.late) + len(news.new), len(self._index))
+        worth = self._copy.grew(len(gone) + len(news.late) + len(news.new), self._index)
         if worth and not (self._saving and self._saving.is_alive()):
             self._saving = Thread(target=self._save, name="crewgraph-index-copy", daemon=True)
             self._saving.start()

@@ -16,6 +16,7 @@ __all__ = [
     "Lacking",
     "Row",
     "changes",
+    "entries_in",
     "entries_of",
     "entry_at",
     "ids_at",
@@ -158,6 +159,11 @@ def page(connection: sqlite3.Connection, space: int, after: int, limit: int) -> 
         f"SELECT id & {_INDEX}, namespace, data FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
         (below, last, limit),
     ).fetchall()
+
+
+def entries_in(connection: sqlite3.Connection) -> int:
+    """How many entries there are, which is about as many as vectors in a space."""
+    return connection.execute("SELECT count(*) FROM entries").fetchone()[0]
 
 
 def those_of(connection: sqlite3.Connection, space: int, entries: Iterable[int]) -> list[Row]:

@@ -126,6 +126,11 @@ class GrowingIndex:
         """Whether every vector is compared with every query."""
         return self._parts.lists is None and self._parts.old is None
 
+    @property
+    def waiting(self) -> int:
+        """How many vectors are compared with every query, be it until they are moved."""
+        return len(self._parts.flat)
+
     def __len__(self) -> int:
         with self._turns.reading():
             return len(self._parts)

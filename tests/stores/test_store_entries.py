@@ -64,7 +64,7 @@ def test_namespaces_do_not_leak_by_the_beginnings_of_their_labels(face: Face):
     assert face.namespaces(prefix=("a",)) == [("a",), ("a", "b"), ("a", "bc")]
     assert face.keys(("a%",)) == ["a%"]
     assert face.keys(("a*",)) == ["a*"]
-    assert len(face.keys((), limit=20)) == 10
+    assert len(face.keys((), limit=20)) == 11
 
 
 @pytest.mark.parametrize("namespace", [(), ("",), ("a", ""), ("a.b",), ("langgraph", "x"), (1,), ("a\0",), ("\ud800",)])

@@ -8,15 +8,20 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
+from crewgraph.checkpoints.database import Database
 from crewgraph.errors import StorageError
 from crewgraph.stores import FaissStore, index_copy
+from crewgraph.stores.tables import TABLES
+from crewgraph.vectors.index import GrowingIndex
 from stores.bag import Bag
 from stores.faces import Face
 
@@ -225,6 +230,25 @@ def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
         store.batch([PutOp(("m",), str(n), {"text": "milk"}) for n in range(200)])
         store.search((), query="tea")
     assert (left.exists(), fresh.exists()) == (False, True)
+
+
+def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path):
+    rows = np.random.default_rng(3).normal(size=(9000, 8)).astype(np.float32)
+    with closing(Database(str(filled), synchronous="NORMAL", timeout=5, tables=TABLES)) as database:
+        copy = index_copy.IndexCopy(database, 1)
+        index = GrowingIndex(8, background=False)
+        index.add(np.arange(len(rows)), rows)
+        waiting = index.waiting
+        copy.save(index, index_copy.Mark(0, 0, 0))
+        assert not copy.is_old(index)
+        index.settle()
+        assert index.waiting < waiting - 100
+        assert copy.is_old(index)
+        copy.save(index, index_copy.Mark(0, 0, 0))
+        kept = copy.load(8)
+        assert kept is not None
+        assert (len(kept[0]), kept[0].waiting) == (9000, index.waiting)
+        kept[0].close()
 
 
 def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
