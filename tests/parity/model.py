@@ -111,10 +111,10 @@ class ScriptedModel:
     def _filled(self, wanted: set[str], body: dict[str, Any], whole: str) -> Answer:
         """The parts of memories that are asked for, in whatever way."""
         with self._lock:
-            noted = {"for": "memory", "model": body.get("model"), "roles": []}
-            self.asked.append({**noted, "marks": sorted(self.known & marks(whole))})
+            seen = sorted(self.known & marks(whole))
+            self.asked.append({"for": "memory", "model": body.get("model"), "roles": [], "marks": seen})
         told = (self.remembered or {}).items()
-        given = next((fields for text, fields in told if text == "*" or text in whole), {})
+        given = next((fields for text, fields in told if text == "*" or text in whole), dict[str, Any]())
         filled = {name: given.get(name, _EMPTY[name]) for name in sorted(wanted)}
         form = body.get("tool_choice") or body.get("response_format")
         return replace(_formed({"json": filled}, body, whole) if form else text(json.dumps(filled)), usage=USAGE)

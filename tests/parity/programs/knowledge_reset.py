@@ -12,6 +12,6 @@ crew = Crew(
 )
 print(len(crew.query_knowledge(["Ann keeps the tower"])))
 print(crew.reset_memories(command_type="knowledge"))
-print(crew.query_knowledge(["Ann keeps the tower"]))
+print(len(crew.query_knowledge(["Ann keeps the tower"])))
 
 script = {"DESC-1": ["who keeps the tower", "OUT-1 Ann"]}

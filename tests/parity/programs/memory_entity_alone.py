@@ -14,7 +14,12 @@ memory.save(
     ]
 )
 print([entry["content"] for entry in memory.search("Ann keeper-1 of the tower", limit=1, score_threshold=0.1)])
-print([entry["metadata"] for entry in memory.search("Ann keeper-1 of the tower", limit=1, score_threshold=0.1)])
+print(
+    [
+        entry["metadata"]["relationships"]
+        for entry in memory.search("Ann keeper-1 of the tower", limit=1, score_threshold=0.1)
+    ]
+)
 print(len(memory.search("person", limit=10, score_threshold=0.0)))
 memory.reset()
 print(memory.search("person", score_threshold=0.0))

@@ -22,7 +22,7 @@ for number, quality in enumerate((5, 9, 7)):
     )
 found = memory.search("Find the tide DESC-1", latest_n=2)
 print([(entry["metadata"]["suggestions"], entry["score"], entry["datetime"]) for entry in found])
-print(sorted(found[0]["metadata"]))
+print({"suggestions", "quality"} <= set(found[0]["metadata"]))
 print(memory.search("Another task DESC-2") or "nothing")
 memory.reset()
 print(memory.search("Find the tide DESC-1") or "nothing")

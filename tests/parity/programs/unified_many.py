@@ -4,7 +4,7 @@ from crewai import Memory
 
 memory = Memory()
 told = {"scope": "/list", "categories": ["things"], "importance": 0.5}
-print(memory.remember_many(["FACT-1 apples are red", "FACT-2 the sea is blue", "FACT-1 apples are red"], **told))
+memory.remember_many(["FACT-1 apples are red", "FACT-2 the sea is blue", "FACT-1 apples are red"], **told)
 memory.drain_writes()
 print(sorted(record.content for record in memory.list_records()))
 record = next(record for record in memory.list_records() if "FACT-1" in record.content)

@@ -12,7 +12,11 @@ print(record.content, record.scope, record.categories, record.importance, record
 print([match.record.content for match in memory.recall("the tide of Brest", limit=1)])
 print([match.record.content for match in memory.recall("red apples", limit=1, depth="shallow")])
 matches = memory.recall("the tide of Brest")
-print(len(matches), all(0 <= match.score <= 1 for match in matches), matches[0].match_reasons)
+print(
+    len(matches),
+    all(0 <= match.score <= 1 for match in matches),
+    sorted(matches[0].match_reasons) == ["importance", "recency", "semantic"],
+)
 print(memory.forget(scope="/market"), [match.record.content for match in memory.recall("red apples")])
 memory.reset()
 print(memory.recall("the tide of Brest"))
