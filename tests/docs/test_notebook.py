@@ -57,7 +57,7 @@ def test_a_notebook_is_kept_without_outputs(notebook: Path):
 
 
 def test_every_notebook_is_run_by_a_test():
-    assert [path.stem for path in NOTEBOOKS] == ["first_crew", "flows"]
+    assert [path.stem for path in NOTEBOOKS] == ["first_crew", "flows", "memory"]
 
 
 def test_the_notebook_of_a_first_crew_runs(tmp_path: Path):
@@ -95,3 +95,23 @@ def test_the_notebook_of_flows_runs(tmp_path: Path):
     assert graph == "Cast off?\nunder way on day 1: 6 knots, tide 7.1 m\n"
     shown = [output["data"] for cell in cells(path) for output in cell["outputs"] if "data" in output]
     assert ["<svg" in "".join(data["text/html"]) for data in shown] == [True, True]
+
+
+def test_the_notebook_of_memory_runs(tmp_path: Path):
+    first, prompt, kinds, memory, graph = printed(played("memory.ipynb", tmp_path))
+    assert first == "Ann Leroy sees to the tide gauge every March.\n"
+    told = [
+        "name the month",
+        "Ann Leroy sees to the tide gauge every March.",
+        "Ann Leroy(person): sees to the tide gauge",
+    ]
+    assert [line.removeprefix("- ") for line in prompt.splitlines() if line.startswith("- ")] == told
+    assert "\nThe tide gauge of the harbour is seen to by Ann Leroy, every March.\n" in prompt
+    assert kinds.splitlines() == [
+        "['Ann Leroy(person): sees to the tide gauge']",
+        "[['name the month']]",
+        "['The crane lifts forty tons.']",
+        "[]",
+    ]
+    assert memory.splitlines()[:2] == ["['The crane is repaired on Tuesdays.']", "/ (2 records)"]
+    assert graph == "['Bo drives the crane.', 'A crane of forty tons stands at the quay.']\n"
