@@ -252,12 +252,13 @@ class AgentAtWork:
                 notes.append(self._book.slice("plan", plan=plan.text))
         return tuple(notes)
 
-    def known(self, text: str, expected: str = "") -> Body[tuple[str, ...]]:
+    def known(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
         """What is known of what it is asked, looked up once in a run; a note for its prompt.
 
         Args:
             text: what it is asked.
             expected: what is to come of it.
+            context: what others have found out.
 
         Raises:
             SourceError: a source of knowledge cannot be used.
@@ -269,6 +270,7 @@ class AgentAtWork:
                 crew=crew,
                 text=text,
                 expected=expected,
+                context=context,
                 model=(lambda: self.model) if has_model else None,
                 book=self._book,
                 usage=self._usage,

@@ -130,7 +130,8 @@ class AgentOnTask(AgentAtWork):
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         lessons = told_lessons(self._assignment, self._briefing, self._book)
         remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
-        known = yield from self.known(self._briefing.description, self._briefing.expected_output)
+        asked = self._briefing
+        known = yield from self.known(asked.description, asked.expected_output, asked.context)
         notes = (*lessons, *remembered, *known, *(yield from self.notes(self._briefing, refused)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)

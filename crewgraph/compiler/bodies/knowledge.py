@@ -36,6 +36,9 @@ class Lookup:
     expected: str
     """What is to come of it."""
 
+    context: str
+    """What others have found out."""
+
     model: Callable[[], Model] | None
     """Who words the query; None where the agent has no model to be asked."""
 
@@ -46,7 +49,7 @@ class Lookup:
     @property
     def asked(self) -> str:
         """What a query is worded for."""
-        return f"{self.text}\n\n{self.expected}" if self.expected else self.text
+        return "\n\n".join(filter(None, (self.text, self.expected, self.context)))
 
 
 def looked_up(lookup: Lookup) -> Body[str]:
