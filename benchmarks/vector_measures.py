@@ -12,7 +12,7 @@ _FIGURES = {
     "save_cpu": "ms of processor time to save it, all threads",
     "search": "ms of wall time to find the ten nearest",
     "search_cpu": "ms of processor time to find them, all threads",
-    "recall": "% of the ten nearest that are found",
+    "recall": "share of the ten nearest that are found",
     "open": "seconds until a new process has opened it and found something",
     "memory": "times the vectors' size that it then takes in memory, its searches done",
     "fill": "seconds to fill it, work in the background included",

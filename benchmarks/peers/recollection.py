@@ -76,7 +76,7 @@ def _worked(make: Callable[[Clustered], Keeps], data: Clustered, n: int) -> dict
         "save_cpu": save_cpu,
         "search": search,
         "search_cpu": search_cpu,
-        "recall": 100 * right / (NEAREST * _QUERIES),
+        "recall": right / (NEAREST * _QUERIES),
     }
 
 

@@ -1,5 +1,6 @@
 """Ids and vectors as arrays, checked where they come in."""
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.errors import VectorInvalid
 
-__all__ = ["Ids", "Scores", "Vectors", "best", "ids_of", "merged", "units", "units_of"]
+__all__ = ["Ids", "Scores", "Vectors", "best", "ids_of", "merged", "unit", "units", "units_of"]
 
 Ids: TypeAlias = NDArray[np.int64]
 """Names of vectors, each at least 0; shape (n,)."""
@@ -37,6 +38,22 @@ def ids_of(given: ArrayLike) -> Ids:
     if ids.min() < 0:
         raise VectorInvalid(f"the id {ids.min()} is negative; give ids of 0 and above")
     return ids
+
+
+def unit(given: ArrayLike, dims: int) -> Vectors:
+    """As `units`, of one vector, of shape (dims,); quickly.
+
+    Raises:
+        VectorInvalid: as `units`.
+    """
+    row: NDArray[Any] = np.asarray(given, np.float32)
+    if row.shape != (dims,):
+        raise VectorInvalid(f"a query of shape ({dims},) can be answered here, not of shape {row.shape}")
+    wide = row.astype(np.float64)
+    length = math.sqrt(wide.dot(wide))
+    if not math.isfinite(length):
+        raise VectorInvalid("the query holds NaN or infinity; its embedder is at fault")
+    return (wide / (length or 1)).astype(np.float32)
 
 
 def units(given: ArrayLike, dims: int) -> Vectors:

@@ -13,7 +13,7 @@ __all__ = ["Calibration"]
 _NEIGHBOURS = 10
 _RECALL = 0.98  # of the nearest 10 of vectors that are in the index
 _MARGIN = 1.5  # queries are mostly less like the vectors than these are like each other
-_LEAST = 8
+_LEAST = 16
 
 
 class Calibration:

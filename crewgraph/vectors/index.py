@@ -5,10 +5,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from crewgraph.vectors.arrays import Ids, Scores, ids_of, units, units_of
+from crewgraph.vectors.arrays import Ids, Scores, ids_of, unit, units_of
 from crewgraph.vectors.background import Background
 from crewgraph.vectors.forks import OverForks
 from crewgraph.vectors.growth import Growth
@@ -165,7 +164,7 @@ class GrowingIndex:
 
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
         """As `VectorIndex.search`."""
-        row = units(np.asarray(query, np.float32).reshape(1, -1), self._dims)[0]
+        row = unit(query, self._dims)
         among = None if allowed is None else ids_of(allowed)
         with self._turns.reading():
             return self._parts.search(row, k, among)

@@ -182,7 +182,11 @@ class Lists:
         k = min(k, len(self))
         if k <= 0:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        with _one_thread():
+        before = _faiss.omp_get_max_threads()  # as `_one_thread`, without what a context manager costs
+        _faiss.omp_set_num_threads(1)
+        try:
             scores, ids = self._index.search(query[None], k, params=parameters)
+        finally:
+            _faiss.omp_set_num_threads(before)
         kept = ids[0] >= 0
         return ids[0][kept], scores[0][kept]

@@ -1,7 +1,7 @@
 """A lock for many readers or one writer."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import Condition, Lock
 
 __all__ = ["Turns"]
@@ -14,6 +14,8 @@ class Turns:
     """
 
     def __init__(self) -> None:
+        self._reading = _Block(self._read, self._has_read)
+        self._writing = _Block(self._write, self._has_written)
         self.renew()
 
     def renew(self) -> None:
@@ -23,24 +25,27 @@ class Turns:
         self._waiting = 0
         self._writes = False
 
-    @contextmanager
-    def reading(self) -> Generator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """A block in which nobody writes."""
+        return self._reading
+
+    def writing(self) -> AbstractContextManager[None]:
+        """A block in which nobody else reads or writes."""
+        return self._writing
+
+    def _read(self) -> None:
         with self._changed:
             while self._writes or self._waiting:
                 self._changed.wait()
             self._readers += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._readers -= 1
-                if not self._readers:
-                    self._changed.notify_all()
 
-    @contextmanager
-    def writing(self) -> Generator[None]:
-        """A block in which nobody else reads or writes."""
+    def _has_read(self) -> None:
+        with self._changed:
+            self._readers -= 1
+            if not self._readers and self._waiting:
+                self._changed.notify_all()
+
+    def _write(self) -> None:
         with self._changed:
             self._waiting += 1
             try:
@@ -50,9 +55,21 @@ class Turns:
                 self._waiting -= 1
                 self._changed.notify_all()  # an interrupted wait must not leave readers behind
             self._writes = True
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._writes = False
-                self._changed.notify_all()
+
+    def _has_written(self) -> None:
+        with self._changed:
+            self._writes = False
+            self._changed.notify_all()
+
+
+class _Block(AbstractContextManager[None]):
+    """Holds nothing of its own, so that all threads share one; a generator would cost more than the lock."""
+
+    def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin, self._end = begin, end
+
+    def __enter__(self) -> None:
+        self._begin()
+
+    def __exit__(self, *raised: object) -> None:
+        self._end()
