@@ -1,5 +1,6 @@
 """What can be asked of a memory, of a scope of one, and of a slice of one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,19 +30,19 @@ async def adrive(program: Any) -> Any:
     return await load("crewgraph.core.operations").adrive(program)
 
 
-class MemoryReads:
+class MemoryReads(ABC):
     """Recalling and looking. Each verb is also there for event loops, with an `a` before it.
 
     All raise `StorageError` where what is kept cannot be read.
     """
 
+    @abstractmethod
     def _of(self) -> "Memory":
         """The memory that is asked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _roots(self) -> Sequence[str]:
         """The scopes that can be seen."""
-        raise NotImplementedError
 
     def _places(self, scope: str | None) -> list[str]:
         """The scopes that a path of the caller's means."""

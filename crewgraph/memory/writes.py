@@ -1,5 +1,6 @@
 """What can be done with a memory, and with a scope of one."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -20,9 +21,9 @@ class MemoryWrites(MemoryReads):
     All raise `StorageError` where what is kept cannot be read or written.
     """
 
+    @abstractmethod
     def _root(self) -> str:
         """The scope that all of it is below."""
-        raise NotImplementedError
 
     def _scope(self, scope: str | None) -> str | None:
         """The scope below it; None where a model is to say it."""
