@@ -3,21 +3,17 @@
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.told import is_told_again
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.memory import (
-    MemoryQueryCompletedEvent,
-    MemoryQueryFailedEvent,
-    MemoryQueryStartedEvent,
-    MemorySaveCompletedEvent,
-    MemorySaveFailedEvent,
-    MemorySaveStartedEvent,
-)
+from crewgraph.extras import load
+
+if TYPE_CHECKING:
+    from crewgraph.events.base import BaseEvent
 
 __all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
+
+_EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
 
 T = TypeVar("T")
 
@@ -41,17 +37,18 @@ def told_save(
         metadata: what is noted with it.
         work: saves it; what it returns are fields of the event that it is done.
     """
+    events = load(_EVENTS)
     about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
-    tell(source, MemorySaveStartedEvent, **about)
+    tell(source, events.MemorySaveStartedEvent, **about)
     begun = time.perf_counter()
     try:
         done = work()
     except BaseException as error:
-        tell(source, MemorySaveFailedEvent, **about, error=str(error))
+        tell(source, events.MemorySaveFailedEvent, **about, error=str(error))
         raise
     took = (time.perf_counter() - begun) * 1000
     told = {**about, "value": value or "", **(done or {})}
-    tell(source, MemorySaveCompletedEvent, **told, save_time_ms=took)
+    tell(source, events.MemorySaveCompletedEvent, **told, save_time_ms=took)
 
 
 def told_search(
@@ -67,6 +64,7 @@ def told_search(
         score_threshold: how near they are at least.
         work: finds them.
     """
+    events = load(_EVENTS)
     about = {
         "source_type": kind,
         "query": query,
@@ -74,22 +72,23 @@ def told_search(
         "score_threshold": score_threshold,
         **_who(source),
     }
-    tell(source, MemoryQueryStartedEvent, **about)
+    tell(source, events.MemoryQueryStartedEvent, **about)
     begun = time.perf_counter()
     try:
         found = work()
     except BaseException as error:
-        tell(source, MemoryQueryFailedEvent, **about, error=str(error))
+        tell(source, events.MemoryQueryFailedEvent, **about, error=str(error))
         raise
     took = (time.perf_counter() - begun) * 1000
-    tell(source, MemoryQueryCompletedEvent, **about, results=found, query_time_ms=took)
+    tell(source, events.MemoryQueryCompletedEvent, **about, results=found, query_time_ms=took)
     return found
 
 
-def tell(source: Any, event: type[BaseEvent], **fields: Any) -> None:
+def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
-    if crewai_event_bus.wants(event) and not is_told_again():
-        crewai_event_bus.emit(source, event(**fields))
+    bus: Any = load(_EVENTS).crewai_event_bus
+    if bus.wants(event) and not is_told_again():
+        bus.emit(source, event(**fields))
 
 
 def _who(source: Any) -> dict[str, Any]:
