@@ -16,6 +16,26 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import EventBus, crewai_event_bus, event_bus
+from crewgraph.events.checkpoint import (
+    CheckpointBaseEvent,
+    CheckpointCompletedEvent,
+    CheckpointFailedEvent,
+    CheckpointForkBaseEvent,
+    CheckpointForkCompletedEvent,
+    CheckpointForkStartedEvent,
+    CheckpointPrunedEvent,
+    CheckpointRestoreBaseEvent,
+    CheckpointRestoreCompletedEvent,
+    CheckpointRestoreFailedEvent,
+    CheckpointRestoreStartedEvent,
+    CheckpointStartedEvent,
+)
+from crewgraph.events.context_window import (
+    ContextWindowSummarizationCompletedEvent,
+    ContextWindowSummarizationEvent,
+    ContextWindowSummarizationFailedEvent,
+    ContextWindowSummarizationStartedEvent,
+)
 from crewgraph.events.crew import (
     CrewBaseEvent,
     CrewCompletedEvent,
@@ -57,6 +77,7 @@ from crewgraph.events.guardrail import (
     LLMGuardrailFailedEvent,
     LLMGuardrailStartedEvent,
 )
+from crewgraph.events.hooks import HookDispatchedEvent
 from crewgraph.events.knowledge import (
     KnowledgeEventBase,
     KnowledgeQueryCompletedEvent,
@@ -94,10 +115,23 @@ from crewgraph.events.memory import (
     MemoryQueryFailedEvent,
     MemoryQueryStartedEvent,
     MemoryRetrievalCompletedEvent,
+    MemoryRetrievalFailedEvent,
     MemoryRetrievalStartedEvent,
     MemorySaveCompletedEvent,
     MemorySaveFailedEvent,
     MemorySaveStartedEvent,
+)
+from crewgraph.events.observation import (
+    GoalAchievedEarlyEvent,
+    ObservationEvent,
+    PlanRefinementEvent,
+    PlanReplanTriggeredEvent,
+    PlanStepCompletedEvent,
+    PlanStepEvent,
+    PlanStepStartedEvent,
+    StepObservationCompletedEvent,
+    StepObservationFailedEvent,
+    StepObservationStartedEvent,
 )
 from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
 from crewgraph.events.reasoning import (
@@ -105,6 +139,17 @@ from crewgraph.events.reasoning import (
     AgentReasoningFailedEvent,
     AgentReasoningStartedEvent,
     ReasoningEvent,
+)
+from crewgraph.events.skill import (
+    SkillActivatedEvent,
+    SkillDiscoveryCompletedEvent,
+    SkillDiscoveryStartedEvent,
+    SkillDownloadCompletedEvent,
+    SkillDownloadStartedEvent,
+    SkillEvent,
+    SkillLoadedEvent,
+    SkillLoadFailedEvent,
+    SkillUsedEvent,
 )
 from crewgraph.events.task import (
     TaskCompletedEvent,
@@ -115,6 +160,7 @@ from crewgraph.events.task import (
 )
 from crewgraph.events.tool import (
     ToolExecutionErrorEvent,
+    ToolFailureDetectedEvent,
     ToolSelectionErrorEvent,
     ToolUsageErrorEvent,
     ToolUsageEvent,
@@ -138,7 +184,23 @@ __all__ = [
     "AgentStepEvent",
     "BaseEvent",
     "BaseEventListener",
+    "CheckpointBaseEvent",
+    "CheckpointCompletedEvent",
+    "CheckpointFailedEvent",
+    "CheckpointForkBaseEvent",
+    "CheckpointForkCompletedEvent",
+    "CheckpointForkStartedEvent",
+    "CheckpointPrunedEvent",
+    "CheckpointRestoreBaseEvent",
+    "CheckpointRestoreCompletedEvent",
+    "CheckpointRestoreFailedEvent",
+    "CheckpointRestoreStartedEvent",
+    "CheckpointStartedEvent",
     "CircularDependencyError",
+    "ContextWindowSummarizationCompletedEvent",
+    "ContextWindowSummarizationEvent",
+    "ContextWindowSummarizationFailedEvent",
+    "ContextWindowSummarizationStartedEvent",
     "CrewBaseEvent",
     "CrewCompletedEvent",
     "CrewFailedEvent",
@@ -166,6 +228,8 @@ __all__ = [
     "FlowPlotEvent",
     "FlowStartedEvent",
     "FunctionCall",
+    "GoalAchievedEarlyEvent",
+    "HookDispatchedEvent",
     "HumanFeedbackReceivedEvent",
     "HumanFeedbackRequestedEvent",
     "HumanInputReceivedEvent",
@@ -204,6 +268,7 @@ __all__ = [
     "MemoryQueryFailedEvent",
     "MemoryQueryStartedEvent",
     "MemoryRetrievalCompletedEvent",
+    "MemoryRetrievalFailedEvent",
     "MemoryRetrievalStartedEvent",
     "MemorySaveCompletedEvent",
     "MemorySaveFailedEvent",
@@ -212,7 +277,25 @@ __all__ = [
     "MethodExecutionFinishedEvent",
     "MethodExecutionPausedEvent",
     "MethodExecutionStartedEvent",
+    "ObservationEvent",
+    "PlanRefinementEvent",
+    "PlanReplanTriggeredEvent",
+    "PlanStepCompletedEvent",
+    "PlanStepEvent",
+    "PlanStepStartedEvent",
     "ReasoningEvent",
+    "SkillActivatedEvent",
+    "SkillDiscoveryCompletedEvent",
+    "SkillDiscoveryStartedEvent",
+    "SkillDownloadCompletedEvent",
+    "SkillDownloadStartedEvent",
+    "SkillEvent",
+    "SkillLoadFailedEvent",
+    "SkillLoadedEvent",
+    "SkillUsedEvent",
+    "StepObservationCompletedEvent",
+    "StepObservationFailedEvent",
+    "StepObservationStartedEvent",
     "TaskCompletedEvent",
     "TaskEvaluationEvent",
     "TaskFailedEvent",
@@ -220,6 +303,7 @@ __all__ = [
     "TaskStartedEvent",
     "ToolCall",
     "ToolExecutionErrorEvent",
+    "ToolFailureDetectedEvent",
     "ToolSelectionErrorEvent",
     "ToolUsageErrorEvent",
     "ToolUsageEvent",

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
@@ -57,6 +58,25 @@ class BaseEvent(BaseModel):
 
     agent_role: str | None = None
     """The role of that agent."""
+
+    event_id: str = Field(default_factory=lambda: str(uuid4()))
+    """The event's own name."""
+
+    parent_event_id: str | None = None
+    """The event in whose scope it happened: that of the task's start, for a request of its agent. Filled when it is emitted, as
+    are those below."""
+
+    previous_event_id: str | None = None
+    """The event that the run emitted before."""
+
+    triggered_by_event_id: str | None = None
+    """In a method of a flow, the end of the method that it listens to."""
+
+    started_event_id: str | None = None
+    """Of what ended, the event that it began with."""
+
+    emission_sequence: int | None = None
+    """The how manieth event of the run it is, from 1."""
 
     _origin: ClassVar[str | None] = None
     """The field that `source_fingerprint` and `source_type` speak of."""

@@ -10,24 +10,32 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.depends import Depends, Handler, handler_name
+from crewgraph.events.depends import RUNTIME_STATE, Depends, GivenHandler, Handler, handler_name
+from crewgraph.events.lineage import place
 from crewgraph.events.pending import PendingWork
 from crewgraph.events.plan import Plan, Registration, Steps
 from crewgraph.events.scope import Scope
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import SINKS, WITNESSES
 
-__all__ = ["EventBus", "crewai_event_bus", "event_bus"]
+__all__ = ["EventBus", "crewai_event_bus", "event_bus", "is_replaying"]
 
-_H = TypeVar("_H", bound=Handler)
+_H = TypeVar("_H", bound=GivenHandler)
 
 _logger = logging.getLogger("crewgraph.events")
 _FAILED = "The event handler `%s` failed on the event `%s`; the run goes on."
 
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
+
+_REPLAYING: ContextVar[bool] = ContextVar("crewgraph_event_replay", default=False)
+
+
+def is_replaying() -> bool:
+    """Whether the event that the running handler was given happened before."""
+    return _REPLAYING.get()
 
 
 class EventBus:
@@ -74,14 +82,21 @@ class EventBus:
         after = tuple(one.handler for one in before)
 
         def register(handler: _H) -> _H:
-            self._add(Registration(event_type, handler, after))
+            self._add(Registration(event_type, cast("Handler", handler), after))
             return handler
 
         return register
 
-    def register_handler(self, event_type: type[BaseEvent], handler: Handler) -> None:
-        """Register a handler for a class of events; registering it again changes nothing."""
-        self._add(Registration(event_type, handler))
+    def register_handler(self, event_type: type[BaseEvent], handler: GivenHandler, *, alone: bool = False) -> None:
+        """Register a handler for a class of events; registering it again changes nothing.
+
+        Args:
+            event_type: the class; events of its subclasses count.
+            handler: the handler.
+            alone: whether it is all the same to it in which scope an event stands: the events that open and close scopes are not
+                made for its sake.
+        """
+        self._add(Registration(event_type, cast("Handler", handler), alone=alone))
 
     def off(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Take a registration back, in whatever scope it was made; without one nothing happens."""
@@ -121,7 +136,11 @@ class EventBus:
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether anybody listens to this class of events; one that nobody hears need not be made."""
-        return not self._plan(event_type).silent or bool(SINKS.get())
+        return (
+            self._plan(event_type).made
+            or bool(SINKS.get())
+            or any(witness.wants(event_type) for witness in WITNESSES.get())
+        )
 
     def emit(self, source: Any, event: BaseEvent) -> Future[None] | None:
         """Bring an event to its handlers.
@@ -130,10 +149,11 @@ class EventBus:
             None where nobody listens; else a future that is done when all handlers are: at once where no
             `async def` is among them. Never block on it on the thread whose event loop runs the handlers.
         """
-        plan, sinks = self._plan(type(event)), SINKS.get()
-        if plan.silent and not sinks:
+        place(event)
+        plan, heard = self._plan(type(event)), _of_context(type(event))
+        if plan.silent and not heard:
             return None
-        for handler in (*plan.inline, *sinks):
+        for handler in (*plan.inline, *heard):
             _call(handler, source, event)
         if not plan.later:
             return _DONE
@@ -141,10 +161,38 @@ class EventBus:
 
     async def aemit(self, source: Any, event: BaseEvent) -> None:
         """Bring an event to its handlers and wait for all of them."""
+        place(event)
         plan = self._plan(type(event))
-        for handler in (*plan.inline, *SINKS.get()):
+        for handler in (*plan.inline, *_of_context(type(event))):
             _call(handler, source, event)
         await _call_later(plan.later, source, event)
+
+    def replay(self, source: Any, event: BaseEvent) -> Future[None] | None:
+        """Bring an event that happened before to its handlers again, placed as it was; `is_replaying` tells them."""
+        token = _REPLAYING.set(True)
+        try:
+            return self.emit(source, event)
+        finally:
+            _REPLAYING.reset(token)
+
+    @property
+    def runtime_state(self) -> Any:
+        """The `RuntimeState` of the running code, which handlers with a third parameter are given; None where there is none."""
+        return RUNTIME_STATE.get()
+
+    def set_runtime_state(self, state: Any) -> None:
+        """Say what is at work in the running code."""
+        RUNTIME_STATE.set(state)
+
+    def reset_runtime_state(self) -> None:
+        """Forget what is at work in the running code."""
+        RUNTIME_STATE.set(None)
+
+    def register_entity(self, entity: Any) -> None:
+        """Let a crew, a flow or an agent be part of what is at work in the running code, if that is said at all."""
+        state = RUNTIME_STATE.get()
+        if state is not None and all(one is not entity for one in state.root):
+            state.root.append(entity)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for the `async def` handlers of all events emitted so far.
@@ -199,6 +247,12 @@ class EventBus:
     def _add(self, registration: Registration) -> None:
         with self._lock:
             self._active().add(registration)
+
+
+def _of_context(event_type: type[BaseEvent]) -> list[Handler]:
+    """Who hears a class of events in the running code alone; called last."""
+    witnesses = WITNESSES.get()
+    return [*(one.hear for one in witnesses if one.wants(event_type)), *SINKS.get()] if witnesses else [*SINKS.get()]
 
 
 def _call(handler: Handler, source: Any, event: BaseEvent) -> None:

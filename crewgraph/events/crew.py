@@ -44,6 +44,11 @@ class CrewBaseEvent(BaseEvent):
             self._fill("crew_name", attribute(self.crew, "name"))
             self._fill("thread_id", attribute(self.crew, "thread_id"))
 
+    def set_crew_fingerprint(self) -> None:
+        """Note the crew's fingerprint, for a crew that was given after the event was made."""
+        if self.crew is not None:
+            self._sign("crew", getattr(self.crew, "fingerprint", None))
+
 
 class CrewKickoffStartedEvent(CrewBaseEvent):
     """A crew begins to work."""

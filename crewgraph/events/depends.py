@@ -1,14 +1,45 @@
 """Handlers that must be done before another begins."""
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, cast
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["CircularDependencyError", "Depends", "Handler", "handler_name"]
+__all__ = ["RUNTIME_STATE", "CircularDependencyError", "Depends", "GivenHandler", "Handler", "called", "handler_name"]
 
 Handler = Callable[[Any, Any], Any]
 """What is called with the source of an event and the event; it may be an `async def`."""
+
+GivenHandler = Handler | Callable[[Any, Any, Any], Any]
+"""A handler as users give it: one that takes three arguments is given the `RuntimeState` of the run, too."""
+
+RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
+"""What is at work in the running code, as a `RuntimeState`; None where nobody asked for one."""
+
+
+def called(given: GivenHandler) -> Handler:
+    """A handler as it is called, with the source and the event."""
+    try:
+        parameters = inspect.signature(given).parameters.values()
+    except (TypeError, ValueError):  # something built in
+        return cast("Handler", given)
+    needed = [one for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+    if len(needed) != _WITH_STATE:
+        return cast("Handler", given)
+    handler = cast("Callable[[Any, Any, Any], Any]", given)
+
+    @wraps(handler)
+    def with_state(source: Any, event: Any) -> Any:
+        return handler(source, event, RUNTIME_STATE.get())
+
+    return with_state
+
+
+_WITH_STATE = 3
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def handler_name(handler: Handler) -> str:

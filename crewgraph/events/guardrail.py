@@ -23,6 +23,12 @@ class LLMGuardrailBaseEvent(BaseEvent):
     from_agent: Any = None
     """The agent that made it."""
 
+    guardrail_type: str | None = None
+    """What kind of check it is: "function", "llm" or "hallucination"."""
+
+    guardrail_name: str | None = None
+    """The check's name: that of the function, what a model is to look at."""
+
 
 class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
     """An output is about to be checked."""

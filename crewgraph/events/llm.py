@@ -63,14 +63,17 @@ class LLMEventBase(BaseEvent):
     from_agent: Any = None
     """The agent that asks."""
 
+    model: str | None = None
+    """The model's name."""
+
+    call_id: str = ""
+    """The request, the same from its start to its end; empty where an event is none of one."""
+
 
 class LLMCallDelayedEvent(LLMEventBase):
     """A model is not asked yet, for `max_rpm` allows no more requests or its provider asks for patience (`Retry-After`)."""
 
     type: str = "llm_call_delayed"
-
-    model: str | None = None
-    """The model's name."""
 
     seconds: float
     """How long the request is going to wait, unless others give up their places."""
@@ -84,7 +87,7 @@ class LLMFallbackEvent(LLMEventBase):
 
     type: str = "llm_fallback"
 
-    model: str
+    model: str | None = None
     """The model that failed."""
 
     fallback: str
@@ -102,9 +105,6 @@ class LLMCallStartedEvent(LLMEventBase):
 
     type: str = "llm_call_started"
 
-    model: str | None = None
-    """The model's name."""
-
     messages: SkipValidation[str | list[dict[str, Any]] | None] = None
     """The conversation so far."""
 
@@ -116,6 +116,33 @@ class LLMCallStartedEvent(LLMEventBase):
 
     available_functions: SkipValidation[dict[str, Any] | None] = None
     """The functions behind the tools, by name."""
+
+    temperature: float | None = None
+    """The model's setting of this name, as are those below; None where it has none."""
+
+    top_p: float | None = None
+    """See `temperature`."""
+
+    max_tokens: int | float | None = None
+    """The most tokens of the answer."""
+
+    stream: bool | None = None
+    """Whether the answer comes in pieces."""
+
+    seed: int | None = None
+    """See `temperature`."""
+
+    stop_sequences: list[str] | None = None
+    """Where the answer ends."""
+
+    frequency_penalty: float | None = None
+    """See `temperature`."""
+
+    presence_penalty: float | None = None
+    """See `temperature`."""
+
+    n: int | None = None
+    """How many answers are asked for."""
 
 
 class LLMCallCompletedEvent(LLMEventBase):
@@ -132,20 +159,20 @@ class LLMCallCompletedEvent(LLMEventBase):
     call_type: LLMCallType
     """Whether the answer is text or asks for tools."""
 
-    model: str | None = None
-    """The model's name."""
-
     usage: dict[str, Any] | None = None
     """What the request cost, in tokens (`prompt_tokens`, `completion_tokens` ...); None where unknown."""
+
+    finish_reason: str | None = None
+    """Why the answer ended there, where the provider says so."""
+
+    response_id: str | None = None
+    """The provider's name of the answer."""
 
 
 class LLMCallFailedEvent(LLMEventBase):
     """A model could not answer."""
 
     type: str = "llm_call_failed"
-
-    model: str | None = None
-    """The model's name."""
 
     error: str
     """What went wrong."""
@@ -161,3 +188,9 @@ class LLMStreamChunkEvent(LLMEventBase):
 
     tool_call: ToolCall | None = None
     """The piece of a tool call."""
+
+    call_type: LLMCallType | None = None
+    """What it is a piece of."""
+
+    response_id: str | None = None
+    """The provider's name of the answer."""

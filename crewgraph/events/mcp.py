@@ -76,6 +76,9 @@ class MCPConnectionFailedEvent(MCPEvent):
     error_type: str | None = None
     """The class of the error."""
 
+    status_code: int | None = None
+    """The HTTP status, where there was one."""
+
     started_at: datetime | None = None
     """When that began."""
 

@@ -10,6 +10,7 @@ __all__ = [
     "MemoryQueryFailedEvent",
     "MemoryQueryStartedEvent",
     "MemoryRetrievalCompletedEvent",
+    "MemoryRetrievalFailedEvent",
     "MemoryRetrievalStartedEvent",
     "MemorySaveCompletedEvent",
     "MemorySaveFailedEvent",
@@ -81,6 +82,15 @@ class MemoryRetrievalCompletedEvent(MemoryBaseEvent):
 
     retrieval_time_ms: float
     """How long it took, in milliseconds."""
+
+
+class MemoryRetrievalFailedEvent(MemoryBaseEvent):
+    """What is remembered could not be looked up."""
+
+    type: str = "memory_retrieval_failed"
+
+    error: str
+    """What went wrong."""
 
 
 class MemorySaveStartedEvent(MemoryBaseEvent):

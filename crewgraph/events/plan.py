@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.depends import CircularDependencyError, Handler
+from crewgraph.events.depends import CircularDependencyError, Handler, called
+from crewgraph.events.pairs import ENDS, OUTER, STARTS
 
 __all__ = ["Plan", "Registration", "Steps"]
 
@@ -25,6 +26,9 @@ class Registration:
 
     after: tuple[Handler, ...] = ()
     """The handlers that must be done before."""
+
+    alone: bool = False
+    """Whether it is all the same to the handler in which scope an event stands, so that none is made for that."""
 
     @property
     def awaited(self) -> bool:
@@ -46,6 +50,9 @@ class Plan:
     silent: bool
     """Whether nobody listens."""
 
+    made: bool
+    """Whether it is made: somebody listens, or to other events, which stand in the scope that it opens or closes."""
+
     @classmethod
     def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "Plan":
         """Order the handlers of a class of events: as registered, but each after those it depends on.
@@ -58,18 +65,32 @@ class Plan:
         """
         waiting = _merged([one for one in registrations if issubclass(event_type, one.event_type)])
         silent = not waiting
+        made = not silent or any(_in_scope_of(event_type, one) for one in registrations)
         inline: list[Handler] = []
         while prompt := next((one for one in waiting if not one.awaited and _free(one, waiting)), None):
-            inline.append(prompt.handler)
+            inline.append(called(prompt.handler))
             waiting.remove(prompt)
         later: list[tuple[tuple[Handler, bool], ...]] = []
         while waiting:
             step = [one for one in waiting if _free(one, waiting)]
             if not step:
                 raise CircularDependencyError([one.handler for one in waiting])
-            later.append(tuple((one.handler, one.awaited) for one in step))
+            later.append(tuple((called(one.handler), one.awaited) for one in step))
             waiting = [one for one in waiting if one not in step]
-        return cls(tuple(inline), tuple(later), silent)
+        return cls(tuple(inline), tuple(later), silent, made)
+
+
+def _in_scope_of(event_type: type[BaseEvent], one: Registration) -> bool:
+    """Whether what a handler hears may stand in the scope that an event opens or closes."""
+    kind = _kind(event_type)
+    if one.alone or (kind not in STARTS and kind not in ENDS):
+        return False
+    return kind in OUTER or _kind(one.event_type) not in OUTER
+
+
+def _kind(event_type: type[BaseEvent]) -> object:
+    field = event_type.model_fields.get("type")
+    return None if field is None else field.default
 
 
 def _merged(registrations: Sequence[Registration]) -> list[Registration]:

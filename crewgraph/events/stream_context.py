@@ -6,17 +6,42 @@ runs begun there with their threads and tasks.
 
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Any
+from typing import Any, Protocol
 
 from crewgraph.events.base import BaseEvent
+from crewgraph.events.lineage import place
 
-__all__ = ["SINKS", "StreamSink", "add_stream_sink", "publish_stream_event", "reset_stream_sinks"]
+__all__ = [
+    "SINKS",
+    "WITNESSES",
+    "StreamSink",
+    "Witness",
+    "add_stream_sink",
+    "publish_stream_event",
+    "reset_stream_sinks",
+]
 
 StreamSink = Callable[[Any, BaseEvent], None]
 """Takes the source of an event and the event."""
 
 SINKS: ContextVar[tuple[StreamSink, ...]] = ContextVar("crewgraph_stream_sinks", default=())
 """The sinks of the running code."""
+
+
+class Witness(Protocol):
+    """Hears some of what the code of a context emits; models do not stream because of it."""
+
+    def wants(self, event_type: type[BaseEvent], /) -> bool:
+        """Whether it is to hear this class of events."""
+        ...
+
+    def hear(self, source: Any, event: BaseEvent, /) -> None:
+        """Something happened."""
+        ...
+
+
+WITNESSES: ContextVar[tuple[Witness, ...]] = ContextVar("crewgraph_event_witnesses", default=())
+"""The witnesses of the running code."""
 
 
 def add_stream_sink(sink: StreamSink) -> Token[tuple[StreamSink, ...]]:
@@ -35,5 +60,6 @@ def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
 
 def publish_stream_event(source: Any, event: BaseEvent) -> None:
     """Bring an event to the sinks of this context alone."""
+    place(event)
     for sink in SINKS.get():
         sink(source, event)

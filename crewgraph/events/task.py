@@ -13,6 +13,9 @@ __all__ = [
 ]
 
 
+_Failure = type[BaseException]
+
+
 class _TaskEvent(BaseEvent):
     task: Any = None
     """The task."""
@@ -51,6 +54,9 @@ class TaskFailedEvent(_TaskEvent):
 
     error: str
     """What went wrong."""
+
+    error_type: _Failure | None = None
+    """The class of the failure."""
 
 
 class TaskEvaluationEvent(_TaskEvent):

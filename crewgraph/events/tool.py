@@ -7,6 +7,7 @@ from crewgraph.events.base import BaseEvent
 
 __all__ = [
     "ToolExecutionErrorEvent",
+    "ToolFailureDetectedEvent",
     "ToolSelectionErrorEvent",
     "ToolUsageErrorEvent",
     "ToolUsageEvent",
@@ -40,6 +41,12 @@ class ToolUsageEvent(BaseEvent):
     agent: Any = None
     """The agent that calls."""
 
+    plan_step_number: int | None = None
+    """The step of the agent's plan that it belongs to, where there is one."""
+
+    plan_step_description: str | None = None
+    """What that step is to do."""
+
     from_task: Any = None
     """The task it works on."""
 
@@ -72,6 +79,9 @@ class ToolUsageFinishedEvent(ToolUsageEvent):
     output: Any
     """The result."""
 
+    failure: Any = None
+    """The `crewgraph.tools.failure.ToolFailure` that the tool returned, where it did."""
+
 
 class ToolUsageErrorEvent(ToolUsageEvent):
     """A tool could not do its work."""
@@ -80,6 +90,21 @@ class ToolUsageErrorEvent(ToolUsageEvent):
 
     error: Any
     """What went wrong."""
+
+
+class ToolFailureDetectedEvent(ToolUsageEvent):
+    """A tool has failed, and the policy is not to ignore that."""
+
+    type: str = "tool_failure_detected"
+
+    failure: Any
+    """What went wrong, a `crewgraph.tools.failure.ToolFailure`."""
+
+    policy: str
+    """What that means for the task, a `ToolFailurePolicy`."""
+
+    plan_step_number: int | None = None
+    plan_step_description: str | None = None
 
 
 class ToolValidateInputErrorEvent(ToolUsageEvent):

@@ -79,6 +79,7 @@ KINDS = {
     "FlowPausedEvent": "flow_paused",
     "FlowPlotEvent": "flow_plot",
     "FlowStartedEvent": "flow_started",
+    "HookDispatchedEvent": "hook_dispatched",
     "HumanFeedbackReceivedEvent": "human_feedback_received",
     "HumanFeedbackRequestedEvent": "human_feedback_requested",
     "HumanInputReceivedEvent": "human_input_received",
@@ -126,10 +127,40 @@ KINDS = {
     "TaskStartedEvent": "task_started",
     "ToolExecutionErrorEvent": "tool_execution_error",
     "ToolSelectionErrorEvent": "tool_selection_error",
+    "ToolFailureDetectedEvent": "tool_failure_detected",
     "ToolUsageErrorEvent": "tool_usage_error",
     "ToolUsageFinishedEvent": "tool_usage_finished",
     "ToolUsageStartedEvent": "tool_usage_started",
     "ToolValidateInputErrorEvent": "tool_validate_input_error",
+    "CheckpointCompletedEvent": "checkpoint_completed",
+    "CheckpointFailedEvent": "checkpoint_failed",
+    "CheckpointForkCompletedEvent": "checkpoint_fork_completed",
+    "CheckpointForkStartedEvent": "checkpoint_fork_started",
+    "CheckpointPrunedEvent": "checkpoint_pruned",
+    "CheckpointRestoreCompletedEvent": "checkpoint_restore_completed",
+    "CheckpointRestoreFailedEvent": "checkpoint_restore_failed",
+    "CheckpointRestoreStartedEvent": "checkpoint_restore_started",
+    "CheckpointStartedEvent": "checkpoint_started",
+    "ContextWindowSummarizationCompletedEvent": "context_window_summarization_completed",
+    "ContextWindowSummarizationFailedEvent": "context_window_summarization_failed",
+    "ContextWindowSummarizationStartedEvent": "context_window_summarization_started",
+    "MemoryRetrievalFailedEvent": "memory_retrieval_failed",
+    "SkillActivatedEvent": "skill_activated",
+    "SkillDiscoveryCompletedEvent": "skill_discovery_completed",
+    "SkillDiscoveryStartedEvent": "skill_discovery_started",
+    "SkillDownloadCompletedEvent": "skill_download_completed",
+    "SkillDownloadStartedEvent": "skill_download_started",
+    "SkillLoadFailedEvent": "skill_load_failed",
+    "SkillLoadedEvent": "skill_loaded",
+    "SkillUsedEvent": "skill_used",
+    "GoalAchievedEarlyEvent": "goal_achieved_early",
+    "PlanRefinementEvent": "plan_refinement",
+    "PlanReplanTriggeredEvent": "plan_replan_triggered",
+    "PlanStepCompletedEvent": "plan_step_completed",
+    "PlanStepStartedEvent": "plan_step_started",
+    "StepObservationCompletedEvent": "step_observation_completed",
+    "StepObservationFailedEvent": "step_observation_failed",
+    "StepObservationStartedEvent": "step_observation_started",
 }
 
 
@@ -251,7 +282,7 @@ def test_a_guardrail_is_told_as_text():
 
 def test_a_field_of_a_later_version_is_kept_and_dumped():
     event = LLMCallFailedEvent(error="no", call_id="c-9", where=Path("a/b"))  # pyright: ignore[reportCallIssue]
-    assert event.call_id == "c-9"  # pyright: ignore[reportAttributeAccessIssue]
+    assert event.call_id == "c-9"
     dumped = event.to_json()
     assert (dumped["call_id"], dumped["where"]) == ("c-9", "a/b")
 

@@ -1,0 +1,144 @@
+"""Checkpoints: made, removed, read, and the branches of runs."""
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "CheckpointBaseEvent",
+    "CheckpointCompletedEvent",
+    "CheckpointFailedEvent",
+    "CheckpointForkBaseEvent",
+    "CheckpointForkCompletedEvent",
+    "CheckpointForkStartedEvent",
+    "CheckpointPrunedEvent",
+    "CheckpointRestoreBaseEvent",
+    "CheckpointRestoreCompletedEvent",
+    "CheckpointRestoreFailedEvent",
+    "CheckpointRestoreStartedEvent",
+    "CheckpointStartedEvent",
+]
+
+
+class CheckpointBaseEvent(BaseEvent):
+    """Something that happened to a checkpoint."""
+
+    location: str
+    """Where checkpoints are kept."""
+
+    provider: str
+    """What keeps checkpoints."""
+
+    trigger: str | None = None
+    """The type of the event that it was made for."""
+
+    branch: str | None = None
+    """The branch."""
+
+    parent_id: str | None = None
+    """The checkpoint before it on its way."""
+
+
+class CheckpointForkBaseEvent(BaseEvent):
+    """Something that happened to a branch."""
+
+    branch: str
+    """The branch."""
+
+    parent_branch: str | None = None
+    """The branch that it comes from."""
+
+    parent_checkpoint_id: str | None = None
+    """The checkpoint that it comes from."""
+
+
+class CheckpointRestoreBaseEvent(BaseEvent):
+    """Something that happened when a checkpoint was read."""
+
+    location: str
+    """Where checkpoints are kept."""
+
+    provider: str | None = None
+    """What keeps checkpoints."""
+
+
+class CheckpointCompletedEvent(CheckpointBaseEvent):
+    """A checkpoint is made; `location` is where it is."""
+
+    type: str = "checkpoint_completed"
+
+    checkpoint_id: str
+    """The checkpoint."""
+
+    duration_ms: float
+    """How long it took, in milliseconds."""
+
+
+class CheckpointFailedEvent(CheckpointBaseEvent):
+    """A checkpoint could not be made; the run goes on."""
+
+    type: str = "checkpoint_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class CheckpointForkCompletedEvent(CheckpointForkBaseEvent):
+    """A run takes a way of its own."""
+
+    type: str = "checkpoint_fork_completed"
+
+
+class CheckpointForkStartedEvent(CheckpointForkBaseEvent):
+    """A run is about to take a way of its own."""
+
+    type: str = "checkpoint_fork_started"
+
+
+class CheckpointPrunedEvent(CheckpointBaseEvent):
+    """Old checkpoints were removed."""
+
+    type: str = "checkpoint_pruned"
+
+    removed_count: int
+    """How many were removed."""
+
+    max_checkpoints: int
+    """How many are kept."""
+
+
+class CheckpointRestoreCompletedEvent(CheckpointRestoreBaseEvent):
+    """A checkpoint was read."""
+
+    type: str = "checkpoint_restore_completed"
+
+    checkpoint_id: str
+    """The checkpoint."""
+
+    branch: str | None = None
+    """The branch."""
+
+    parent_id: str | None = None
+    """The checkpoint before it on its way."""
+
+    duration_ms: float
+    """How long it took, in milliseconds."""
+
+
+class CheckpointRestoreFailedEvent(CheckpointRestoreBaseEvent):
+    """A checkpoint could not be read."""
+
+    type: str = "checkpoint_restore_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class CheckpointRestoreStartedEvent(CheckpointRestoreBaseEvent):
+    """A checkpoint is about to be read."""
+
+    type: str = "checkpoint_restore_started"
+
+
+class CheckpointStartedEvent(CheckpointBaseEvent):
+    """A checkpoint is about to be made."""
+
+    type: str = "checkpoint_started"

@@ -1,0 +1,29 @@
+"""The event of hooks."""
+
+from typing import Literal
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = ["HookDispatchedEvent"]
+
+
+class HookDispatchedEvent(BaseEvent):
+    """The hooks of a point were called."""
+
+    type: str = "hook_dispatched"
+
+    interception_point: str
+    """Where."""
+
+    outcome: Literal["proceeded", "modified", "aborted"]
+    """Whether a hook's result was taken in, or a hook stopped what it was called for."""
+
+    hook_count: int
+    """How many hooks there are at that point."""
+
+    duration_ms: float
+    """How long they took, in milliseconds."""
+
+    abort_reason: str | None = None
+    abort_source: str | None = None
+    """Who stopped it."""

@@ -1,0 +1,347 @@
+"""Where an event stands among the others: in whose scope it happened, what came before it, what set it off.
+
+What begins (a crew's kickoff, a task, a request to a model) opens a scope, and what ends closes it. The open scopes are those
+of the running code: threads and tasks that it starts inherit them. The numbers of the events are those of a *course*: one
+run, begun where no scope was open, with all of its threads and tasks.
+"""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import uuid4
+
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.pairing import check_depth, told_empty, told_mismatch
+from crewgraph.events.pairs import ENDINGS, STARTS
+
+__all__ = [
+    "Lineage",
+    "Scopes",
+    "Standing",
+    "apart",
+    "enclosing_event",
+    "enter",
+    "event_scope",
+    "forget_last_event",
+    "here",
+    "last_event",
+    "latest_number",
+    "next_number",
+    "opened",
+    "place",
+    "pop_scope",
+    "push_scope",
+    "reset_numbers",
+    "restore_scopes",
+    "resume_task_scope",
+    "run_id",
+    "running",
+    "scope_event",
+    "set_last_event",
+    "set_number",
+    "set_trigger",
+    "trigger",
+    "triggered_by",
+]
+
+Scopes = tuple[tuple[str, str], ...]
+"""The open scopes, the innermost last: the id and the type of the event that opened each."""
+
+_TASK = "task_started"
+_ROOTS = frozenset({"crew_kickoff_started", "flow_started"})
+"""What begins a course where nothing is open."""
+
+
+class Lineage(NamedTuple):
+    """Where the running code stands."""
+
+    scopes: Scopes
+    """The open scopes."""
+
+    trigger: str | None
+    """The event that set it off."""
+
+
+@dataclass
+class _Course:
+    """What the threads and tasks of one run count together."""
+
+    number: int = 0
+    last: str | None = None
+    tasks: dict[str, Scopes] = field(default_factory=dict[str, Scopes])
+    """The scopes of tasks that are open, by the tasks' ids: a task may go on in another thread than it began in."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_SCOPES: ContextVar[Scopes] = ContextVar("crewgraph_event_scopes", default=())
+_TRIGGER: ContextVar[str | None] = ContextVar("crewgraph_event_trigger", default=None)
+_RUN: ContextVar[str | None] = ContextVar("crewgraph_run", default=None)
+_COURSE: ContextVar[_Course | None] = ContextVar("crewgraph_event_course", default=None)
+
+
+def place(event: BaseEvent) -> None:
+    """Note on an event that is emitted where it stands; one that was placed before stays where it is."""
+    if event.emission_sequence is not None:
+        return
+    kind, ending = event.type, ENDINGS.get(event.type)
+    scopes = _scopes_of(event)
+    if kind in _ROOTS and not scopes:
+        _COURSE.set(_Course())
+    if ending is not None:
+        _close(event, scopes, ending)
+    elif scopes:
+        _note(event, "parent_event_id", scopes[-1][0])
+    _note(event, "triggered_by_event_id", _TRIGGER.get())
+    course = _course()
+    with course.lock:
+        course.number += 1
+        _note(event, "previous_event_id", course.last)
+        event.emission_sequence, course.last = course.number, event.event_id
+    if kind in STARTS:
+        _open(event, scopes)
+
+
+def _scopes_of(event: BaseEvent) -> Scopes:
+    """The open scopes of an event: those of the running code, or those of its task where the code has not begun that."""
+    scopes, course = _SCOPES.get(), _COURSE.get()
+    if course is not None and event.task_id is not None:
+        begun = course.tasks.get(event.task_id, ())
+        task = next((one for one in reversed(begun) if one[1] == _TASK), None)
+        if task is not None and task not in scopes:
+            return begun
+    return scopes
+
+
+def _open(event: BaseEvent, scopes: Scopes) -> None:
+    check_depth(len(scopes))
+    _keep(event, (*scopes, (event.event_id, event.type)))
+
+
+def _close(event: BaseEvent, scopes: Scopes, start: str) -> None:
+    if not scopes:
+        told_empty(event.type)
+        return
+    at = next((n for n in range(len(scopes) - 1, -1, -1) if scopes[n][1] == start), None)
+    if at is None:  # what ended had not begun: a tool that there is not
+        _note(event, "parent_event_id", scopes[-1][0])
+        return
+    if at < len(scopes) - 1:
+        told_mismatch(event.type, scopes[-1][1], start)
+    if at > 0:
+        _note(event, "parent_event_id", scopes[at - 1][0])
+    _note(event, "started_event_id", scopes[at][0])
+    _keep(event, scopes[:at])
+
+
+def _keep(event: BaseEvent, scopes: Scopes) -> None:
+    _SCOPES.set(scopes)
+    if event.task_id is not None:
+        _course().tasks[event.task_id] = scopes
+
+
+def _note(event: BaseEvent, name: str, value: str | None) -> None:
+    held = vars(event)
+    if value is not None and held[name] is None:
+        held[name] = value
+
+
+def _course() -> _Course:
+    course = _COURSE.get()
+    if course is None:
+        course = _Course()
+        _COURSE.set(course)
+    return course
+
+
+def here() -> Lineage:
+    """Where the running code stands."""
+    return Lineage(_SCOPES.get(), _TRIGGER.get())
+
+
+def enter(lineage: Lineage) -> None:
+    """Let the running code stand somewhere else."""
+    _SCOPES.set(lineage.scopes)
+    _TRIGGER.set(lineage.trigger)
+
+
+@contextmanager
+def apart(lineage: Lineage | None = None) -> Generator[None]:
+    """A block after which the running code stands where it stood before; in it, where it is said, else there, too."""
+    before = here()
+    if lineage is not None:
+        enter(lineage)
+    try:
+        yield
+    finally:
+        enter(before)
+
+
+def _stand(lineage: Lineage, course: _Course | None, run: str | None) -> None:
+    enter(lineage)
+    _COURSE.set(course)
+    _RUN.set(run)
+
+
+@contextmanager
+def running() -> Generator[None]:
+    """A run of a crew or a flow: named, where it is none inside of another, and left as it was entered."""
+    around = _RUN.get()
+    _RUN.set(around or str(uuid4()))
+    try:
+        with apart():
+            yield
+    finally:
+        _RUN.set(around)
+
+
+def run_id() -> str | None:
+    """The name of the run around the running code; of that around it, where it is inside of another."""
+    return _RUN.get()
+
+
+class Standing:
+    """Where the code of a run stands that goes on in steps, perhaps on other threads, while other code runs in between."""
+
+    def __init__(self) -> None:
+        self._left: tuple[Lineage, _Course | None, str | None] | None = None
+
+    @contextmanager
+    def taken_up(self) -> Generator[None]:
+        """A step of the run; behind it, the code around it stands where it stood."""
+        before = here(), _COURSE.get(), _RUN.get()
+        if self._left is not None:
+            _stand(*self._left)
+        try:
+            yield
+        finally:
+            self._left = here(), _COURSE.get(), _RUN.get()
+            _stand(*before)
+
+
+def opened() -> Scopes:
+    """The open scopes."""
+    return _SCOPES.get()
+
+
+def scope_event() -> str | None:
+    """The event that opened the innermost scope."""
+    scopes = _SCOPES.get()
+    return scopes[-1][0] if scopes else None
+
+
+def enclosing_event() -> str | None:
+    """The event that opened the scope around the innermost one."""
+    scopes = _SCOPES.get()
+    return scopes[-2][0] if len(scopes) > 1 else None
+
+
+def push_scope(event_id: str, event_type: str = "") -> None:
+    """Open a scope.
+
+    Raises:
+        StackDepthExceededError: too many are open.
+    """
+    scopes = _SCOPES.get()
+    check_depth(len(scopes))
+    _SCOPES.set((*scopes, (event_id, event_type)))
+
+
+def pop_scope() -> tuple[str, str] | None:
+    """Close the innermost scope; the event that opened it, or None where none is open."""
+    scopes = _SCOPES.get()
+    if not scopes:
+        return None
+    _SCOPES.set(scopes[:-1])
+    return scopes[-1]
+
+
+def restore_scopes(stack: Scopes) -> None:
+    """Let these scopes be the open ones."""
+    _SCOPES.set(tuple((one, kind) for one, kind in stack))
+
+
+@contextmanager
+def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
+    """A scope for a block; one that is open already is not opened again."""
+    before = _SCOPES.get()
+    if all(one != event_id for one, _ in before):
+        push_scope(event_id, event_type)
+    try:
+        yield
+    finally:
+        _SCOPES.set(before)
+
+
+def resume_task_scope(task_id: str) -> bool:
+    """Go on in the scope of a task that has begun and not ended; whether there is one."""
+    course = _COURSE.get()
+    scopes = () if course is None else course.tasks.get(task_id, ())
+    if not any(kind == _TASK for _, kind in scopes):
+        return False
+    _SCOPES.set(scopes)
+    return True
+
+
+def trigger() -> str | None:
+    """The event that set off the running code."""
+    return _TRIGGER.get()
+
+
+def set_trigger(event_id: str | None) -> None:
+    """Say which event set off the running code."""
+    _TRIGGER.set(event_id)
+
+
+@contextmanager
+def triggered_by(event_id: str) -> Generator[None]:
+    """A block that an event set off."""
+    before = _TRIGGER.get()
+    _TRIGGER.set(event_id)
+    try:
+        yield
+    finally:
+        _TRIGGER.set(before)
+
+
+def last_event() -> str | None:
+    """The event that the run emitted last."""
+    course = _COURSE.get()
+    return None if course is None else course.last
+
+
+def set_last_event(event_id: str | None) -> None:
+    """Say which event the run emitted last."""
+    _course().last = event_id
+
+
+def forget_last_event() -> None:
+    """As if none had been emitted."""
+    _course().last = None
+
+
+def latest_number() -> int:
+    """The number of the event that the run emitted last; 0 where it emitted none."""
+    course = _COURSE.get()
+    return 0 if course is None else course.number
+
+
+def next_number() -> int:
+    """A number for another event."""
+    course = _course()
+    with course.lock:
+        course.number += 1
+        return course.number
+
+
+def reset_numbers() -> None:
+    """Count from 1 again."""
+    _course().number = 0
+
+
+def set_number(start: int) -> None:
+    """Go on counting behind a number."""
+    _course().number = start

@@ -1,0 +1,121 @@
+"""What happens to skills."""
+
+from pathlib import Path
+from typing import Any
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "SkillActivatedEvent",
+    "SkillDiscoveryCompletedEvent",
+    "SkillDiscoveryStartedEvent",
+    "SkillDownloadCompletedEvent",
+    "SkillDownloadStartedEvent",
+    "SkillEvent",
+    "SkillLoadFailedEvent",
+    "SkillLoadedEvent",
+    "SkillUsedEvent",
+]
+
+
+class SkillEvent(BaseEvent):
+    """Something that happened to a skill."""
+
+    skill_name: str = ""
+    """What it is called; empty where it is about several."""
+
+    skill_path: Path | None = None
+    """Its folder."""
+
+    from_agent: Any = None
+    """The agent whose skill it is."""
+
+    from_task: Any = None
+    """The task it is used for."""
+
+
+class SkillDiscoveryStartedEvent(SkillEvent):
+    """Skills are looked for."""
+
+    type: str = "skill_discovery_started"
+
+    search_path: Path
+    """The folder that is looked into."""
+
+
+class SkillDiscoveryCompletedEvent(SkillEvent):
+    """Skills were looked for."""
+
+    type: str = "skill_discovery_completed"
+
+    search_path: Path
+    """The folder that was looked into."""
+
+    skills_found: int
+    """How many there are."""
+
+    skill_names: list[str]
+    """What they are called."""
+
+
+class SkillLoadedEvent(SkillEvent):
+    """A skill was found and its front matter read."""
+
+    type: str = "skill_loaded"
+
+    disclosure_level: int = 1
+    """How much of it was read."""
+
+
+class SkillLoadFailedEvent(SkillEvent):
+    """A folder holds a skill that cannot be used."""
+
+    type: str = "skill_load_failed"
+
+    error: str
+    """What is wrong with it."""
+
+
+class SkillActivatedEvent(SkillEvent):
+    """The instructions of a skill were read."""
+
+    type: str = "skill_activated"
+
+    disclosure_level: int = 2
+    """How much of it was read."""
+
+
+class SkillUsedEvent(SkillEvent):
+    """An agent was given the instructions of a skill."""
+
+    type: str = "skill_used"
+
+    disclosure_level: int = 1
+    """How much of it was read."""
+
+
+class SkillDownloadStartedEvent(SkillEvent):
+    """A skill of a registry is about to be fetched; never emitted here, for nothing is."""
+
+    type: str = "skill_download_started"
+
+    registry_ref: str
+    """What was asked for: `@org/name`."""
+
+    version: str | None = None
+    """The version that was asked for."""
+
+
+class SkillDownloadCompletedEvent(SkillEvent):
+    """A skill of a registry was fetched; never emitted here, for nothing is."""
+
+    type: str = "skill_download_completed"
+
+    registry_ref: str
+    """What was asked for: `@org/name`."""
+
+    version: str | None = None
+    """The version that was fetched."""
+
+    cache_path: Path | None = None
+    """Where it is kept."""

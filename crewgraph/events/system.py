@@ -1,0 +1,146 @@
+"""Signals from the operating system, as events."""
+
+import signal
+import threading
+from collections.abc import Callable
+from enum import IntEnum
+from types import FrameType
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.bus import crewai_event_bus
+
+__all__ = [
+    "SIGNAL_EVENT_TYPES",
+    "SigContEvent",
+    "SigHupEvent",
+    "SigIntEvent",
+    "SigTStpEvent",
+    "SigTermEvent",
+    "SignalEvent",
+    "SignalType",
+    "on_signal",
+    "watch_signals",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class SignalType(IntEnum):
+    """The signals that are told of."""
+
+    SIGTERM = signal.SIGTERM
+    SIGINT = signal.SIGINT
+    SIGHUP = getattr(signal, "SIGHUP", 1)
+    SIGTSTP = getattr(signal, "SIGTSTP", 20)
+    SIGCONT = getattr(signal, "SIGCONT", 18)
+
+
+class SigTermEvent(BaseEvent):
+    """The process is asked to end."""
+
+    type: Literal["SIGTERM"] = "SIGTERM"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    signal_number: SignalType = SignalType.SIGTERM
+    """The signal."""
+
+    reason: str | None = None
+    """Why, where that is known."""
+
+
+class SigIntEvent(BaseEvent):
+    """Somebody pressed Ctrl-C."""
+
+    type: Literal["SIGINT"] = "SIGINT"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    signal_number: SignalType = SignalType.SIGINT
+    """The signal."""
+
+    reason: str | None = None
+    """Why, where that is known."""
+
+
+class SigHupEvent(BaseEvent):
+    """The terminal was closed."""
+
+    type: Literal["SIGHUP"] = "SIGHUP"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    signal_number: SignalType = SignalType.SIGHUP
+    """The signal."""
+
+    reason: str | None = None
+    """Why, where that is known."""
+
+
+class SigTStpEvent(BaseEvent):
+    """Somebody pressed Ctrl-Z."""
+
+    type: Literal["SIGTSTP"] = "SIGTSTP"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    signal_number: SignalType = SignalType.SIGTSTP
+    """The signal."""
+
+    reason: str | None = None
+    """Why, where that is known."""
+
+
+class SigContEvent(BaseEvent):
+    """The process goes on after it was stopped."""
+
+    type: Literal["SIGCONT"] = "SIGCONT"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    signal_number: SignalType = SignalType.SIGCONT
+    """The signal."""
+
+    reason: str | None = None
+    """Why, where that is known."""
+
+
+SignalEvent = Annotated[
+    SigTermEvent | SigIntEvent | SigHupEvent | SigTStpEvent | SigContEvent, Field(discriminator="type")
+]
+"""One of the events of signals."""
+
+SIGNAL_EVENT_TYPES = (SigTermEvent, SigIntEvent, SigHupEvent, SigTStpEvent, SigContEvent)
+"""Their classes."""
+
+_EVENTS: dict[int, Callable[[], BaseEvent]] = {int(one().signal_number): one for one in SIGNAL_EVENT_TYPES}
+_before: dict[int, Any] = {}
+
+
+def on_signal(func: _F) -> _F:
+    """Call a function, with the source and the event, for each signal that the process gets; see `watch_signals`."""
+    for kind in SIGNAL_EVENT_TYPES:
+        crewai_event_bus.on(kind)(func)
+    watch_signals()
+    return func
+
+
+def watch_signals() -> bool:
+    """Emit an event for each signal from now on; afterwards happens what happened before: Ctrl-C still ends the program.
+
+    Returns:
+        Whether they are watched: Python takes signals on the main thread alone, and so this must be called there first.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return bool(_before)
+    for number in _EVENTS:
+        if number not in _before:
+            try:
+                _before[number] = signal.signal(number, _heard)
+            except (OSError, ValueError):  # the platform does not have it
+                continue
+    return True
+
+
+def _heard(number: int, frame: FrameType | None) -> None:
+    crewai_event_bus.emit(None, _EVENTS[number]())
+    before = _before[number]
+    if callable(before):
+        before(number, frame)
+    elif before == signal.SIG_DFL and number != SignalType.SIGCONT:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(signal.Signals(number))
+        signal.signal(number, _heard)  # it was stopped, and goes on

@@ -1,0 +1,192 @@
+"""Decorators that make hooks of functions, and of methods of a project's class."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, overload
+
+from crewgraph.hooks.llm_hooks import LLMCallHookContext
+from crewgraph.hooks.names import tool_key
+from crewgraph.hooks.points import InterceptionPoint
+from crewgraph.hooks.registry import HookFn, register
+from crewgraph.hooks.tool_hooks import ToolCallHookContext
+
+__all__ = [
+    "after_llm_call",
+    "after_tool_call",
+    "before_llm_call",
+    "before_tool_call",
+    "hook_filters",
+    "hook_points",
+    "on",
+    "only_for",
+]
+
+H = TypeVar("H", bound=Callable[..., Any])
+
+_MARKS = {
+    InterceptionPoint.PRE_MODEL_CALL: "is_before_llm_call_hook",
+    InterceptionPoint.POST_MODEL_CALL: "is_after_llm_call_hook",
+    InterceptionPoint.PRE_TOOL_CALL: "is_before_tool_call_hook",
+    InterceptionPoint.POST_TOOL_CALL: "is_after_tool_call_hook",
+}
+
+
+def on(
+    point: InterceptionPoint, *, agents: list[str] | None = None, tools: list[str] | None = None
+) -> Callable[[H], H]:
+    """Make a function a hook of a point: `@on(InterceptionPoint.INPUT)`.
+
+    Above a method of a `@CrewBase` class it holds for the runs of that crew; else for everything in this process.
+
+    Args:
+        point: where it is called.
+        agents: the roles of the agents that it is called for; all where None.
+        tools: the names of the tools that it is called for; all where None.
+    """
+    point = InterceptionPoint(point)
+
+    def made(function: H) -> H:
+        vars(function)["_interception_point"] = point
+        return _hooked(function, point, agents, tools)
+
+    return made
+
+
+@overload
+def before_llm_call(
+    func: Callable[[LLMCallHookContext], Any], *, agents: list[str] | None = None
+) -> Callable[[LLMCallHookContext], Any]: ...
+@overload
+def before_llm_call(func: H, *, agents: list[str] | None = None) -> H: ...
+@overload
+def before_llm_call(func: None = None, *, agents: list[str] | None = None) -> Callable[[H], H]: ...
+def before_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any:
+    """Make a function a hook before requests to models; it takes an `LLMCallHookContext`, and False blocks the request.
+
+    Args:
+        func: the function; a method of a `@CrewBase` class holds for that crew.
+        agents: the roles of the agents that it is called for; all where None.
+    """
+    return _decorated(func, InterceptionPoint.PRE_MODEL_CALL, agents, None)
+
+
+@overload
+def after_llm_call(
+    func: Callable[[LLMCallHookContext], Any], *, agents: list[str] | None = None
+) -> Callable[[LLMCallHookContext], Any]: ...
+@overload
+def after_llm_call(func: H, *, agents: list[str] | None = None) -> H: ...
+@overload
+def after_llm_call(func: None = None, *, agents: list[str] | None = None) -> Callable[[H], H]: ...
+def after_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any:
+    """Make a function a hook after the answers of models; a text that it returns replaces the answer.
+
+    Args:
+        func: the function; a method of a `@CrewBase` class holds for that crew.
+        agents: the roles of the agents that it is called for; all where None.
+    """
+    return _decorated(func, InterceptionPoint.POST_MODEL_CALL, agents, None)
+
+
+@overload
+def before_tool_call(
+    func: Callable[[ToolCallHookContext], Any], *, tools: list[str] | None = None, agents: list[str] | None = None
+) -> Callable[[ToolCallHookContext], Any]: ...
+@overload
+def before_tool_call(func: H, *, tools: list[str] | None = None, agents: list[str] | None = None) -> H: ...
+@overload
+def before_tool_call(
+    func: None = None, *, tools: list[str] | None = None, agents: list[str] | None = None
+) -> Callable[[H], H]: ...
+def before_tool_call(func: Any = None, *, tools: list[str] | None = None, agents: list[str] | None = None) -> Any:
+    """Make a function a hook before calls of tools; it takes a `ToolCallHookContext`, and False blocks the call.
+
+    Args:
+        func: the function; a method of a `@CrewBase` class holds for that crew.
+        tools: the names of the tools that it is called for; all where None.
+        agents: the roles of the agents that it is called for; all where None.
+    """
+    return _decorated(func, InterceptionPoint.PRE_TOOL_CALL, agents, tools)
+
+
+@overload
+def after_tool_call(
+    func: Callable[[ToolCallHookContext], Any], *, tools: list[str] | None = None, agents: list[str] | None = None
+) -> Callable[[ToolCallHookContext], Any]: ...
+@overload
+def after_tool_call(func: H, *, tools: list[str] | None = None, agents: list[str] | None = None) -> H: ...
+@overload
+def after_tool_call(
+    func: None = None, *, tools: list[str] | None = None, agents: list[str] | None = None
+) -> Callable[[H], H]: ...
+def after_tool_call(func: Any = None, *, tools: list[str] | None = None, agents: list[str] | None = None) -> Any:
+    """Make a function a hook after calls of tools; a text that it returns replaces the result.
+
+    Args:
+        func: the function; a method of a `@CrewBase` class holds for that crew.
+        tools: the names of the tools that it is called for; all where None.
+        agents: the roles of the agents that it is called for; all where None.
+    """
+    return _decorated(func, InterceptionPoint.POST_TOOL_CALL, agents, tools)
+
+
+def hook_points(function: Any) -> list[InterceptionPoint]:
+    """The points that a method is a hook of, by the notes that the decorators left on it."""
+    named = getattr(function, "_interception_point", None)
+    found = [point for point, mark in _MARKS.items() if getattr(function, mark, False)]
+    return found if named is None else [named, *(point for point in found if point is not named)]
+
+
+def hook_filters(function: Any) -> tuple[list[str] | None, list[str] | None]:
+    """The agents and the tools that a method is a hook for; None for all."""
+    return getattr(function, "_filter_agents", None), getattr(function, "_filter_tools", None)
+
+
+def only_for(hook: HookFn, agents: list[str] | None, tools: list[str] | None) -> HookFn:
+    """A hook that is called for some agents and tools only; itself where it is for all."""
+    if not agents and not tools:
+        return hook
+    called = {tool_key(name) for name in tools or ()}
+
+    @wraps(hook)
+    def filtered(ctx: Any) -> Any:
+        if called and tool_key(str(getattr(ctx, "tool_name", None) or "")) not in called:
+            return None
+        return hook(ctx) if not agents or _role(ctx) in agents else None
+
+    return filtered
+
+
+def _role(ctx: Any) -> str | None:
+    role = getattr(getattr(ctx, "agent", None), "role", None)
+    return role if isinstance(role, str) else getattr(ctx, "agent_role", None)
+
+
+def _decorated(function: Any, point: InterceptionPoint, agents: list[str] | None, tools: list[str] | None) -> Any:
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        vars(function)[_MARKS[point]] = True
+        return _hooked(function, point, agents, tools)
+
+    return made if function is None else made(function)
+
+
+def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, tools: list[str] | None) -> H:
+    if tools:
+        vars(function)["_filter_tools"] = tools
+    if agents:
+        vars(function)["_filter_agents"] = agents
+    if not _is_method(function):
+        hook = only_for(function, agents, tools)
+        if hook is not function:
+            vars(function)["_registered_hook"] = hook
+        register(point, hook)
+    return function
+
+
+def _is_method(function: Callable[..., Any]) -> bool:
+    """Whether it stands in a class: then it is a hook of the crew that is made of the class."""
+    try:
+        return next(iter(inspect.signature(function).parameters), None) == "self"
+    except (TypeError, ValueError):  # builtins have no signature
+        return False

@@ -1,0 +1,234 @@
+"""Where events stand among each other."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from heard import heard
+from modes import Mode
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.events import BaseEvent, CrewKickoffCompletedEvent, TaskCompletedEvent, crewai_event_bus, lineage
+from crewgraph.events.pairing import (
+    PAIRING,
+    EmptyStackError,
+    EventContextConfig,
+    EventPairingError,
+    MismatchBehavior,
+    StackDepthExceededError,
+)
+from crewgraph.flow import Flow, listen, router, start
+from crewgraph.tools import tool
+
+
+@tool
+def look(what: str) -> str:
+    """Look at something."""
+    return "high"
+
+
+def crew(**given: Any) -> Crew:
+    model = ScriptedLLM([ToolUse("look", {"what": "sea"}), "Final Answer: high"])
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model, tools=[look], cache=False)
+    return Crew(agents=[clerk], tasks=[Task(name="t", description="d", expected_output="e", agent=clerk)], **given)
+
+
+def told(events: list[BaseEvent]) -> list[str]:
+    """Each event with the numbers of its parent, of what it began with, and of what set it off."""
+    numbers = {one.event_id: one.emission_sequence for one in events}
+
+    def of(name: str | None) -> Any:
+        return "-" if name is None else numbers.get(name, "?")
+
+    return [
+        f"{one.emission_sequence} {one.type} {of(one.parent_event_id)} {of(one.started_event_id)} "
+        f"{of(one.triggered_by_event_id)}"
+        for one in sorted(events, key=lambda one: one.emission_sequence or 0)
+    ]
+
+
+OF_A_CREW = [
+    "1 crew_kickoff_started - - -",
+    "2 task_started 1 - -",
+    "3 agent_execution_started 2 - -",
+    "4 llm_call_started 3 - -",
+    "5 llm_call_completed 3 4 -",
+    "6 tool_usage_started 3 - -",
+    "7 tool_usage_finished 3 6 -",
+    "8 agent_step 3 - -",
+    "9 llm_call_started 3 - -",
+    "10 llm_call_completed 3 9 -",
+    "11 agent_step 3 - -",
+    "12 agent_execution_completed 2 3 -",
+    "13 task_completed 1 2 -",
+    "14 crew_kickoff_completed - 1 -",
+]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "sync-step", "async-step"])
+def test_what_happens_in_a_crew_stands_in_the_scope_of_what_began_it(mode: str):
+    with heard() as events:
+        Mode(mode).kickoff(crew(), checkpointer=False)
+    assert told(events) == OF_A_CREW
+    assert [one.previous_event_id for one in events] == [None, *(one.event_id for one in events[:-1])]
+    assert lineage.opened() == () and lineage.run_id() is None
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
+    with heard() as events:
+        for _ in Mode(mode).told(crew(), checkpointer=False):
+            assert lineage.opened() == ()
+    assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
+
+
+def test_each_run_is_counted_from_1():
+    with heard() as events:
+        for _ in range(2):
+            crew().kickoff(checkpointer=False)
+    assert [one.emission_sequence for one in events] == [*range(1, 15), *range(1, 15)]
+
+
+class Walk(Flow[Any]):
+    @start()
+    def a(self) -> int:
+        return 1
+
+    @router(a)
+    def way(self) -> str:
+        return "up"
+
+    @listen("up")
+    def b(self) -> str:
+        return crew().kickoff(checkpointer=False).raw
+
+    @listen("up")
+    def c(self) -> int:
+        return 2
+
+    @listen(b)
+    def z(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_methods_of_a_flow_say_what_set_them_off(mode: str):
+    flow = Walk()
+    with heard() as events:
+        Mode(mode).run(flow.kickoff, flow.akickoff)
+    by_id = {one.event_id: one for one in events}
+
+    def named(name: str | None) -> str | None:
+        one: Any = None if name is None else by_id[name]
+        return None if one is None else getattr(one, "method_name", one.type)
+
+    methods: Any = {
+        (getattr(one, "method_name", None), one.type.rpartition("_")[2]): (
+            named(one.parent_event_id),
+            named(one.triggered_by_event_id),
+        )
+        for one in events
+        if one.type.startswith("method_")
+    }
+    assert methods == {
+        (name, end): ("flow_started", cause)
+        for name, cause in {"a": None, "way": "a", "b": "way", "c": "way", "z": "b"}.items()
+        for end in ("started", "finished")
+    }
+    inside = [one for one in events if one.type == "crew_kickoff_started"]
+    assert [(named(one.parent_event_id), named(one.triggered_by_event_id)) for one in inside] == [("b", "way")]
+    ends = [one for one in events if one.type == "method_execution_finished"]
+    assert all(named(one.started_event_id) == getattr(one, "method_name", "") for one in ends)
+
+
+def test_a_run_that_failed_leaves_no_scope_open():
+    model = ScriptedLLM([])
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model, max_retry_limit=0)
+    failing = Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
+    with heard() as events, pytest.raises(Exception):  # noqa: B017
+        failing.kickoff(checkpointer=False)
+    assert told(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
+    assert lineage.opened() == ()
+
+
+def test_two_runs_at_once_count_for_themselves():
+    with heard() as events:
+        threads = [threading.Thread(target=lambda: crew().kickoff(checkpointer=False)) for _ in range(3)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 15)] * 3)
+
+
+def test_scopes_are_kept_by_hand():
+    lineage.push_scope("a", "task_started")
+    lineage.push_scope("b", "agent_execution_started")
+    assert (lineage.scope_event(), lineage.enclosing_event()) == ("b", "a")
+    with lineage.event_scope("c", "llm_call_started"), lineage.triggered_by("t"):
+        assert (lineage.scope_event(), lineage.trigger()) == ("c", "t")
+    assert [lineage.pop_scope() for _ in range(3)] == [
+        ("b", "agent_execution_started"),
+        ("a", "task_started"),
+        None,
+    ]
+    assert lineage.trigger() is None
+
+
+def test_what_is_done_about_scopes_that_do_not_fit_can_be_said(caplog: pytest.LogCaptureFixture):
+    def ended() -> None:
+        crewai_event_bus.emit(None, CrewKickoffCompletedEvent(crew_name="c", output=1))
+
+    ended()
+    assert caplog.records == []
+    token = PAIRING.set(EventContextConfig())
+    ended()
+    assert "nothing had begun" in caplog.text
+    PAIRING.set(EventContextConfig(1, MismatchBehavior.RAISE, MismatchBehavior.RAISE))
+    with pytest.raises(EmptyStackError):
+        ended()
+    lineage.restore_scopes((("k", "crew_kickoff_started"),))
+    with pytest.raises(StackDepthExceededError, match="max_stack_depth"):
+        lineage.push_scope("more")
+    lineage.restore_scopes((("k", "crew_kickoff_started"), ("m", "llm_call_started")))
+    with pytest.raises(EventPairingError):
+        ended()
+    PAIRING.reset(token)
+    lineage.restore_scopes(())
+
+
+def test_an_event_that_is_replayed_stays_where_it_was():
+    from_replay: list[Any] = []
+    event = TaskCompletedEvent(output=None, event_id="mine", parent_event_id="p", emission_sequence=7)
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(TaskCompletedEvent)
+        def _(source: Any, event: Any) -> None:
+            from crewgraph.events.bus import is_replaying
+
+            from_replay.append((event.emission_sequence, event.parent_event_id, is_replaying()))
+
+        crewai_event_bus.replay(None, event)
+        crewai_event_bus.emit(None, event)
+    assert from_replay == [(7, "p", True), (7, "p", False)]
+
+
+def test_the_task_and_the_run_around_a_tool_are_known():
+    from crewgraph.compiler.ongoing import AT_WORK
+
+    seen: list[Any] = []
+
+    @tool
+    def told_of(what: str) -> str:
+        """Tell."""
+        task = AT_WORK.get()
+        seen.append((task and task.name, lineage.run_id() is not None))
+        return "x"
+
+    model = ScriptedLLM([ToolUse("told_of", {"what": "sea"}), "Final Answer: high"] * 2)
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model, tools=[told_of])
+    made = Crew(agents=[clerk], tasks=[Task(name="t", description="d", expected_output="e", agent=clerk)], cache=False)
+    made.kickoff(checkpointer=False)
+    asyncio.run(made.akickoff(checkpointer=False))
+    assert seen == [("t", True)] * 2

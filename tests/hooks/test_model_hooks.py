@@ -1,0 +1,155 @@
+"""Hooks before and after requests to models."""
+
+import logging
+
+import pytest
+from modes import Mode
+from servers.openai_api import OpenAIServer
+
+from crewgraph import LLM, Agent, ScriptedLLM
+from crewgraph.errors import ModelCallBlocked
+from crewgraph.hooks import (
+    HookAborted,
+    LLMCallHookContext,
+    after_llm_call,
+    before_llm_call,
+    register_after_llm_call_hook,
+    register_before_llm_call_hook,
+)
+from hooks.pilots import TideTable, act, crew_of, fin
+
+
+def test_messages_changed_in_place_are_asked_and_stay_in_the_conversation(mode: Mode):
+    @before_llm_call
+    def more(ctx: LLMCallHookContext) -> None:
+        ctx.messages.append({"role": "user", "content": f"EXTRA{ctx.iterations}"})
+
+    llm = ScriptedLLM([act("Tide_table", harbour="Brest"), fin("six")])
+    assert mode.kickoff(crew_of(llm, TideTable())).raw == "six"
+    first, second = llm.requests
+    assert [m["content"] for m in first.messages if "EXTRA" in m["content"]] == ["EXTRA0"]
+    assert [m["content"] for m in second.messages if "EXTRA" in m["content"]] == ["EXTRA0", "EXTRA1"]
+
+
+def test_each_hook_after_a_request_sees_the_response_that_those_before_left(mode: Mode):
+    seen: list[str | None] = []
+
+    def replace(ctx: LLMCallHookContext) -> str:
+        assert ctx.response is not None
+        return ctx.response.replace("six", "seven")
+
+    register_after_llm_call_hook(replace)
+    register_after_llm_call_hook(lambda ctx: seen.append(ctx.response))
+    assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "seven"
+    assert seen == [fin("seven")]
+
+
+def test_a_hook_knows_who_asks_what(mode: Mode):
+    asked: list[LLMCallHookContext] = []
+    register_before_llm_call_hook(lambda ctx: asked.append(ctx))
+    llm = ScriptedLLM([fin("six")])
+    crew = crew_of(llm)
+    mode.kickoff(crew)
+    (ctx,) = asked
+    assert (ctx.agent, ctx.task, ctx.crew, ctx.llm) == (crew.agents[0], crew.tasks[0], crew, llm)
+    assert ctx.executor.messages is ctx.messages
+
+
+@pytest.mark.parametrize("how", ["False", "HookAborted"])
+def test_a_blocked_request_ends_the_task_at_once(mode: Mode, how: str):
+    def block(_: LLMCallHookContext) -> bool:
+        if how == "HookAborted":
+            raise HookAborted("not today")
+        return False
+
+    register_before_llm_call_hook(block)
+    llm = ScriptedLLM([fin("six")])
+    with pytest.raises(ModelCallBlocked, match="before_llm_call"):
+        mode.kickoff(crew_of(llm))
+    assert llm.requests == []
+
+
+def test_a_hook_that_fails_is_logged_and_the_next_one_is_called(mode: Mode, caplog: pytest.LogCaptureFixture):
+    called: list[str] = []
+
+    @before_llm_call
+    def broken(_: LLMCallHookContext) -> None:
+        raise RuntimeError("boom")
+
+    register_before_llm_call_hook(lambda _: called.append("next"))
+    with caplog.at_level(logging.WARNING, "crewgraph.hooks"):
+        assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "six"
+    assert called == ["next"]
+    assert "broken` at `pre_model_call` failed" in caplog.text
+
+
+def test_a_hook_may_be_async(mode: Mode):
+    @after_llm_call
+    async def later(_: LLMCallHookContext) -> str:
+        return fin("later")
+
+    assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "later"
+
+
+def test_a_hook_may_be_for_some_agents_only(mode: Mode):
+    called: list[str] = []
+
+    @before_llm_call(agents=["Pilot"])
+    def pilots(_: LLMCallHookContext) -> None:
+        called.append("pilots")
+
+    @before_llm_call(agents=["Cook"])
+    def cooks(_: LLMCallHookContext) -> None:
+        called.append("cooks")
+
+    mode.kickoff(crew_of(ScriptedLLM([fin("six")])))
+    assert called == ["pilots"]
+
+
+def test_an_agent_on_its_own_has_hooks():
+    register_after_llm_call_hook(lambda ctx: fin("hooked") if ctx.crew is None else None)
+    agent = Agent(role="Pilot", goal="Bring ships in", backstory="At sea.", llm=ScriptedLLM([fin("six")]))
+    assert agent.kickoff("When?").raw == "hooked"
+
+
+def test_a_model_that_is_asked_directly_has_hooks():
+    with OpenAIServer(["six"]) as server:
+        llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
+        seen: list[LLMCallHookContext] = []
+        register_before_llm_call_hook(lambda ctx: seen.append(ctx))
+        register_after_llm_call_hook(lambda ctx: f"{ctx.response}, {len(ctx.messages)}")
+        asked = [{"role": "user", "content": "When?"}]
+        assert llm.call(asked) == "six, 1"
+        assert (seen[0].executor, seen[0].llm, seen[0].agent) == (None, llm, None)
+
+
+def test_what_was_recorded_before_a_crash_is_not_hooked_again(mode: Mode):
+    hooked: list[int] = []
+
+    @before_llm_call
+    def more(ctx: LLMCallHookContext) -> None:
+        hooked.append(ctx.iterations)
+        ctx.messages.append({"role": "user", "content": f"EXTRA{ctx.iterations}"})
+
+    table = TideTable()
+    broken = ScriptedLLM([act("Tide_table", harbour="Brest"), *[ConnectionError("gone")] * 3])
+    with pytest.raises(ConnectionError):
+        mode.kickoff(crew_of(broken, table), thread_id="t")
+    assert hooked[0] == 0
+    hooked.clear()
+    llm = ScriptedLLM([fin("six")])
+    assert mode.resume(crew_of(llm, table), "t").raw == "six"
+    assert (hooked, table.looked_up) == ([1], ["Brest"])
+    (request,) = llm.requests
+    assert [m["content"] for m in request.messages if "EXTRA" in m["content"]] == ["EXTRA0", "EXTRA1"]
+
+
+def test_a_hook_that_only_looks_leaves_recorded_answers_as_they_are(mode: Mode):
+    table = TideTable()
+    broken = ScriptedLLM([act("Tide_table", harbour="Brest"), *[ConnectionError("gone")] * 3])
+    with pytest.raises(ConnectionError):
+        mode.kickoff(crew_of(broken, table), thread_id="t")
+    seen: list[int] = []
+    register_before_llm_call_hook(lambda ctx: seen.append(ctx.iterations))
+    assert mode.resume(crew_of(ScriptedLLM([fin("six")]), table), "t").raw == "six"
+    assert (seen, table.looked_up) == ([1], ["Brest"])

@@ -1,0 +1,151 @@
+"""Hooks before and after calls of tools."""
+
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
+from crewgraph.events import ToolUsageFinishedEvent, crewai_event_bus
+from crewgraph.hooks import (
+    HookAborted,
+    ToolCallHookContext,
+    after_tool_call,
+    before_tool_call,
+    register_after_tool_call_hook,
+    register_before_tool_call_hook,
+)
+from hooks.pilots import TideTable, act, crew_of, fin
+
+
+def pilots(table: Any) -> tuple[ScriptedLLM, Crew]:
+    llm = ScriptedLLM([act("Tide_table", harbour="Brest"), fin("done")])
+    return llm, crew_of(llm, table)
+
+
+def test_arguments_changed_in_place_are_what_the_tool_gets(mode: Mode):
+    @before_tool_call(tools=["tide table"])
+    def elsewhere(ctx: ToolCallHookContext) -> None:
+        ctx.tool_input["harbour"] = "Calais"
+
+    llm, crew = pilots(table := TideTable())
+    mode.kickoff(crew)
+    assert table.looked_up == ["Calais"]
+    assert "06:12 in Calais" in llm.requests[-1].text
+    assert '"harbour": "Brest"' in llm.requests[-1].text
+
+
+def test_a_hook_may_give_the_argument_that_the_model_forgot(mode: Mode):
+    register_before_tool_call_hook(lambda ctx: ctx.tool_input.setdefault("harbour", "Brest") and None)
+    crew = crew_of(ScriptedLLM([act("Tide_table"), fin("done")]), table := TideTable())
+    mode.kickoff(crew)
+    assert table.looked_up == ["Brest"]
+
+
+def test_arguments_that_a_hook_spoils_are_told_to_the_model(mode: Mode):
+    register_before_tool_call_hook(lambda ctx: ctx.tool_input.clear())
+    llm, crew = pilots(table := TideTable())
+    mode.kickoff(crew)
+    assert table.looked_up == []
+    assert "`harbour` is missing" in llm.requests[-1].text
+
+
+def test_the_result_may_be_replaced(mode: Mode):
+    seen: list[tuple[Any, ...]] = []
+
+    @after_tool_call
+    def replace(ctx: ToolCallHookContext) -> str:
+        seen.append((ctx.tool_name, ctx.tool_input, ctx.tool_result, ctx.raw_tool_result))
+        return "07:30"
+
+    llm, crew = pilots(TideTable())
+    mode.kickoff(crew)
+    assert seen == [("tide_table", {"harbour": "Brest"}, "06:12 in Brest", "06:12 in Brest")]
+    assert "Observation: 07:30" in llm.requests[-1].text
+    assert "06:12" not in llm.requests[-1].text
+
+
+def test_a_blocked_tool_is_not_called_and_the_model_is_told(mode: Mode):
+    finished: list[Any] = []
+    told: list[str | None] = []
+    register_before_tool_call_hook(lambda _: False)
+    register_after_tool_call_hook(lambda ctx: told.append(ctx.tool_result))
+    llm, crew = pilots(table := TideTable())
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(ToolUsageFinishedEvent)
+        def note(_: object, event: ToolUsageFinishedEvent) -> None:
+            finished.append(event.output)
+
+        result = mode.kickoff(crew)
+    assert table.looked_up == []
+    assert told[0] is not None and told[0].startswith("`Tide_table` was not called: a hook has blocked it")
+    assert told[0] in llm.requests[-1].text
+    assert finished == told
+    assert (result.tool_failures, crew.tasks[0].tools_errors) == ([], 0)
+
+
+def test_a_hook_after_a_call_may_withhold_its_result(mode: Mode):
+    def withhold(_: ToolCallHookContext) -> None:
+        raise HookAborted("secret")
+
+    register_after_tool_call_hook(withhold)
+    llm, crew = pilots(TideTable())
+    mode.kickoff(crew)
+    assert "a hook withholds what it gave (secret)" in llm.requests[-1].text
+    assert "06:12" not in llm.requests[-1].text
+
+
+def test_tools_that_run_beside_each_other_each_have_their_hooks(mode: Mode):
+    seen: list[str] = []
+    register_before_tool_call_hook(lambda ctx: seen.append(ctx.tool_input["harbour"]))
+    llm = ScriptedLLM(
+        [[ToolUse("Tide_table", {"harbour": one}) for one in ("Brest", "Calais")], "done"], native_tools=True
+    )
+    mode.kickoff(crew_of(llm, table := TideTable()))
+    assert sorted(seen) == sorted(table.looked_up) == ["Brest", "Calais"]
+
+
+def managed(*hooked: str) -> tuple[ScriptedLLM, ScriptedLLM, Crew]:
+    worker = ScriptedLLM([fin("worked")])
+    manager = ScriptedLLM(
+        [act("Delegate work to coworker", task="Look", context="Brest", coworker="Pilot"), fin("managed")]
+    )
+    pilot = Agent(role="Pilot", goal="Bring ships in", backstory="At sea.", llm=worker)
+    ask = Task(name="ask", description="When?", expected_output="A time")
+    crew = Crew(agents=[pilot], tasks=[ask], process=Process.hierarchical, manager_llm=manager)
+    return worker, manager, crew
+
+
+def test_work_that_is_handed_over_is_a_call_of_a_tool(mode: Mode):
+    seen: list[tuple[str, str | None]] = []
+    register_after_tool_call_hook(lambda ctx: seen.append((ctx.tool_name, ctx.tool_result)))
+    _, _, crew = managed()
+    assert mode.kickoff(crew).raw == "managed"
+    assert seen == [("delegate_work_to_coworker", "worked")]
+
+
+def test_work_may_be_kept_from_being_handed_over(mode: Mode):
+    register_before_tool_call_hook(lambda _: False)
+    worker, manager, crew = managed()
+    assert mode.kickoff(crew).raw == "managed"
+    assert worker.requests == []
+    assert "a hook has blocked it" in manager.requests[-1].text
+
+
+def test_an_argument_that_was_hooked_before_a_crash_is_answered_from_the_record(mode: Mode):
+    seen: list[str] = []
+
+    @before_tool_call
+    def elsewhere(ctx: ToolCallHookContext) -> None:
+        seen.append(ctx.tool_input["harbour"])
+        ctx.tool_input["harbour"] = "Calais"
+
+    table = TideTable()
+    broken = ScriptedLLM([act("Tide_table", harbour="Brest"), *[ConnectionError("gone")] * 3])
+    with pytest.raises(ConnectionError):
+        mode.kickoff(crew_of(broken, table), thread_id="t")
+    llm = ScriptedLLM([fin("done")])
+    mode.resume(crew_of(llm, table), "t")
+    assert (seen, table.looked_up) == (["Brest"], ["Calais"])
+    assert "06:12 in Calais" in llm.requests[-1].text
