@@ -1,17 +1,22 @@
 """BaseLLM: the class to subclass for a language model of one's own."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from inspect import get_annotations
 from threading import Lock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.meter import ASKING, METER
+from crewgraph.extras import load
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.ongoing import ONGOING
+from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
+
+if TYPE_CHECKING:
+    from crewgraph.events.stream_session import StreamSession
 
 __all__ = ["CONTEXT_WINDOW", "BaseLLM"]
 
@@ -21,7 +26,7 @@ CONTEXT_WINDOW = 4096
 _counting = Lock()  # one for all: held for a few additions, and models stay copyable
 
 
-class BaseLLM(ABC):
+class BaseLLM(Profile):
     """A language model; a subclass says how to `call` it.
 
     A subclass need not call this constructor, and its `call` may leave out any argument but the messages.
@@ -153,6 +158,30 @@ class BaseLLM(ABC):
             "response_model": response_model,
         }
         return await in_thread(partial(self.call, messages, **accepted(self, "call", offered)))
+
+    def stream_events(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> "StreamSession[Any]":
+        """Answer a conversation, and tell the pieces as frames while they come; `session.result` is the answer.
+
+        The arguments are those of `call`, which works in a thread of its own.
+        """
+        offered = {
+            "tools": tools,
+            "callbacks": callbacks,
+            "available_functions": available_functions,
+            "from_task": from_task,
+            "from_agent": from_agent,
+            "response_model": response_model,
+        }
+        return load("crewgraph.llm.frames").call_frames(self, messages, offered)
 
     def supports_function_calling(self) -> bool:
         """Whether `call` takes tools and answers with tool calls."""

@@ -10,12 +10,13 @@ from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.watched import is_watched
 from crewgraph.extras import load
+from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.ongoing import ONGOING, OngoingCall
+from crewgraph.llm.ongoing import ASKER, ONGOING, OngoingCall
 from crewgraph.llm.plain import plain
 from crewgraph.llm.traced import Listened
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["CallModel"]
+
+_OURS_ALONE = frozenset({"stop"})
+"""What CrewAI does not pass: a `**kwargs` that is sent on to a provider is not to hold it."""
 
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
 
@@ -73,7 +77,7 @@ class CallModel:
         """Answer a conversation."""
         arguments = self._arguments("call", tools, stop)
         with _Call(self, (messages, tools), config) as call:
-            return call.read(self.source.call(self._conversation(messages), **arguments), stop)
+            return call.read(self.source.call(self._conversation(expanded(messages)), **arguments), stop)
 
     async def acomplete(
         self,
@@ -87,6 +91,7 @@ class CallModel:
             return call.read(await self._acall(messages, tools, stop), stop)
 
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> Any:
+        messages = await aexpanded(messages)
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
             return await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
         arguments = self._arguments("call", tools, stop)
@@ -96,12 +101,15 @@ class CallModel:
         return openai_messages(messages) if self.native_tools else plain_messages(messages)
 
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, Any]:
+        agent, task = ASKER.get()
         offered: dict[str, Any] = {
             "tools": [openai_tool(tool) for tool in tools] if tools and self.native_tools else None,
             "stop": list(stop) or None,
-            **dict.fromkeys(("callbacks", "available_functions", "from_task", "from_agent", "response_model")),
+            "from_task": task,
+            "from_agent": agent,
+            **dict.fromkeys(("callbacks", "available_functions", "response_model")),
         }
-        return accepted(self.source, method, offered)
+        return accepted(self.source, method, offered, named_only=_OURS_ALONE)
 
     @property
     def provider(self) -> str:

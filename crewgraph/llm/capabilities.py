@@ -1,12 +1,23 @@
 """What well-known models can do, told by their names."""
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-__all__ = ["calls_functions", "context_window", "takes_stop", "window_of"]
+__all__ = [
+    "WINDOWS",
+    "calls_functions",
+    "context_window",
+    "reads_pdfs",
+    "sees_images",
+    "sight_of",
+    "takes_stop",
+    "window_of",
+]
 
 _DEFAULT_WINDOW = 8192
 
-_WINDOWS: tuple[tuple[str, int], ...] = (
+WINDOWS: tuple[tuple[str, int], ...] = (
     ("gpt-5", 400_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -65,9 +76,19 @@ _WINDOWS: tuple[tuple[str, int], ...] = (
     ("phi4", 16_384),
     ("phi-4", 16_384),
 )
+"""How many tokens models read, by what their names begin with; the first that fits counts."""
 
 _REASONING = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
 _PLAIN_REASONING = re.compile(r"^o1-(?:mini|preview)")
+
+_SEEING = re.compile(
+    r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|chatgpt-4o|gpt-4\.[15]|gpt-4-(?:turbo|vision)|o1(?!-(?:mini|preview))"
+    r"|o3(?!-mini)|o4|claude-(?!2|instant)|gemini|gemma-?3|llama-?4|pixtral|mistral-(?:medium-(?:3|2505|latest)|small-(?:3|2503|latest))"
+    r"|magistral|llava|bakllava|moondream|minicpm-v|grok-4|nova-(?:lite|pro|premier)|qwen.*-?vl|.*vision)"
+)
+_READING = re.compile(
+    r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|gpt-4\.1|o1(?!-(?:mini|preview))|o3(?!-mini)|o4|claude-(?!2|instant|3-(?:opus|sonnet|haiku))|gemini)"
+)
 
 _LOCAL = {"ollama", "llamafile"}
 _LOCAL_CALLERS = (
@@ -107,7 +128,7 @@ def _bare(model: str) -> str:
 def context_window(model: str) -> int:
     """How many tokens a model reads; 8192 for a name that is not known."""
     name = _bare(model)
-    return next((size for prefix, size in _WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
+    return next((size for prefix, size in WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
 
 
 def window_of(llm: object, model: str) -> int:
@@ -120,6 +141,43 @@ def window_of(llm: object, model: str) -> int:
     asked = getattr(llm, "get_context_window_size", None)
     size: object = asked() if callable(asked) else None
     return size if isinstance(size, int) and size > 0 else context_window(model)
+
+
+def sees_images(model: str) -> bool:
+    """Whether a model takes images."""
+    return _SEEING.match(_bare(model)) is not None
+
+
+def reads_pdfs(model: str) -> bool:
+    """Whether a model takes PDFs as they are."""
+    return _READING.match(_bare(model)) is not None
+
+
+def sight_of(llm: object, model: str) -> frozenset[str]:
+    """What a model can be shown: some of "image", "pdf".
+
+    Args:
+        llm: what a user gave; asked, if it can say. Of several, that stand in for one another, all have to see it.
+        model: its name, by which it is known otherwise.
+    """
+    if isinstance(llm, (list, tuple)):
+        given = cast("Sequence[object]", llm)
+        seen = [sight_of(one, _name_of(one, model)) for one in given]
+        return frozenset(kind for kind in ("image", "pdf") if seen and all(kind in one for one in seen))
+    by_name = {"image": sees_images(model), "pdf": reads_pdfs(model)}
+    asked, told = getattr(llm, "supports_multimodal", None), getattr(llm, "profile", None)
+    if callable(asked):
+        sees = bool(asked())
+        by_name = {"image": sees, "pdf": sees and by_name["pdf"]}
+    elif isinstance(told, Mapping):  # LangChain's
+        profile = cast("Mapping[str, Any]", told)
+        by_name = {kind: bool(profile.get(f"{kind}_inputs", known)) for kind, known in by_name.items()}
+    return frozenset(kind for kind, can in by_name.items() if can)
+
+
+def _name_of(llm: object, otherwise: str) -> str:
+    named = llm if isinstance(llm, str) else getattr(llm, "model", None) or getattr(llm, "model_name", None)
+    return named if isinstance(named, str) else otherwise
 
 
 def takes_stop(model: str) -> bool:

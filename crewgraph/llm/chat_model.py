@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
+from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of
@@ -134,7 +135,7 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools)
         with ProviderErrors(self.name):
-            answer = asked.invoke(_converted.of(messages), self._named(config), **self._keywords(stop))
+            answer = asked.invoke(_converted.of(expanded(messages)), self._named(config), **self._keywords(stop))
         return self._reply(answer, stop, forms=not tools)
 
     async def acomplete(
@@ -147,7 +148,9 @@ class ChatModel:
         """Answer a conversation."""
         asked = self._asked(tools, across_loops=True)
         with ProviderErrors(self.name):
-            answer = await asked.ainvoke(_converted.of(messages), self._named(config), **self._keywords(stop))
+            answer = await asked.ainvoke(
+                _converted.of(await aexpanded(messages)), self._named(config), **self._keywords(stop)
+            )
         return self._reply(answer, stop, forms=not tools)
 
     def _named(self, config: "RunnableConfig") -> "RunnableConfig":

@@ -8,6 +8,7 @@ from typing import Any
 from crewgraph.core.loop_transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
+from crewgraph.llm.intercepted import AsyncIntercepted, Intercepted
 from crewgraph.llm.providers import Provider, Target
 
 __all__ = ["open_chat_model"]
@@ -120,9 +121,15 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
         words["logprobs"] = bool(words["logprobs"])
     words["api_key"] = words["api_key"] or _NO_KEY
     words.setdefault("stream_usage", True)
+    interceptor = words.pop("interceptor", None)
+    if interceptor is not None:
+        client = load("openai").DefaultHttpxClient
+        words.setdefault("http_client", client(transport=Intercepted(client(), interceptor)))
     if "http_async_client" not in words:
         client = load("openai").DefaultAsyncHttpxClient
-        words["http_async_client"] = client(transport=LoopTransport(client))
+        transport = LoopTransport(client)
+        seen = transport if interceptor is None else AsyncIntercepted(transport, interceptor)
+        words["http_async_client"] = client(transport=seen)
     known, unknown = _sorted_words(chosen, words)
     if unknown:
         known["extra_body"] = {**unknown, **(known.get("extra_body") or {})}

@@ -7,7 +7,14 @@ from typing import Literal
 
 from crewgraph.errors import ModelError
 
-__all__ = ["ContextLengthExceeded", "MissingKey", "ProviderErrors", "UnknownModel", "UnreadableAnswer"]
+__all__ = [
+    "ContextLengthExceeded",
+    "MissingKey",
+    "ProviderErrors",
+    "UnknownModel",
+    "UnreadableAnswer",
+    "is_context_length",
+]
 
 
 class ContextLengthExceeded(ModelError):
@@ -45,7 +52,7 @@ class ProviderErrors:
     ) -> Literal[False]:
         if not isinstance(error, Exception) or isinstance(error, ModelError):
             return False
-        if _is_context_length(error):
+        if is_context_length(error):
             raise ContextLengthExceeded(
                 f"The conversation is too long for the model `{self._model}`: {error} "
                 "Shorten or summarise it, or take a model with a larger context window."
@@ -80,7 +87,8 @@ _TOO_LONG = re.compile(
 _TOO_MANY_REQUESTS = 429
 
 
-def _is_context_length(error: Exception) -> bool:
+def is_context_length(error: Exception) -> bool:
+    """Whether a provider says that a conversation is longer than its model can read."""
     if any(base.__name__ in _TYPES for base in type(error).__mro__) or getattr(error, "code", None) in _CODES:
         return True
     if getattr(error, "status_code", None) == _TOO_MANY_REQUESTS:

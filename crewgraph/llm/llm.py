@@ -15,47 +15,28 @@ from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.ports import Model
 from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
+from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.capabilities import calls_functions, context_window, takes_stop
+from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.fallback import FallbackModel
+from crewgraph.llm.in_chains import InChains
+from crewgraph.llm.interceptor import BaseInterceptor
 from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.prices import Price, tell
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.tool_call import tool_calls
-from crewgraph.llm.words import fallback_words, price_word, provider_word
+from crewgraph.llm.words import SETTINGS, fallback_words, form_word, price_word, provider_word
+from crewgraph.own_version import ours, own_version
 
 __all__ = ["LLM"]
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
 
-_SETTINGS = (
-    *(
-        "timeout",
-        "temperature",
-        "top_p",
-        "n",
-        "stop",
-        "max_completion_tokens",
-        "max_tokens",
-        "presence_penalty",
-    ),
-    *(
-        "frequency_penalty",
-        "logit_bias",
-        "seed",
-        "logprobs",
-        "top_logprobs",
-        "base_url",
-        "api_version",
-        "api_key",
-    ),
-    *("callbacks", "reasoning_effort", "stream"),
-)
 _NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
 
 
@@ -67,7 +48,7 @@ class _Named(NamedTuple):
     provider: str | None
 
 
-class LLM(BaseLLM):
+class LLM(InChains, BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
@@ -125,8 +106,8 @@ class LLM(BaseLLM):
     fallbacks: Sequence[Any] = ()
     """The models that are asked, in this order, where it fails: whatever may stand in `llm=`."""
 
-    stream: bool
-    """Whether the answer is fetched piece by piece."""
+    interceptor: BaseInterceptor[Any, Any] | None = None
+    """Sees the requests and responses of httpx, where the provider speaks OpenAI's protocol."""
 
     _named: _Named | None = None  # None where a subclass keeps its constructor to itself
 
@@ -163,7 +144,7 @@ class LLM(BaseLLM):
         A keyword that is nobody's here goes to the provider with each request.
         """
         provider, price = provider_word(kwargs), price_word(kwargs)
-        self.fallbacks = fallback_words(kwargs)
+        self.fallbacks, form = fallback_words(kwargs), form_word(kwargs, response_format)
         api_base = api_base or base_url
         super().__init__(model, temperature, api_key, base_url or api_base, timeout, None, stop=stop, **kwargs)
         self.api_base = api_base
@@ -171,7 +152,7 @@ class LLM(BaseLLM):
         self.max_completion_tokens, self.max_tokens = max_completion_tokens, max_tokens
         self.presence_penalty, self.frequency_penalty = presence_penalty, frequency_penalty
         self.logit_bias, self.logprobs, self.top_logprobs = logit_bias, logprobs, top_logprobs
-        self.response_format = response_format
+        self.response_format = form
         self.api_version = api_version
         self.callbacks = callbacks
         self.reasoning_effort = reasoning_effort
@@ -181,17 +162,18 @@ class LLM(BaseLLM):
     def _name(self, model: str, provider: str | None, price: Price | None) -> None:
         self._named = _Named(model, model, provider)
         try:
-            target = self._target()
+            target = self.target()
         except UnknownModel:
             return  # told when it is asked; the environment may still say where it is served
         if price is not None:
             tell(target.model, price)
-        self._provider = target.provider.name
+        self._provider = self.llm_type = target.provider.name
         if self._provider in _NATIVE:
             self.model = target.model
         self._named = _Named(self.model, model, provider)
 
-    def _target(self) -> Target:
+    def target(self) -> Target:
+        """Who serves it, and its name there."""
         if self._named is not None and self.model == self._named.shown:
             return locate(self._named.given, provider=self._named.provider, base_url=self.base_url)
         return locate(self.model, base_url=self.base_url)
@@ -208,11 +190,18 @@ class LLM(BaseLLM):
 
     def adapter(self) -> ChatModel:
         """The model as the graph asks it; the same one as long as no attribute changes."""
-        given = {name: value for name in _SETTINGS if _is_given(value := getattr(self, name))}
+        given = {name: value for name in SETTINGS if _is_given(value := getattr(self, name))}
         settings = {name: _kept(value) for name, value in {**given, **self.additional_params}.items()}
-        target = self._target()
+        target = self.target()
         address = target.address(self.base_url)
-        state = (target, address, target.key(self.api_key, address), self.response_format, dict(settings))
+        state = (
+            target,
+            address,
+            target.key(self.api_key, address),
+            self.response_format,
+            dict(settings),
+            self.interceptor,
+        )
         with _building:
             built: tuple[Any, ChatModel] | None = vars(self).get("_built")
             if built is None or built[0] != state:
@@ -229,7 +218,9 @@ class LLM(BaseLLM):
             return built[1]
 
     def _opening(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
-        opening = dict(settings)
+        opening: dict[str, Any] = dict(settings)
+        if self.interceptor is not None:
+            opening["interceptor"] = self.interceptor
         if not takes_stop(target.model):
             opening.pop("stop", None)
         if "callbacks" in opening:
@@ -244,6 +235,7 @@ class LLM(BaseLLM):
             opening["callbacks"] = [c for c in opening["callbacks"] if isinstance(c, handler)]
         return opening
 
+    @ours
     def call(
         self,
         messages: str | list[dict[str, Any]],
@@ -285,6 +277,7 @@ class LLM(BaseLLM):
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
         return _told(result)
 
+    @ours
     async def acall(
         self,
         messages: str | list[dict[str, Any]],
@@ -296,7 +289,7 @@ class LLM(BaseLLM):
         response_model: Any | None = None,
     ) -> str | Any:
         """Answer a conversation without blocking the event loop; an overridden `call` is honoured."""
-        if type(self).call is not LLM.call:
+        if own_version(self, "call") is not None:
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )
@@ -312,7 +305,7 @@ class LLM(BaseLLM):
     def supports_function_calling(self) -> bool:
         """Whether the model takes tools."""
         try:
-            target = self._target()
+            target = self.target()
         except UnknownModel:
             return False
         return calls_functions(target.provider.name, target.model)
@@ -321,9 +314,13 @@ class LLM(BaseLLM):
         """Whether the model stops at given texts; OpenAI's reasoning models refuse them."""
         return takes_stop(self.model)
 
+    def supports_multimodal(self) -> bool:
+        """Whether it can be shown images."""
+        return sees_images(self.model)
+
     def get_context_window_size(self) -> int:
         """How many tokens the model reads."""
-        return context_window(self.model)
+        return self.context_window_size or context_window(self.model)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy takes over: everything but the connection."""
@@ -341,7 +338,10 @@ class LLM(BaseLLM):
         if ongoing is None or not ongoing.observed:
             observed = load("crewgraph.llm.observed").ObservedModel
             models = [observed(model, self, agent, task) for model in models]
-        return FallbackModel(models) if self.fallbacks else models[0]
+        asked = FallbackModel(models) if self.fallbacks else models[0]
+        if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
+            return asked
+        return load("crewgraph.llm.hooked").HookedModel(asked, self, agent, task, is_at_work=False)
 
     def _note(self, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["ONGOING", "OngoingCall"]
+__all__ = ["ASKER", "ONGOING", "OngoingCall"]
 
 
 @dataclass
@@ -39,3 +40,6 @@ class OngoingCall:
 
 ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
 """The call around the running code; a copied context shares it, so a call's own threads report to it too."""
+
+ASKER: ContextVar[tuple[Any, Any]] = ContextVar("crewgraph_asker", default=(None, None))
+"""The agent that asks, and the task it works on."""

@@ -8,17 +8,17 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.llm import FunctionCall, LLMStreamChunkEvent, ToolCall
+from crewgraph.events.llm import FunctionCall, LLMCallType, LLMStreamChunkEvent, ToolCall
 from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.conversation import text_of
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-__all__ = ["telling_pieces"]
+__all__ = ["AskedPieces", "telling_pieces"]
 
 
-def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any) -> RunnableConfig:
+def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any, call_id: str = "") -> RunnableConfig:
     """A config whose requests tell the audience of each piece of their answers, where anybody listens.
 
     Args:
@@ -26,10 +26,11 @@ def telling_pieces(config: RunnableConfig, source: Any, agent: Any, task: Any) -
         source: who tells.
         agent: the agent that asks, if one does.
         task: what it works on, if it does.
+        call_id: the request, for those that listen.
     """
     if not crewai_event_bus.wants(LLMStreamChunkEvent):
         return config
-    pieces = (_AskedPieces if SINKS.get() else _Pieces)(source, agent, task)
+    pieces = (AskedPieces if SINKS.get() else _Pieces)(source, agent, task, call_id)
     callbacks: Any = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
@@ -45,15 +46,15 @@ class _Pieces(BaseCallbackHandler):
 
     run_inline = True  # on the thread or loop of the request, so that pieces keep their order
 
-    def __init__(self, source: Any, agent: Any, task: Any) -> None:
-        self._source, self._agent, self._task = source, agent, task
+    def __init__(self, source: Any, agent: Any, task: Any, call_id: str) -> None:
+        self._source, self._agent, self._task, self._call_id = source, agent, task, call_id
         self._calls: dict[tuple[UUID, Any], ToolCall] = {}
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: "UUID", **kwargs: Any) -> None:
         if text := text_of(token):
-            self._tell(text, None)
+            self.tell(text, None)
         for piece in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
-            self._tell(piece.get("args") or "", self._called(run_id, piece))
+            self.tell(piece.get("args") or "", self._called(run_id, piece))
 
     def _called(self, run_id: "UUID", piece: dict[str, Any]) -> ToolCall:
         """The tool call so far; providers give its name and id with its first piece only."""
@@ -73,12 +74,20 @@ class _Pieces(BaseCallbackHandler):
         self._calls[run_id, place] = called
         return called
 
-    def _tell(self, text: str, called: ToolCall | None) -> None:
-        event = LLMStreamChunkEvent(from_agent=self._agent, from_task=self._task, chunk=text, tool_call=called)
+    def tell(self, text: str, called: ToolCall | None) -> None:
+        """A piece of a text, or of a tool call."""
+        event = LLMStreamChunkEvent(
+            from_agent=self._agent,
+            from_task=self._task,
+            chunk=text,
+            tool_call=called,
+            call_id=self._call_id,
+            call_type=LLMCallType.LLM_CALL if called is None else LLMCallType.TOOL_CALL,
+        )
         crewai_event_bus.emit(self._source, event)
 
 
-class _AskedPieces(_Pieces):
+class AskedPieces(_Pieces):
     """The same, and LangChain's models stream because of it: they do so for handlers that have these two methods."""
 
     def tap_output_iter(self, run_id: "UUID", output: Iterator[Any]) -> Iterator[Any]:

@@ -15,8 +15,9 @@ from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
+from crewgraph.own_version import own_version
 
-__all__ = ["DEFAULT_MODEL", "as_model", "default_llm"]
+__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "llm_like"]
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model where only OPENAI_API_KEY is set."""
@@ -47,17 +48,22 @@ def as_model(llm: object) -> Model:
     if isinstance(llm, type):
         raise ModelError(f"`{llm.__name__}` is a class, no language model. Write `llm={llm.__name__}(...)`.")
     if isinstance(llm, str):
-        return _named(llm).adapter()
-    if isinstance(llm, LLM) and type(llm).call is LLM.call and type(llm).acall is LLM.acall:
+        return as_model(_named(llm))
+    if isinstance(llm, LLM) and not _asks_itself(llm):
         return _of(llm)
     if isinstance(llm, Mapping):
-        return _of(_from_keywords(cast("Mapping[str, Any]", llm)))
+        return as_model(_from_keywords(cast("Mapping[str, Any]", llm)))
     if models := _several(llm):
         return FallbackModel([one for given in models for one in _alone(as_model(given))])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     return _remembered(llm)
+
+
+def _asks_itself(llm: LLM) -> bool:
+    """Whether a subclass or a patch asks in a way of its own."""
+    return own_version(llm, "call") is not None or own_version(llm, "acall") is not None
 
 
 def _of(llm: LLM) -> Model:
@@ -103,7 +109,7 @@ def _remembered(llm: object) -> Model:
     elif callable(getattr(llm, "call", None)):
         made = CallModel(llm)
     else:
-        return _from_attributes(llm).adapter()
+        return as_model(llm_like(llm))
     _adapters[id(llm)] = made
     return made
 
@@ -120,8 +126,12 @@ def _from_keywords(words: Mapping[str, Any]) -> LLM:
     return LLM(**words)
 
 
-def _from_attributes(llm: object) -> LLM:
-    """The model that an object of an older library describes."""
+def llm_like(llm: object) -> LLM:
+    """The model that an object of an older library describes, by `model`, `model_name` or `deployment_name`.
+
+    Raises:
+        ModelError: it describes none.
+    """
     name = next(
         (
             found

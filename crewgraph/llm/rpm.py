@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.given_up import when_given_up
 from crewgraph.llm.window import LoopWaiter, Waiter, Window
+from crewgraph.own_version import ours, own_version
 
 __all__ = ["RPMController", "Waiting", "await_room", "wait_for_room"]
 
@@ -31,6 +32,9 @@ class RPMController(BaseModel):
     seconds: float = Field(default=60.0, gt=0)
     """How long that minute is."""
 
+    logger: Any = Field(default=None, exclude=True)
+    """Without effect: waits are told by events."""
+
     _window: Window = PrivateAttr(default_factory=Window)
 
     @property
@@ -38,11 +42,13 @@ class RPMController(BaseModel):
         """The requests it let through, and those that wait."""
         return self._window
 
+    @ours
     def check_or_wait(self) -> bool:
         """Wait until a request may be made, and count it; always True."""
         _wait([self], [], None)
         return True
 
+    @ours
     async def acheck_or_wait(self) -> bool:
         """The same on an event loop; a cancelled task gives its place back."""
         await _await([self], [], None)
@@ -105,18 +111,13 @@ def _parted(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]
 
 def _is_own(controller: Any) -> bool:
     """Whether it waits as ours do, in both faces."""
-    kind = cast(Any, type(controller))
-    return isinstance(controller, RPMController) and (kind.check_or_wait, kind.acheck_or_wait) == (
-        RPMController.check_or_wait,
-        RPMController.acheck_or_wait,
-    )
+    faces = ("check_or_wait", "acheck_or_wait")
+    return isinstance(controller, RPMController) and not any(own_version(controller, face) for face in faces)
 
 
 def _async_face(controller: Any) -> Callable[[], Any]:
-    kind = cast(Any, type(controller))
-    own = getattr(kind, "acheck_or_wait", RPMController.acheck_or_wait)
     # A subclass of ours may have overridden the other face alone.
-    return controller.check_or_wait if own is RPMController.acheck_or_wait else controller.acheck_or_wait
+    return own_version(controller, "acheck_or_wait") or controller.check_or_wait
 
 
 def _width(controller: RPMController) -> tuple[float, int]:

@@ -4,8 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from crewgraph.llm.prices import Price
+from crewgraph.outdated import tell_outdated
 
-__all__ = ["fallback_words", "price_word", "provider_word"]
+__all__ = ["SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
+
+SETTINGS = (
+    *("timeout", "temperature", "top_p", "n", "stop", "max_completion_tokens", "max_tokens", "presence_penalty"),
+    *("frequency_penalty", "logit_bias", "seed", "logprobs", "top_logprobs", "base_url", "api_version", "api_key"),
+    *("callbacks", "reasoning_effort", "stream"),
+)
+"""The attributes of an `LLM` that go to its provider."""
 
 _MILLION = 1_000_000
 
@@ -15,10 +23,20 @@ def provider_word(kwargs: dict[str, Any]) -> str | None:
     kwargs.pop("is_litellm", None)
     named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
     if kwargs.pop("azure", False):
+        tell_outdated("`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`')
         named = named or "azure"
     if kwargs.pop("custom_openai", False):
         named = named or "openai"
     return named
+
+
+def form_word(kwargs: dict[str, Any], given: Any) -> Any:
+    """The form of answers: what was given, else what Ollama's word for JSON says; that is taken out."""
+    if kwargs.get("format") != "json":
+        return given
+    del kwargs["format"]
+    tell_outdated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
+    return {"type": "json_object"} if given is None else given
 
 
 def fallback_words(kwargs: dict[str, Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from crewgraph.llm.errors import MissingKey, UnknownModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import PROVIDERS, locate
 from crewgraph.llm.resolve import as_model, default_llm
+from crewgraph.outdated import Outdated
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,9 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
         "2025-01-01",
     )
     path = "https://x.openai.azure.com/openai/deployments/mine"
-    assert LLM("gpt-4o", azure=True, base_url=path).chat_model().deployment_name == "mine"
+    with pytest.warns(Outdated, match="`azure=True` of an LLM"):
+        named = LLM("gpt-4o", azure=True, base_url=path)
+    assert named.chat_model().deployment_name == "mine"
     monkeypatch.setenv("AZURE_API_BASE", "https://x.openai.azure.com/openai/v1")
     assert LLM("azure/gpt-4o").chat_model().openai_api_base == "https://x.openai.azure.com/openai/v1"
 

@@ -1,0 +1,148 @@
+"""A model whose requests pass the hooks that users have written."""
+
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.ports import Model
+from crewgraph.errors import ModelCallBlocked
+from crewgraph.hooks.dispatching import adispatch, dispatch
+from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
+from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.hooks.registry import hooks_at
+from crewgraph.llm.around import AroundModel
+from crewgraph.llm.conversation import openai_messages, read_messages, text_of
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ["AtWork", "HookedModel"]
+
+_log = logging.getLogger("crewgraph.hooks")
+_PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
+
+
+@dataclass
+class AtWork:
+    """Who asks a model in an agent's work, as hooks see it: `context.executor`."""
+
+    messages: list[dict[str, Any]]
+    llm: Any
+    agent: Any
+    task: Any
+    crew: Any
+    iterations: int
+
+
+@dataclass(frozen=True)
+class HookedModel(AroundModel[Model]):
+    """A model whose requests pass hooks; where they changed the conversation, the reply tells how it goes on."""
+
+    model: Model
+    llm: Any
+    """The model as the user gave it."""
+
+    agent: Any = None
+    task: Any = None
+    crew: Any = None
+    is_at_work: bool = True
+    """Whether an agent asks in its work; else somebody asks the model directly."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        if not self._is_hooked:
+            return self.model.complete(messages, tools, stop, config)
+        request = _Request(self, messages)
+        with request.blockable():
+            dispatch(_PRE, request.context, reducer=before_llm_call_reducer)
+        reply = self.model.complete(request.asked(), tools, stop, config)
+        if request.is_answered(reply):
+            dispatch(_POST, request.context, reducer=after_llm_call_reducer)
+        return request.told(reply)
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+    ) -> Reply:
+        if not self._is_hooked:
+            return await self.model.acomplete(messages, tools, stop, config)
+        request = _Request(self, messages)
+        with request.blockable():
+            await adispatch(_PRE, request.context, reducer=before_llm_call_reducer)
+        reply = await self.model.acomplete(request.asked(), tools, stop, config)
+        if request.is_answered(reply):
+            await adispatch(_POST, request.context, reducer=after_llm_call_reducer)
+        return request.told(reply)
+
+    @property
+    def _is_hooked(self) -> bool:
+        return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
+
+
+class _Request:
+    """One request on its way through the hooks."""
+
+    def __init__(self, model: HookedModel, messages: Sequence[Message]) -> None:
+        self._model, self._messages = model, list(messages)
+        self._before = openai_messages(messages)
+        self._shown = deepcopy(self._before)
+        self.context = self._context()
+
+    def _context(self) -> LLMCallHookContext:
+        model = self._model
+        if not model.is_at_work:
+            return LLMCallHookContext(
+                messages=self._shown, llm=model.llm, agent=model.agent, task=model.task, crew=model.crew
+            )
+        rounds = sum(one["role"] == "assistant" for one in self._messages)
+        return LLMCallHookContext(
+            AtWork(self._shown, model.llm, model.agent, model.task, model.crew, iterations=rounds)
+        )
+
+    @contextmanager
+    def blockable(self) -> Generator[None]:
+        """Where a hook may say no.
+
+        Raises:
+            ModelCallBlocked: one does.
+        """
+        try:
+            yield
+        except HookAborted as aborted:
+            raise ModelCallBlocked(
+                f"a request to the model `{self._model.name}` was blocked by a `before_llm_call` hook: {aborted.reason}"
+            ) from aborted
+
+    def asked(self) -> list[Message]:
+        """The conversation as the hooks before the request left it."""
+        if self.context.messages is not self._shown:
+            _log.warning("a hook gave `context.messages` another list, which changes nothing: change the list in place")
+            self.context.messages = self._shown
+        kept = self._kept
+        return [*self._messages[:kept], *read_messages(self._shown[kept:])]
+
+    def is_answered(self, reply: Reply) -> bool:
+        """Whether there is a text for the hooks after the request; a wish to use tools is none."""
+        self.context.response = text_of(reply["content"])
+        return not reply["tool_calls"]
+
+    def told(self, reply: Reply) -> Reply:
+        """The reply as the hooks left it, with what they made of the conversation."""
+        reply, response = Reply(**reply), self.context.response
+        if not reply["tool_calls"] and isinstance(response, str) and response != text_of(reply["content"]):
+            reply["content"] = response
+        if self._shown != self._before:
+            kept = self._kept
+            reply["hooked"] = {"kept": kept, "then": read_messages(self._shown[kept:])}
+        return reply
+
+    @property
+    def _kept(self) -> int:
+        """How many messages from the beginning are as they were."""
+        pairs = zip(self._before, self._shown, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
