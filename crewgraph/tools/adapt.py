@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.bridge import acall, call, in_thread, wait_for
+from crewgraph.core.digest import digest
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import DefinitionError, ToolFailed
@@ -20,7 +21,8 @@ from crewgraph.tools.approval import approval_of
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
 from crewgraph.tools.blocks import is_blocks, shown
-from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool
+from crewgraph.tools.failure import ReportedFailure, ToolFailure
+from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.limit import Counted, claim
 from crewgraph.tools.observation import Shown, observation
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
@@ -94,6 +96,7 @@ class AdaptedTool(ABC):
         Raises:
             UsageLimitReached: It was used as often as it may be.
             ToolFailed: What it returned is no data.
+            ReportedFailure: What it returned is a failure.
             Exception: Whatever the tool raises.
         """
 
@@ -106,6 +109,8 @@ class AdaptedTool(ABC):
         return observation(result), []
 
     def _plain(self, value: Any) -> Any:
+        if isinstance(value, ToolFailure):
+            raise ReportedFailure(value)
         try:
             return plain(value)
         except NotPlain as error:
@@ -155,7 +160,7 @@ class _OwnTool(AdaptedTool):
     def shown(self, result: Any) -> Shown:
         if isinstance(self.source, BaseTool):
             return self.source._shown(result)  # pyright: ignore[reportPrivateUsage]
-        return super().shown(result)
+        return self.source.format_output_for_agent(result), []
 
     async def _acall(self, arguments: dict[str, Any]) -> Any:
         if self._afunction is not None:
@@ -186,19 +191,28 @@ class _LangChainTool(AdaptedTool):
 
     def __init__(self, source: Any) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
-        self._is_async_only = is_async_only(source)
+        self._is_async_only, self._wants_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async_only:
             return wait_for(self.arun(args, config))
-        return self._plain(self.source.invoke(args, config))
+        return self._read(self.source.invoke(self._called(args), config))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Any:
         if self._is_async:
-            return self._plain(await self.source.ainvoke(args, config))
-        work = partial(self.source.invoke, args, config)
-        return self._plain(await in_thread(work))
+            return self._read(await self.source.ainvoke(self._called(args), config))
+        work = partial(self.source.invoke, self._called(args), config)
+        return self._read(await in_thread(work))
+
+    def _called(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What LangChain is given: a whole call where the tool wants to know the call's id."""
+        if not self._wants_id:
+            return args
+        return {"type": "tool_call", "name": self.title, "args": args, "id": f"call_{digest([self.title, args])}"}
+
+    def _read(self, returned: Any) -> Any:
+        return self._plain(returned.content if self._wants_id and hasattr(returned, "content") else returned)
 
     def shown(self, result: Any) -> Shown:
         return shown(result) if is_blocks(result) else super().shown(result)

@@ -13,10 +13,13 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature
 from crewgraph.tools.approval import approval_of
+from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
 from crewgraph.tools.limit import claim
-from crewgraph.tools.observation import Shown, observation
+from crewgraph.tools.observation import Shown
+from crewgraph.tools.result import result_schema_of, result_text, revived
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
+from crewgraph.tools.untyped import ToolType
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -42,7 +45,7 @@ def keep_always(_arguments: Any = None, _result: Any = None) -> bool:
     return True
 
 
-class BaseTool(BaseModel, ABC):
+class BaseTool(BaseModel, ABC, metaclass=ToolType):
     """Something that an agent may have done.
 
     Subclass it, give `name` and `description`, and write `_run`; its parameters are what models may fill in.
@@ -61,6 +64,9 @@ class BaseTool(BaseModel, ABC):
 
     args_schema: type[BaseModel] = _FromSignature
     """What it takes; made from the signature of `_run` where it is not given."""
+
+    result_schema: type[BaseModel] | None = None
+    """What it returns; read from the annotation of `_run` where that is a model. Models are shown it as JSON of this form."""
 
     description_updated: bool = False
     """Kept for programs that set it; it changes nothing."""
@@ -84,6 +90,9 @@ class BaseTool(BaseModel, ABC):
     """Whether a person has to allow each call that an agent makes; or a function that says so of a call, given its arguments as
     a dict."""
 
+    tool_failure_policy: ToolFailurePolicy | None = None
+    """What its failures mean for the task; where None, the task, the agent or the crew says so."""
+
     @field_validator("max_usage_count")
     @classmethod
     def validate_max_usage_count(cls, value: int | None) -> int | None:
@@ -104,6 +113,8 @@ class BaseTool(BaseModel, ABC):
             # Past pydantic's assignment, which a subclass may have validated or frozen.
             schema = from_signature(self._function, name=f"{type(self).__name__}Schema")
             object.__setattr__(self, "args_schema", schema)
+        if self.result_schema is None and (returned := result_schema_of(self._function)) is not None:
+            object.__setattr__(self, "result_schema", returned)
         return self
 
     @property
@@ -119,6 +130,24 @@ class BaseTool(BaseModel, ABC):
     def prompt_text(self) -> str:
         """How a prompt tells of it."""
         return prompt_text(self.spec)
+
+    @property
+    def formatted_description(self) -> str:
+        """How a prompt tells of it, under the name that CrewAI has for that."""
+        return self.prompt_text
+
+    @property
+    def tool_type(self) -> str:
+        """Where its class is found: "module.Class"."""
+        return f"{type(self).__module__}.{type(self).__qualname__}"
+
+    def format_output_for_agent(self, raw_result: Any) -> str:
+        """What a model is shown of a result; write it anew for a form of one's own.
+
+        Args:
+            raw_result: what `_run` returned; in a run that goes on after a crash, read from what was recorded of it.
+        """
+        return result_text(self.name, self.result_schema, raw_result)
 
     @abstractmethod
     def _run(self, *args: Any, **kwargs: Any) -> Any:
@@ -163,6 +192,8 @@ class BaseTool(BaseModel, ABC):
             once=self.once,
             cache_function=self.cache_function,
             require_approval=self.require_approval,
+            result_schema=self.result_schema,
+            tool_failure_policy=self.tool_failure_policy,
         )
 
     def to_langchain(self) -> "StructuredTool":
@@ -219,7 +250,7 @@ class BaseTool(BaseModel, ABC):
 
     def _shown(self, result: Any) -> Shown:
         """How a model is shown a result, plain data."""
-        return observation(result), []
+        return self.format_output_for_agent(revived(self.result_schema, result)), []
 
     def _generate_description(self) -> None:
         """Nothing: subclasses written for CrewAI call it after they change the description."""

@@ -44,7 +44,7 @@ def check_docker(image: str) -> None:
     Raises:
         ToolFailed: Docker is not installed, does not run, or has not the image; the message says what to do.
     """
-    wanted = "an agent with `allow_code_execution=True` runs code in Docker only"
+    wanted = "code of agents runs in Docker only"
     if shutil.which("docker") is None:
         raise ToolFailed(f"{wanted}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
     answered, said = _asked("version", "--format", "{{.Server.Version}}")

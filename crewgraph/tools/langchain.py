@@ -13,7 +13,7 @@ from crewgraph.schema import call_arguments, json_schema, validated
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["arguments_of", "as_langchain_tool", "is_async_only", "is_langchain_tool", "langchain_tool"]
+__all__ = ["arguments_of", "as_langchain_tool", "is_async_only", "is_langchain_tool", "langchain_tool", "wants_call_id"]
 
 _TAKEN = {"config", "run_manager"}
 """Argument names that LangChain keeps for itself."""
@@ -67,6 +67,16 @@ def arguments_of(tool: Any) -> type[BaseModel] | dict[str, Any]:
 def is_async_only(tool: Any) -> bool:
     """Whether a LangChain tool has an async body and no other."""
     return getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None
+
+
+def wants_call_id(tool: Any) -> bool:
+    """Whether a LangChain tool has the id of its call injected, so that it must be given a whole call."""
+    schema = getattr(tool, "args_schema", None)
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return False
+    notes = [note for field in schema.model_fields.values() for note in field.metadata]
+    kinds = [note if isinstance(note, type) else type(note) for note in notes]
+    return any(kind.__name__ == "InjectedToolCallId" for kind in kinds)
 
 
 def langchain_tool(

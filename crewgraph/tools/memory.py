@@ -1,9 +1,9 @@
 """The tools with which an agent searches a memory, and puts something into it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, Self, cast
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from crewgraph.core.bridge import acall, call
 from crewgraph.prompts.book import Book, english
@@ -39,11 +39,23 @@ class RememberSchema(_Texts):
     )
 
 
-class RecallMemoryTool(BaseTool):
+class _OfMemory(BaseTool):
+    _key: ClassVar[str]
+    """What its description is called among the texts."""
+
+    @model_validator(mode="after")
+    def _described(self) -> Self:
+        self.description = self.description or english().filled("tools", self._key)
+        return self
+
+
+class RecallMemoryTool(_OfMemory):
     """Searches a memory; each record is told once."""
 
+    _key: ClassVar[str] = "recall_memory"
+
     name: str = "Search memory"
-    description: str = Field(default_factory=lambda: english().filled("tools", "recall_memory"))
+    description: str = ""
     args_schema: type[BaseModel] = RecallMemorySchema
     cache_function: Callable[..., bool] = _never
 
@@ -58,11 +70,13 @@ class RecallMemoryTool(BaseTool):
         return _told([await acall(_twin(self.memory, "recall"), query) for query in _listed(queries)])
 
 
-class RememberTool(BaseTool):
+class RememberTool(_OfMemory):
     """Puts texts into a memory; they are kept when it returns."""
 
+    _key: ClassVar[str] = "save_to_memory"
+
     name: str = "Save to memory"
-    description: str = Field(default_factory=lambda: english().filled("tools", "save_to_memory"))
+    description: str = ""
     args_schema: type[BaseModel] = RememberSchema
     cache_function: Callable[..., bool] = _never
 

@@ -11,8 +11,10 @@ from crewgraph.core.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, outline, validated
+from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.limit import claim
 from crewgraph.tools.name import model_name
+from crewgraph.tools.result import result_schema_of, result_text
 
 __all__ = ["CrewStructuredTool", "InvalidArguments", "prompt_text", "tool_spec"]
 
@@ -21,8 +23,16 @@ class InvalidArguments(ToolFailed, ValueError):
     """The arguments given to a tool do not fit what it takes."""
 
 
+class _Nothing(BaseModel):
+    """What a tool without a function takes."""
+
+
+def _missing(**arguments: Any) -> Any:
+    raise ToolFailed("the tool has no function; give it `func`")
+
+
 class CrewStructuredTool:
-    """A function with a name, a description and a schema of its arguments.
+    """A function with a name, a description and a schema of its arguments, which is made from the function where None.
 
     Raises:
         DefinitionError: The function requires a parameter that `args_schema` does not have.
@@ -30,10 +40,10 @@ class CrewStructuredTool:
 
     def __init__(
         self,
-        name: str,
-        description: str,
-        args_schema: type[BaseModel],
-        func: Callable[..., Any],
+        name: str = "",
+        description: str = "",
+        args_schema: type[BaseModel] | None = None,
+        func: Callable[..., Any] | None = None,
         result_as_answer: bool = False,
         max_usage_count: int | None = None,
         current_usage_count: int = 0,
@@ -41,18 +51,23 @@ class CrewStructuredTool:
         once: bool = False,
         cache_function: Callable[..., bool] | None = None,
         require_approval: bool | Callable[..., Any] = False,
+        result_schema: type[BaseModel] | None = None,
+        tool_failure_policy: ToolFailurePolicy | None = None,
     ) -> None:
         self.name = name
         self.description = description
-        self.args_schema = args_schema
-        self.func = func
+        self.args_schema = args_schema or (_Nothing if func is None else from_signature(func, name="Arguments"))
+        self.func = func or _missing
         self.result_as_answer = result_as_answer
         self.max_usage_count = max_usage_count
         self.current_usage_count = current_usage_count
         self.once = once
         self.cache_function = cache_function
         self.require_approval = require_approval
-        _check_parameters(name, func, args_schema)
+        self.result_schema = result_schema or result_schema_of(self.func)
+        self.tool_failure_policy = tool_failure_policy
+        if func is not None:
+            _check_parameters(name, func, self.args_schema)
 
     @classmethod
     def from_function(
@@ -105,6 +120,15 @@ class CrewStructuredTool:
     def prompt_text(self) -> str:
         """How a prompt tells of it."""
         return prompt_text(self.spec)
+
+    @property
+    def formatted_description(self) -> str:
+        """How a prompt tells of it, under the name that CrewAI has for that."""
+        return self.prompt_text
+
+    def format_output_for_agent(self, raw_result: Any) -> str:
+        """What a model is shown of a result."""
+        return result_text(self.name, self.result_schema, raw_result)
 
     def has_reached_max_usage_count(self) -> bool:
         """Whether it was used as often as it may be."""

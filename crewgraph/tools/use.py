@@ -5,12 +5,15 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
+from crewgraph.core.bubble import is_bubble
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.limit import UsageLimitReached
+from crewgraph.tools.mcp.tool import MCPTool
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -33,6 +36,12 @@ class Outcome(TypedDict):
 
     from_cache: NotRequired[bool]
     """Whether that is what an equal call returned before."""
+
+    blocked: NotRequired[bool]
+    """Whether a hook did not let it happen."""
+
+    failure: NotRequired[dict[str, Any]]
+    """Where it failed: the `ToolFailure`, as plain data."""
 
 
 class GuardedTool:
@@ -88,30 +97,41 @@ class GuardedTool:
         outcome: Outcome = {"ok": True, "result": None}
         try:
             yield outcome
+        except ReportedFailure as reported:
+            _log.warning("the tool `%s` reports a failure: %s", self.tool.title, reported)
+            self._failed(outcome, str(reported), reported.failure)
         except UsageLimitReached as error:
-            outcome.update(ok=False, result=str(error))
+            why = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
+            self._failed(outcome, str(error), why)
         except ToolFailed as error:  # says all by itself
             _log.warning("%s", error)
-            outcome.update(ok=False, result=str(error))
+            reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
+            self._failed(outcome, str(error), _failure_of(error, reason))
         except Exception as error:
-            if isinstance(error, self._passing) or _is_bubble(error):
+            if isinstance(error, self._passing) or is_bubble(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            outcome.update(ok=False, result=_failure(self.name, error))
+            self._failed(outcome, _told(self.name, error), _failure_of(error))
+
+    def _failed(self, outcome: Outcome, text: str, failure: ToolFailure) -> None:
+        outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
 
 
-def _is_bubble(error: Exception) -> bool:
-    """Whether it is one of LangGraph's, which steer the graph (that package is not imported here)."""
-    return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)
-
-
-def _failure(name: str, error: Exception) -> str:
+def _text(error: Exception) -> str:
     try:
-        message = str(error).strip()
+        return shorten(str(error).strip(), _MESSAGE_LIMIT)
     except Exception as own:  # noqa: BLE001  (an exception whose own text fails)
-        message = f"(its text cannot be had: {type(own).__name__})"
+        return f"(its text cannot be had: {type(own).__name__})"
+
+
+def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:
     kind = type(error).__name__
-    return f"`{name}` failed: {kind}: {shorten(message, _MESSAGE_LIMIT)}" if message else f"`{name}` failed: {kind}"
+    return ToolFailure(message=_text(error) or kind, reason=reason or ToolFailureReason.EXCEPTION, code=kind)
+
+
+def _told(name: str, error: Exception) -> str:
+    message, kind = _text(error), type(error).__name__
+    return f"`{name}` failed: {kind}: {message}" if message else f"`{name}` failed: {kind}"
 
 
 def no_such_tool(written: str, tools: Mapping[str, Any]) -> str:

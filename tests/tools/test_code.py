@@ -126,7 +126,7 @@ def refused(mode: Mode, one: Agent, match: str) -> None:
 
 def test_without_docker_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused(mode, coder("print(1)"), "runs code in Docker only, and there is no `docker` here. Install it")
+    refused(mode, coder("print(1)"), "code of agents runs in Docker only, and there is no `docker` here. Install it")
 
 
 def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -200,10 +200,11 @@ def test_a_failing_tool_is_told_to_the_model_and_logged(
     error: Exception, told: str, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
-        assert mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {}) == {
-            "ok": False,
-            "result": told,
-        }
+        outcome = mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {})
+    failure = outcome.pop("failure")
+    assert outcome == {"ok": False, "result": told}
+    assert failure["reason"] == "exception"
+    assert f"failed: {failure['code']}" in told
     (record,) = caplog.records
     assert record.getMessage() == "the tool `Repeat it` failed"
     assert record.exc_info
@@ -269,9 +270,15 @@ def test_a_validator_that_fails_in_its_own_way_is_a_refusal():
 def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
     assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
-    assert mode(guarded, {"text": "x"}, {}) == {
-        "ok": False,
-        "result": "`Repeat it` may be used once and has been. Go on without it.",
+    outcome = mode(guarded, {"text": "x"}, {})
+    told = "`Repeat it` may be used once and has been. Go on without it."
+    assert (outcome["ok"], outcome["result"]) == (False, told)
+    assert outcome["failure"] == {
+        "message": told,
+        "reason": "usage_limit",
+        "code": "UsageLimitReached",
+        "retryable": False,
+        "details": {},
     }
 
 
