@@ -3,8 +3,7 @@
 import os
 import random
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,6 +17,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.checkpoints.closing import Closing
 from crewgraph.checkpoints.codec import Codec, config_of, place
 from crewgraph.checkpoints.database import Database, WouldWait
 from crewgraph.checkpoints.history import pasts
@@ -41,7 +41,7 @@ def _any(name: str) -> bool:
     return True
 
 
-class SqliteCheckpointer(BaseCheckpointSaver[str]):
+class SqliteCheckpointer(Closing, BaseCheckpointSaver[str]):
     """Keeps the checkpoints of graphs in one SQLite file.
 
     One object serves sync and async graphs, any number of threads and event loops; several processes may use
@@ -86,25 +86,14 @@ class SqliteCheckpointer(BaseCheckpointSaver[str]):
         self._removal = Removal(self._threads, self._codec.metadata)
         forget_old(self._database, self._removal, retention_days, max_bytes)
 
+    @property
+    def path(self) -> str | None:
+        """The file; None for a database that ends with this object."""
+        return None if self._database.path == ":memory:" else self._database.path
+
     def close(self) -> None:
         """Close the file, also for clones made by `with_allowlist`; twice is once."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "SqliteCheckpointer":
         """The same database read with more classes allowed, as (module, class) pairs."""

@@ -182,6 +182,10 @@ class Call(Recorded):
     given: Any = None
     """What the trace shows as its input."""
 
+    aside: bool = False
+    """Whether it takes no number of its own among the effects of its body: what was recorded without it is found with it,
+    and the other way round."""
+
     @property
     def label(self) -> str:
         return f"{self.kind} `{self.name}`"

@@ -2,7 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-__all__ = ["Content", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
+__all__ = ["Content", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
 Content = str | list[str | dict[str, Any]]
 """Text, or a list of text and provider blocks as LangChain messages hold them."""
@@ -57,6 +57,16 @@ class Usage(TypedDict):
     cache_creation_tokens: int
 
 
+class Hooked(TypedDict):
+    """How a conversation goes on that hooks have changed."""
+
+    kept: int
+    """How many messages from its beginning stay."""
+
+    then: list[Message]
+    """What follows them."""
+
+
 class Reply(TypedDict):
     """A model's answer."""
 
@@ -70,3 +80,6 @@ class Reply(TypedDict):
 
     model: NotRequired[str]
     """The model that answered, where it is another than the one that was asked."""
+
+    hooked: NotRequired[Hooked]
+    """What hooks made of the conversation that was answered, where they changed it."""

@@ -11,6 +11,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from crewgraph.core.effects import (
     Ask,
     Body,
+    Call,
     Effect,
     EffectFailed,
     Enter,
@@ -73,23 +74,43 @@ class _Frame:
         return replace(self, deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
 
+class _Places:
+    """The paths of a body's effects, as they come up."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._position = self._passed = self._aside = 0
+
+    def of(self, effect: Effect) -> str:
+        """Where an effect is recorded: the number it has in the body, or beside the number of what follows it."""
+        here = f"{self._path}{self._position}"
+        if isinstance(effect, Call) and effect.aside:
+            self._aside += 1
+            return f"{here}+{self._aside}"
+        self._position, self._aside = self._position + 1, 0
+        return here
+
+    def passing(self) -> str:
+        """The place of what is told and not recorded."""
+        self._passed += 1
+        return f"{self._path}{self._position}-{self._passed}"
+
+
 def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
     send: Callable[[Any], Effect] = body.send
     value: Any = None
-    position = passed = 0
+    places = _Places(path)
     failed: tuple[str, Recorded, Record] | None = None
     try:
         while True:
             effect = send(value)
             if isinstance(effect, (Notify, Enter)):
-                passed += 1
-                value, send = (yield from _passing(effect, frame, f"{path}{position}-{passed}")), body.send
+                value, send = (yield from _passing(effect, frame, places.passing())), body.send
                 continue
             if failed:  # the body went on, with more than telling: the failure is a part of its story
                 yield from frame.journal.write(*failed)
                 failed = None
-            here = f"{path}{position}"
-            position += 1
+            here = places.of(effect)
             try:
                 value, send = (yield from _performed(effect, frame, here)), body.send
             except (GraphBubbleUp, JournalError):
