@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
 from crewgraph.core.bridge import call, wait_for
 from crewgraph.core.digest import digest
 from crewgraph.knowledge.passage import Passage, SearchResult, grouped
@@ -96,5 +98,15 @@ def _named(source: BaseKnowledgeSource) -> str:
     fields = {field: getattr(source, field) for field in type(source).model_fields if field not in _NOT_ITS_NAME}
     if not isinstance(fields.get("content"), str):
         fields.pop("content", None)
-    told = {field: str(value) if isinstance(value, Path) else value for field, value in fields.items()}
-    return f"{type(source).__name__}-{digest(told)}"
+    return f"{type(source).__name__}-{digest({field: _told(value) for field, value in fields.items()})}"
+
+
+def _told(value: Any) -> Any:
+    """A field as it stands in a name; what is no data, as a vector store, by its class."""
+    if isinstance(value, Path):
+        return str(value)
+    try:
+        digest(value)
+    except PydanticSerializationError:
+        return type(value).__qualname__
+    return value

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
@@ -14,7 +14,9 @@ from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.given import as_sources
 from crewgraph.knowledge.source.langchain_source import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
+from crewgraph.knowledge.storage.factory import resolve_knowledge_storage
 from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
+from crewgraph.own_version import own_version
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -71,7 +73,9 @@ class Knowledge(BaseModel):
         super().model_post_init(context)
         if not isinstance(self.storage, BaseKnowledgeStorage):
             store = self.storage
-            self.storage = KnowledgeStorage(self.embedder, self.collection_name, store=store)
+            made = resolve_knowledge_storage(self.embedder, self.collection_name) if store is None else None
+            usual = KnowledgeStorage(self.embedder, self.collection_name, store=store)
+            self.storage = usual if made is None else made
 
     @property
     def made_of(self) -> tuple[int, ...]:
@@ -153,7 +157,7 @@ class Knowledge(BaseModel):
         self.ready()
         kept: list[SearchResult] = []
         if self._is_kept:
-            kept = self.storage.search(asked, results_limit, metadata_filter, score_threshold, **self._only)
+            kept = self.storage.search(asked, **self._wanted(results_limit, score_threshold, metadata_filter))
         live = [one.found(" ".join(asked), results_limit) for one in self._live]
         return _alternating([kept, *live])[:results_limit]
 
@@ -171,7 +175,7 @@ class Knowledge(BaseModel):
         await self.aready()
         kept: list[SearchResult] = []
         if self._is_kept:
-            kept = await self.storage.asearch(asked, results_limit, metadata_filter, score_threshold, **self._only)
+            kept = await self.storage.asearch(asked, **self._wanted(results_limit, score_threshold, metadata_filter))
         live = [await one.afound(" ".join(asked), results_limit) for one in self._live]
         return _alternating([kept, *live])[:results_limit]
 
@@ -231,15 +235,15 @@ class Knowledge(BaseModel):
     @property
     def _has_units(self) -> bool:
         """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
-        storage, kind = self.storage, cast(Any, type(self.storage))
-        return isinstance(storage, KnowledgeStorage) and kind.save is KnowledgeStorage.save
+        return isinstance(self.storage, KnowledgeStorage) and own_version(self.storage, "save") is None
 
-    @property
-    def _only(self) -> dict[str, Any]:
-        """What a search is told, where it can be, to find in the sources alone; without sources it finds all there is."""
-        kind = cast(Any, type(self.storage))
-        ours = kind.search is KnowledgeStorage.search and kind.asearch is KnowledgeStorage.asearch
-        return {"units": self._units} if ours and self._has_units and self.sources else {}
+    def _wanted(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
+        """What a search is told: to find in the sources alone, where the storage can; without sources all there is."""
+        told: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
+        if metadata is not None:
+            told["metadata_filter"] = metadata
+        ours = not any(own_version(self.storage, verb) for verb in ("search", "asearch"))
+        return {**told, "units": self._units} if ours and self._has_units and self.sources else told
 
 
 def _asked(query: "Sequence[str] | str") -> list[str]:

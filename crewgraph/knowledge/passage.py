@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
 __all__ = ["Passage", "SearchResult", "extract_knowledge_context", "grouped"]
 

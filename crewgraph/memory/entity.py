@@ -25,9 +25,10 @@ class EntityMemory(StoredMemory):
     """
 
     kind: ClassVar[str] = "entity_memory"
+    kept_as: ClassVar[str] = "entities"
 
     def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
-        kept = provided_storage("entities", storage, crew, embedder_config, path)
+        kept = provided_storage(self.kept_as, storage, crew, embedder_config, path)
         super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)
 
     def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None) -> None:
@@ -50,7 +51,7 @@ class EntityMemory(StoredMemory):
         errors: list[str] = []
         for item in items:
             try:
-                call(self.storage.save, value=_worded(item), metadata=item.metadata)
+                call(self.storage.save, _worded(item), item.metadata)
             except Exception as error:  # noqa: BLE001 - raised once the others are kept
                 errors.append(f"{item.name}: {error}")
         if errors:

@@ -22,6 +22,7 @@ class ExternalMemory(StoredMemory):
     """
 
     kind: ClassVar[str] = "external_memory"
+    kept_as: ClassVar[str] = "external"
 
     def __init__(self, storage: Any = None, **data: Any) -> None:
         super().__init__(storage=storage, **data)

@@ -54,7 +54,7 @@ class MemoryConfig(BaseModel):
     recall_oversample_factor: int = Field(default=2, ge=1)
     """How many times the records wanted are looked at."""
 
-    query_analysis_threshold: int = Field(default=200, ge=0)
+    query_analysis_threshold: int = Field(default=250, ge=0)
     """Queries of so many characters are first taken apart by the model."""
 
 

@@ -21,7 +21,8 @@ class ShortTermMemory(StoredMemory):
     """
 
     kind: ClassVar[str] = "short_term_memory"
+    kept_as: ClassVar[str] = "short_term"
 
     def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
-        kept = provided_storage("short_term", storage, crew, embedder_config, path)
+        kept = provided_storage(self.kept_as, storage, crew, embedder_config, path)
         super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)

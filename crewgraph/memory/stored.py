@@ -23,6 +23,9 @@ class StoredMemory(BaseModel):
     kind: ClassVar[str] = "memory"
     """What its events call it."""
 
+    kept_as: ClassVar[str] = "memory"
+    """What it is called in a store."""
+
     embedder_config: Any = None
     """What turns its texts into vectors."""
 
@@ -39,7 +42,7 @@ class StoredMemory(BaseModel):
     def __init__(self, storage: Any = None, **data: Any) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
             storage = RAGStorage(
-                type=self._short_kind, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
+                type=self.kept_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
             )
         super().__init__(storage=storage, **data)
 
@@ -55,10 +58,6 @@ class StoredMemory(BaseModel):
     def is_made(self) -> bool:
         """Whether it was made for a crew with `memory=True`."""
         return self._made
-
-    @property
-    def _short_kind(self) -> str:
-        return self.kind.removesuffix("_memory")
 
     @property
     def agent(self) -> Any:
@@ -91,7 +90,7 @@ class StoredMemory(BaseModel):
         noted = {} if metadata is None else metadata
 
         def work() -> None:
-            call(self.storage.save, value=value, metadata=noted)
+            call(self.storage.save, value, noted)
 
         told_save(self, self.kind, _text(value), metadata, work)
 

@@ -16,6 +16,7 @@ from crewgraph.memory.record import MemoryRecord
 from crewgraph.memory.scope import MemoryScope
 from crewgraph.memory.scoring import MemoryConfig
 from crewgraph.memory.slice import MemorySlice
+from crewgraph.memory.storage_factory import resolve_memory_storage
 from crewgraph.memory.writes import MemoryWrites
 from crewgraph.prompts.book import Book, english
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory"]
 
-_DEFAULT_STORAGES = ("lancedb", "qdrant-edge")
+_USUAL = "lancedb"
+_DEFAULT_STORAGES = (_USUAL, "qdrant-edge")
 
 
 class Memory(MemoryWrites, MemoryConfig):
@@ -47,7 +49,7 @@ class Memory(MemoryWrites, MemoryConfig):
     """Who says where things belong: anything that an agent takes as `llm`. None is the model that the environment names, and none
     where it names none; False is none."""
 
-    storage: Any = None
+    storage: Any = Field(default=None, validate_default=True)
     """Where it is kept: a path, a LangGraph store (which has to search by meaning), or a `StorageBackend`; None for the storage
     folder, where each project has records of its own."""
 
@@ -80,8 +82,9 @@ class Memory(MemoryWrites, MemoryConfig):
     @field_validator("storage")
     @classmethod
     def _some_storage(cls, given: Any) -> Any:
-        if isinstance(given, str) and given in _DEFAULT_STORAGES:
-            return None
+        if given is None or isinstance(given, str):
+            made = resolve_memory_storage(_USUAL if given is None else given)
+            given = made if made is not None else None if given in _DEFAULT_STORAGES else given
         if given is None or isinstance(given, (str, Path)) or callable(getattr(given, "search", None)):
             return given
         raise ValueError(

@@ -5,11 +5,10 @@ import os
 import time
 from collections.abc import Iterable
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Self
 
 from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
 
+from crewgraph.checkpoints.closing import Closing
 from crewgraph.checkpoints.database import Database
 from crewgraph.stores.embedding import embedder_for
 from crewgraph.stores.entries import swept
@@ -21,7 +20,7 @@ from crewgraph.stores.work import Vectors, Wanted, Worker, step
 __all__ = ["FaissStore"]
 
 
-class FaissStore(BaseStore):
+class FaissStore(Closing, BaseStore):
     """Keeps values under namespaces and keys in one SQLite file, and finds them by filters or by meaning.
 
     One object serves sync and async programs, any number of threads and event loops; several processes may use the same
@@ -85,22 +84,6 @@ class FaissStore(BaseStore):
         self._sweeper.stop(0)
         self._worker.close()
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._database.aside(self.close)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations; their results, in their order.

@@ -31,7 +31,8 @@ def embedder_of(given: object = None) -> NamedEmbedder:
     Args:
         given: None, which is the local one: no text leaves the machine unless somebody says so. "provider/model";
             CrewAI's `{"provider": ..., "config": {...}}`; a function, sync or async, of a list of texts that gives a vector
-            for each; a class of such functions; a LangChain `Embeddings`; or an embedder that is one already.
+            for each; a class of such functions; a LangChain `Embeddings`; an embedder that is one already, or what has one
+            as its `embedder`.
 
     Raises:
         EmbedderError: it is none of these, or its provider or configuration is wrong.
@@ -45,7 +46,8 @@ def embedder_of(given: object = None) -> NamedEmbedder:
         return _named(given)
     if isinstance(given, Mapping):
         return _configured(cast("Mapping[str, Any]", given))
-    return _custom(given)
+    inner = None if isinstance(given, type) else getattr(given, "embedder", None)
+    return inner if isinstance(inner, NamedEmbedder) else _custom(given)
 
 
 @cache

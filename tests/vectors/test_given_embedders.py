@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from crewgraph_compat.stand_ins.embedding_function import EmbeddingFunction
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from modes import Mode
 
 from crewgraph.errors import EmbedderError
 from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.function import EmbeddingFunction
 from crewgraph.vectors.resolve import embedder_of
 
 TEXTS = ["one", "three", "eleven"]

@@ -10,6 +10,7 @@ from crewgraph.core.bridge import in_thread
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.chunks import OVERLAP, SIZE, chunked, sizes_fault
 from crewgraph.knowledge.passage import Passage
+from crewgraph.outdated import tell_outdated
 
 __all__ = ["BaseKnowledgeSource"]
 
@@ -123,6 +124,12 @@ class BaseKnowledgeSource(BaseModel, ABC):
 
     def _save_documents(self) -> None:
         self._checked_storage().save(self.chunks)
+
+    def save_documents(self, metadata: dict[str, Any] | None = None) -> None:
+        """The former name of `_save_documents`."""
+        tell_outdated("`save_documents` of a knowledge source", "write `self._save_documents()`")
+        self.metadata = {**self.metadata, **(metadata or {})}
+        self._save_documents()
 
     async def _asave_documents(self) -> None:
         await self._checked_storage().asave(self.chunks)

@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
+from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.storage.collection import KnowledgeCollection
@@ -34,6 +36,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         made = load("crewgraph.knowledge.storage.collection").KnowledgeCollection
         return made(self.collection_name or "knowledge", self.store, self.embedder)
 
+    @ours
     def save(self, documents: list[str]) -> None:
         """Keep texts, in addition to what is kept already.
 
@@ -42,9 +45,13 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         self._collection.add(documents)
 
+    @ours
     async def asave(self, documents: list[str]) -> None:
-        """Keep texts; see `save`."""
-        await self._collection.aadd(documents)
+        """Keep texts; see `save`, of which a class's own is called."""
+        if own_version(self, "save") is not None:
+            await in_thread(self.save, documents)
+        else:
+            await self._collection.aadd(documents)
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
         """Let units consist of these passages alone: what is there already stays, what is new is embedded, the rest goes.
@@ -62,6 +69,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.has(units)
 
+    @ours
     def search(
         self,
         query: list[str],
@@ -85,6 +93,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.search(" ".join(query), limit, score_threshold, metadata_filter, units)
 
+    @ours
     async def asearch(
         self,
         query: list[str],
@@ -94,7 +103,10 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         *,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query; see `search`."""
+        """What fits a query; see `search`, of which a class's own is called."""
+        if own := own_version(self, "search"):
+            told: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
+            return await in_thread(own, query, limit=limit, score_threshold=score_threshold, **told)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 
     def reset(self) -> None:
