@@ -4,12 +4,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from crewgraph.caller import callers_level
 from crewgraph.definitions.agent_contract import AgentContract
 from crewgraph.definitions.agent_verbs import AgentVerbs
+from crewgraph.definitions.checkpointed import AgentCheckpoints
 from crewgraph.definitions.code_tools import code_tools
-from crewgraph.definitions.definition import callers_level, key_of, sharing
+from crewgraph.definitions.definition import key_of, sharing
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
@@ -20,14 +22,19 @@ from crewgraph.definitions.given_knowledge import (
     current_knowledge,
 )
 from crewgraph.definitions.given_memory import GivenMemory
+from crewgraph.definitions.given_remotes import GivenRemotes
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_servers import GivenServers
+from crewgraph.definitions.given_skills import Skilled
 from crewgraph.definitions.given_tools import GivenTools
+from crewgraph.definitions.given_verbose import GivenVerbose
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.kickoff_verbs import KickoffVerbs
-from crewgraph.definitions.own_version import ours
+from crewgraph.definitions.noted_work import NotedWork
+from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 from crewgraph.definitions.templates import Templated
+from crewgraph.own_version import ours
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
@@ -41,7 +48,7 @@ _OF_RUNS = frozenset(
 )
 
 
-class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
+class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, NotedWork, Skilled, Templated):
     """What every agent has, whatever carries out its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
@@ -58,7 +65,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     cache: bool = True
     """Whether results of its tools are kept, and given again for the same arguments."""
 
-    verbose: bool = False
+    verbose: GivenVerbose = False
     """Whether its steps are shown."""
 
     max_rpm: GivenMaxRpm = None
@@ -120,6 +127,9 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
 
     mcps: GivenServers = None
     """MCP servers whose tools it may use: addresses (with `#tool` for one tool), descriptions, or their fields as dicts."""
+
+    a2a: GivenRemotes = None
+    """Agents elsewhere to which it may hand work: an `A2AClientConfig`, or a list of them."""
 
     memory: GivenMemory = None
     """What it remembers: that of its crew where None; nothing where False; a memory of its own where one is given, or where
@@ -201,7 +211,8 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, Templated):
     def wording(self, crew: Any = None) -> Book:
         """The wording of its prompts: its own, else that of the given crew, else of the one it was last kicked off in."""
         crew = crew or self.crew
-        return self.i18n.book if self.i18n.prompt_file is not None or crew is None else crew.texts.book
+        own = self.i18n.prompt_file is not None or type(self.i18n) is not I18N
+        return self.i18n.book if own or crew is None else crew.texts.book
 
     @property
     def called(self) -> str:
@@ -243,6 +254,12 @@ class Agent(BaseAgent):
     code_execution_mode: Literal["safe", "unsafe"] = "safe"
     """Where code runs: "safe" is Docker, "unsafe" would be this machine and is refused."""
 
+    executor_class: Any = None
+    """A class with `invoke(inputs)` whose objects do its work; our loop does where None, or where it is one of CrewAI's own."""
+
+    use_better_compaction: bool = True
+    """Of no effect: a conversation that is too long is condensed in one way."""
+
     respect_context_window: bool = True
     """Whether a conversation that is too long for its model is condensed; else that is a `ContextLengthExceeded`."""
 
@@ -265,10 +282,10 @@ class Agent(BaseAgent):
     """How many plans it may make for a task until it is ready; 10 where None."""
 
     planning: bool = False
-    """Whether plans are carried out step by step; not offered yet."""
+    """Whether it divides a task into steps and carries these out one by one; without `planning_config`, in the simplest way."""
 
-    planning_config: Any = None
-    """How plans are carried out step by step; not offered yet."""
+    planning_config: PlanningConfig | None = None
+    """How it does so; given, `planning` need not be."""
 
     embedder: Any = None
     """What turns its knowledge into vectors."""
@@ -290,6 +307,17 @@ class Agent(BaseAgent):
 
     guardrail_max_retries: int = 3
     """How often such an answer is refused at the most."""
+
+    @property
+    def planning_enabled(self) -> bool:
+        """Whether it divides a task into steps."""
+        return self.planning or self.planning_config is not None
+
+    @model_validator(mode="after")
+    def _planned_simply(self) -> Self:
+        if self.planning and self.planning_config is None:
+            self.planning_config = PlanningConfig.simplest()
+        return self
 
     @field_validator("guardrail", mode="after")
     @classmethod

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools
-from crewgraph.definitions.own_version import ours
 from crewgraph.errors import CompileError
 from crewgraph.extras import load
+from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -72,5 +72,5 @@ class AgentContract:
             MCPServerError: a server is not there, or has not the tool that is meant.
             MissingExtra: the package for MCP is not installed.
         """
-        offered: list[MCPTool] = load("crewgraph.tools.mcp.tool").tools_of(mcps, self)
+        offered: list[MCPTool] = load("crewgraph.tools.mcp.resolver").MCPToolResolver(self).resolve(mcps)
         return offered

@@ -1,9 +1,10 @@
 """From a text to a structure, step by step, for programs that do it themselves; tasks do it as a part of their work."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import ConverterError
 from crewgraph.llm.structure import read_structure
@@ -11,6 +12,10 @@ from crewgraph.prompts.book import english
 from crewgraph.schema import described
 
 __all__ = [
+    "CreateConverterKwargs",
+    "async_convert_to_model",
+    "async_convert_with_instructions",
+    "async_handle_partial_json",
     "convert_to_model",
     "convert_with_instructions",
     "create_converter",
@@ -19,6 +24,15 @@ __all__ = [
     "handle_partial_json",
     "validate_model",
 ]
+
+
+class CreateConverterKwargs(TypedDict, total=False):
+    """What a converter is made with."""
+
+    llm: Any
+    text: str
+    model: type[BaseModel]
+    instructions: str
 
 
 def convert_to_model(
@@ -112,6 +126,39 @@ def get_conversion_instructions(model: type[BaseModel], llm: Any) -> str:
 def generate_model_description(model: type[BaseModel]) -> str:
     """A model as a sketch of the JSON it wants."""
     return described(model)
+
+
+async def async_convert_to_model(
+    result: str | BaseModel,
+    output_pydantic: type[BaseModel] | None,
+    output_json: type[BaseModel] | None,
+    agent: Any = None,
+    converter_cls: type[Converter] | None = None,
+) -> dict[str, Any] | BaseModel | str:
+    """`convert_to_model`, beside the event loop."""
+    return await in_thread(convert_to_model, result, output_pydantic, output_json, agent, converter_cls)
+
+
+async def async_handle_partial_json(
+    result: str,
+    model: type[BaseModel],
+    is_json_output: bool,
+    agent: Any,
+    converter_cls: type[Converter] | None = None,
+) -> dict[str, Any] | BaseModel | str:
+    """`handle_partial_json`, beside the event loop."""
+    return await in_thread(handle_partial_json, result, model, is_json_output, agent, converter_cls)
+
+
+async def async_convert_with_instructions(
+    result: str,
+    model: type[BaseModel],
+    is_json_output: bool,
+    agent: Any,
+    converter_cls: type[Converter] | None = None,
+) -> dict[str, Any] | BaseModel | str:
+    """`convert_with_instructions`, beside the event loop."""
+    return await in_thread(convert_with_instructions, result, model, is_json_output, agent, converter_cls)
 
 
 def _shaped(found: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from crewgraph.core.bridge import in_thread
-from crewgraph.definitions.own_version import ours
 from crewgraph.errors import ConverterError
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.structure import read_structure
+from crewgraph.own_version import ours
 from crewgraph.prompts.book import english
 
 __all__ = ["Converter", "OutputConverter"]

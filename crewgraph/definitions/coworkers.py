@@ -7,8 +7,9 @@ from typing import Any, ClassVar, cast
 from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.definitions.door import alone
-from crewgraph.definitions.own_version import ours
+from crewgraph.own_version import ours
 from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
 
 __all__ = [
@@ -74,18 +75,25 @@ class CoworkerTool(BaseTool):
     agents: list[Any] = Field(default_factory=list[Any])
     """The coworkers."""
 
+    i18n: I18N = Field(default_factory=I18N, exclude=True, repr=False)
+    """Texts of its own for its description."""
+
     cache_function: Callable[..., bool] = _never
 
     @model_validator(mode="after")
     def _described(self) -> "CoworkerTool":
         if not self.description:
-            self.description = self.described([agent.role for agent in self.agents])
+            self.description = self.described([agent.role for agent in self.agents], self.i18n.book)
         return self
 
     def described(self, roles: Iterable[str], book: Book | None = None) -> str:
         """What a model is told of it, with the roles of the coworkers as they are called in a run."""
         listed = ", ".join(" ".join(role.split()) for role in roles)
         return (book or english()).filled("tools", self._key, coworkers=listed)
+
+    def sanitize_agent_name(self, name: str) -> str:
+        """A coworker's name as it is compared: without quotes and superfluous blanks, in small letters."""
+        return " ".join(name.split()).replace('"', "").casefold()
 
     def wanted(self, args: Mapping[str, Any]) -> tuple[str, str]:
         """What the coworker is to do, and what they are told."""
@@ -139,11 +147,7 @@ class AgentTools:
     def tools(self) -> list[BaseTool]:
         """One for handing over work, one for questions."""
         kinds = (DelegateTaskTool, AskQuestionTool)
-        if self.i18n is None:
-            return [kind(agents=self.agents) for kind in kinds]
-        roles = [agent.role for agent in self.agents]
-        made = [kind(agents=self.agents) for kind in kinds]
-        return [tool.model_copy(update={"description": tool.described(roles, self.i18n.book)}) for tool in made]
+        return [kind(agents=self.agents, i18n=self.i18n or I18N()) for kind in kinds]
 
 
 def with_coworker(written: Mapping[str, Any]) -> dict[str, Any]:

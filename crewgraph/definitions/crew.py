@@ -9,24 +9,19 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.checkpointed import CrewCheckpoints
 from crewgraph.definitions.coworkers import DELEGATIONS
-from crewgraph.definitions.crew_chat import CrewTalk
-from crewgraph.definitions.crew_evaluation import CrewEvaluation
-from crewgraph.definitions.crew_history import CrewHistory
-from crewgraph.definitions.crew_memories import CrewMemories
-from crewgraph.definitions.crew_people import CrewPeople
-from crewgraph.definitions.crew_runs import CrewRuns
-from crewgraph.definitions.crew_training import CrewTraining
-from crewgraph.definitions.crew_verbs import CrewVerbs
-from crewgraph.definitions.definition import Definition, key_of, sharing
+from crewgraph.definitions.crew_abilities import CrewAbilities
+from crewgraph.definitions.definition import key_of, sharing
 from crewgraph.definitions.faults import crew_faults
 from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
-from crewgraph.definitions.given_knowledge import GivenKnowledge, GivenSources
-from crewgraph.definitions.given_memory import GivenKind, GivenMemory
+from crewgraph.definitions.given_memories import Remembering
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
+from crewgraph.definitions.given_skills import Skilled
+from crewgraph.definitions.given_verbose import GivenVerbose
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
@@ -44,9 +39,7 @@ _OF_RUNS = frozenset(
 )
 
 
-class Crew(
-    CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewTalk, Definition
-):
+class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -65,7 +58,7 @@ class Crew(
     process: Process = Process.sequential
     """How the tasks are worked through."""
 
-    verbose: bool = False
+    verbose: GivenVerbose = False
     """Whether the run is shown on the console. Numbers are taken as CrewAI's former levels: 0 is off."""
 
     streaming: bool = Field(default=False, alias="stream")
@@ -77,36 +70,6 @@ class Crew(
     cache_handler: GivenCache = None
     """Keeps results of tools, given where several crews are to share them: a `CacheHandler`, or an object with `read` and
     `add`."""
-
-    memory: GivenMemory = False
-    """Whether it remembers: True makes the kinds below that are not given; or a `Memory` for everything."""
-
-    short_term_memory: GivenKind = None
-    """What was found out with tools, and answers."""
-
-    long_term_memory: GivenKind = None
-    """How well tasks were done, and what is to be done better."""
-
-    entity_memory: GivenKind = None
-    """What it knows of people, places and things."""
-
-    external_memory: GivenKind = None
-    """A memory that lives elsewhere."""
-
-    contextual_memory: bool = False
-    """The same as `memory`: whether it remembers, so that agents are told of it."""
-
-    memory_config: dict[str, Any] | None = None
-    """Where it remembers and has no `external_memory`, what makes one: `{"provider": "mem0", "config": {...}}`."""
-
-    embedder: Any = None
-    """What turns texts into vectors, for the memories that are made."""
-
-    knowledge: GivenKnowledge = None
-    """What all of its agents know; made of `knowledge_sources` where it is not given."""
-
-    knowledge_sources: GivenSources = None
-    """Where that comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     manager_llm: Any = None
     """The model of the manager, in the hierarchical process."""
@@ -232,11 +195,6 @@ class Crew(
             described = cast(dict[str, Any], config)
             given = {**given, "config": described, **_built(described)}
         return _with_manager(given) if isinstance(given.get("manager_agent"), str) else given
-
-    @field_validator("verbose", mode="before")
-    @classmethod
-    def _levels(cls, value: Any) -> Any:
-        return value > 0 if isinstance(value, int) else value
 
     @field_validator("prompt_file", mode="after")
     @classmethod

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.definitions.crew_diff import RunDiff
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.door import crew_diffs, crew_forks, crew_history
+from crewgraph.definitions.fork_verb import ForkVerb
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,6 +37,7 @@ class CrewHistory:
         """What a kept run did, read on this event loop; see `history`."""
         return await crew_history().ahistory(self, thread_id, checkpointer)
 
+    @ForkVerb
     def fork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",

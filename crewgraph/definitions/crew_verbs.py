@@ -3,13 +3,16 @@
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.definitions.door import chunks, each, graphs, kickoffs, streams
+from crewgraph.core.bridge import in_thread
+from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, restores, streams
+from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
+    from crewgraph.definitions.checkpoint_config import CheckpointConfig
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
     from crewgraph.definitions.stream import StreamItem
@@ -20,9 +23,12 @@ __all__ = ["CrewVerbs"]
 class CrewVerbs:
     """What can be done with a crew."""
 
+    @ours
     def kickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
@@ -34,10 +40,14 @@ class CrewVerbs:
 
         Args:
             inputs: values for the `{placeholders}`.
+            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.files`' classes.
             thread_id: a name to keep the run under, for `resume`; one is made where None.
             checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
                 default database, where None.
             granularity: "task" or "step"; see `compile`.
+            input_files: not offered.
+            from_checkpoint: the checkpoint that is gone on from, with this crew; where it has no `restore_from`, how checkpoints
+                of this crew are made from now on.
 
         Returns:
             The output; a `PendingCrew` where the run waits for somebody's answer, and nobody sits at a terminal.
@@ -48,18 +58,25 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
+        self._take_up(from_checkpoint)
+        inputs = given_inputs().with_files(inputs, input_files)
         run = chunks().chunked if self._in_chunks() else kickoffs().kickoff
         return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
+    @ours
     async def akickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
+        self._take_up(from_checkpoint)
+        inputs = given_inputs().with_files(inputs, input_files)
         if self._in_chunks():
             run = chunks().achunked
             return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
@@ -67,20 +84,36 @@ class CrewVerbs:
             self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
         )
 
+    @ours
     async def kickoff_async(
         self,
         inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "CrewOutput":
-        """CrewAI's name for `akickoff`."""
-        return await self.akickoff(inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
+        own = own_version(self, "kickoff")
+        if own is not None:
+            self._take_up(from_checkpoint)
+            return await in_thread(own, given_inputs().with_files(inputs, input_files))
+        return await CrewVerbs.akickoff(
+            self,
+            inputs,
+            input_files,
+            from_checkpoint,
+            thread_id=thread_id,
+            checkpointer=checkpointer,
+            granularity=granularity,
+        )
 
     def kickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
+        input_files: Any = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Any = None,
@@ -95,6 +128,7 @@ class CrewVerbs:
 
         Args:
             inputs: for each run, values for the `{placeholders}`.
+            input_files: files that belong to each of the runs.
             max_concurrency: how many runs there may be at a time, each in a thread; one where None.
             checkpointer: where the runs are kept, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
@@ -103,6 +137,7 @@ class CrewVerbs:
             TypeError: the inputs are no list of dicts.
             Exception: as `kickoff`.
         """
+        inputs = given_inputs().each_with_files(inputs, input_files)
         return each().kickoff_for_each(
             self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
         )
@@ -110,12 +145,14 @@ class CrewVerbs:
     async def akickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
+        input_files: Any = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
+        inputs = given_inputs().each_with_files(inputs, input_files)
         return await each().akickoff_for_each(
             self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
         )
@@ -123,6 +160,7 @@ class CrewVerbs:
     async def kickoff_for_each_async(
         self,
         inputs: Sequence[Mapping[str, Any]],
+        input_files: Any = None,
         *,
         max_concurrency: int | None = None,
         checkpointer: Any = None,
@@ -130,12 +168,13 @@ class CrewVerbs:
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
         return await self.akickoff_for_each(
-            inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+            inputs, input_files, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
         )
 
     def stream(
         self,
         inputs: Mapping[str, Any] | None = None,
+        input_files: Any = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
@@ -148,6 +187,7 @@ class CrewVerbs:
 
         Args:
             inputs: values for the `{placeholders}`.
+            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.files`' classes.
             thread_id: a name to keep the run under, for `resume`; one is made where None, and told by the first item.
             checkpointer: where the run is kept, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
@@ -155,11 +195,13 @@ class CrewVerbs:
         Raises:
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
+        inputs = given_inputs().with_files(inputs, input_files)
         return streams().stream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     def astream(
         self,
         inputs: Mapping[str, Any] | None = None,
+        input_files: Any = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
@@ -170,7 +212,17 @@ class CrewVerbs:
         Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
+        inputs = given_inputs().with_files(inputs, input_files)
         return streams().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+
+    def _take_up(self, config: "CheckpointConfig | None") -> None:
+        crew = cast("Crew", self)
+        if config is None:
+            return
+        if config.restore_from is None:
+            crew.checkpoint = config
+        else:
+            restores().begin_crew(crew, config)
 
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming

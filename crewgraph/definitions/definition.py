@@ -2,7 +2,6 @@
 
 import difflib
 import hashlib
-import sys
 import warnings
 from collections.abc import Container
 from copy import copy
@@ -13,10 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, fi
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, ValidationError
 
+from crewgraph.caller import callers_level
+from crewgraph.definitions.misplaced import MISPLACED
 from crewgraph.definitions.section import Section
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
+from crewgraph.hooks.registry import pass_on
+from crewgraph.tools.failure import ToolFailurePolicy
 
-__all__ = ["Definition", "UnknownKeyword", "callers_level", "key_of", "sharing"]
+__all__ = ["Definition", "UnknownKeyword", "key_of", "sharing"]
 
 _OWN = frozenset({"id", "config", "security_config"})
 _CONTAINERS = (list, dict, set)
@@ -26,18 +29,6 @@ _told: set[tuple[str, str]] = set()
 
 class UnknownKeyword(UserWarning):
     """A constructor got a keyword that means nothing; it was left out."""
-
-
-def callers_level() -> int:
-    """The `stacklevel` that makes a warning point at the line of the user's program."""
-    frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in (
-        "crewgraph",
-        "pydantic",
-        "langgraph",
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def key_of(*parts: str) -> str:
@@ -76,6 +67,10 @@ class Definition(BaseModel):
     security_config: SecurityConfig = Field(default_factory=SecurityConfig)
     """What identifies the definition in audits."""
 
+    tool_failure_policy: ToolFailurePolicy | None = None
+    """What a failure of a tool means: "ignore", "warn" (the outputs list it) or "raise" (the task fails). A tool's own policy
+    counts before the task's, that before the agent's, that before the crew's; where none says anything, it is "warn"."""
+
     # Two definitions with the same content are two.
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -99,6 +94,12 @@ class Definition(BaseModel):
         made = type(self)(**fields, **given)
         made.config = self.config  # not passed: it is in the fields already
         made.security_config.fingerprint.metadata.update(self.fingerprint.metadata)
+        pass_on(self, made)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        made = super().__deepcopy__(memo)
+        pass_on(self, made)
         return made
 
     @property
@@ -147,10 +148,16 @@ class Definition(BaseModel):
             if (cls.__name__, where + name) in _told:
                 continue
             _told.add((cls.__name__, where + name))
-            near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
-            hint = f" Did you mean `{near[0]}`?" if near else ""
-            told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{hint}"
+            told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
             warnings.warn(told, UnknownKeyword, stacklevel=callers_level())
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        for kind in cls.__mro__:
+            if belongs := MISPLACED.get(kind.__name__, {}).get(name):
+                return f" {belongs}"
+        near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
+        return f" Did you mean `{near[0]}`?" if near else ""
 
     @field_validator("id", mode="before")
     @classmethod

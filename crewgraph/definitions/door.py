@@ -9,18 +9,24 @@ __all__ = [
     "alone",
     "chats",
     "chunks",
+    "conversations",
     "crew_diffs",
     "crew_forks",
     "crew_history",
+    "declarations",
     "each",
     "evaluations",
+    "flow_frames",
     "flow_history",
     "flow_plots",
     "flow_streams",
+    "flow_waits",
     "flows",
+    "given_inputs",
     "graphs",
     "kickoffs",
     "people",
+    "restores",
     "runs",
     "streams",
     "trainings",
@@ -39,6 +45,13 @@ def each() -> ModuleType:
     from crewgraph.runtime import for_each  # noqa: PLC0415
 
     return for_each
+
+
+def given_inputs() -> ModuleType:
+    """Inputs, with the files that runs are given."""
+    from crewgraph.runtime import input_files  # noqa: PLC0415
+
+    return input_files
 
 
 def streams() -> ModuleType:
@@ -97,11 +110,25 @@ def chats() -> ModuleType:
     return chat
 
 
+def conversations() -> ModuleType:
+    """The turns of flows that are conversations, as the runtime carries them out."""
+    from crewgraph.runtime import conversation  # noqa: PLC0415
+
+    return conversation
+
+
 def flows() -> ModuleType:
     """The verbs of flows, as the runtime carries them out."""
     from crewgraph.runtime import flow  # noqa: PLC0415
 
     return flow
+
+
+def flow_waits() -> ModuleType:
+    """The runs of flows that wait for people, as the runtime finds them."""
+    from crewgraph.runtime import flow_waits  # noqa: PLC0415
+
+    return flow_waits
 
 
 def flow_history() -> ModuleType:
@@ -151,3 +178,24 @@ def evaluations() -> ModuleType:
     from crewgraph.runtime import evaluate  # noqa: PLC0415
 
     return evaluate
+
+
+def restores() -> ModuleType:
+    """Runs that are taken up from checkpoints."""
+    from crewgraph.runtime import restored  # noqa: PLC0415
+
+    return restored
+
+
+def declarations() -> ModuleType:
+    """Flows of declarations, as the runtime makes them."""
+    from crewgraph.runtime import declared  # noqa: PLC0415
+
+    return declared
+
+
+def flow_frames() -> ModuleType:
+    """The runs of flows as frames."""
+    from crewgraph.runtime import flow_frames  # noqa: PLC0415
+
+    return flow_frames

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.door import alone
-from crewgraph.definitions.own_version import ours
+from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
     from crewgraph.definitions.output import TaskOutput

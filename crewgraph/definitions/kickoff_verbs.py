@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import alone
-from crewgraph.errors import CompileError
+from crewgraph.definitions.door import alone, restores
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,8 +31,9 @@ class KickoffVerbs:
         Args:
             messages: what is asked: a text, or messages: dicts with `role` and `content`, or LangChain's.
             response_format: a pydantic model that the answer is given as, too.
-            input_files: not offered yet.
-            from_checkpoint: not offered; give the graph around the kickoff a checkpointer.
+            input_files: files that belong to the conversation, by name; see `Crew.kickoff`.
+            from_checkpoint: the checkpoint of a kickoff that is gone on with; where it has no `restore_from`, how checkpoints
+                are made from now on.
 
         Raises:
             CompileError: the agent uses something that is not offered yet.
@@ -41,8 +41,12 @@ class KickoffVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised, with a note that names the agent.
         """
-        _refuse_given(input_files=input_files, from_checkpoint=from_checkpoint)
-        return alone().reply(self, messages, response_format)
+        _take_up(self, from_checkpoint)
+        return alone().reply(self, messages, response_format, input_files)
+
+    def message(self, content: str, **kwargs: Any) -> str:
+        """Answer one message, as a text; the keywords are those of `kickoff`."""
+        return self.kickoff(content, **kwargs).raw
 
     async def akickoff(
         self,
@@ -52,8 +56,8 @@ class KickoffVerbs:
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        _refuse_given(input_files=input_files, from_checkpoint=from_checkpoint)
-        return await alone().areply(self, messages, response_format)
+        _take_up(self, from_checkpoint)
+        return await alone().areply(self, messages, response_format, input_files)
 
     async def kickoff_async(
         self,
@@ -66,9 +70,10 @@ class KickoffVerbs:
         return await self.akickoff(messages, response_format, input_files, from_checkpoint)
 
 
-def _refuse_given(**given: Any) -> None:
-    if unready := [name for name, value in given.items() if value is not None]:
-        raise CompileError(
-            f"this version of crewgraph does not offer `{'`, `'.join(unready)}` of an agent's kickoff yet. Leave it out for "
-            "now; it is refused rather than ignored."
-        )
+def _take_up(agent: Any, config: Any) -> None:
+    if config is None:
+        return
+    if config.restore_from is None:
+        agent.checkpoint = config
+    else:
+        restores().begin_agent(agent, config)

@@ -113,12 +113,12 @@ class LangGraphConverterAdapter(BaseConverterAdapter):
         """Note the structure that a task asks for."""
         self._schema = task.output_pydantic or task.output_json
 
-    def enhance_system_prompt(self, base_prompt: str) -> str:
+    def enhance_system_prompt(self, original_prompt: str) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """A prompt with that structure described in it."""
         if self._schema is None:
-            return base_prompt
+            return original_prompt
         told = english().slice("formatted_task_instructions", output_format=described(self._schema))
-        return f"{base_prompt}\n\n{told}"
+        return f"{original_prompt}\n\n{told}"
 
     def post_process_result(self, result: str) -> str:
         """The JSON in an answer that was asked for JSON; the answer itself where there is none."""

@@ -1,15 +1,21 @@
 """Agents that are made for their `kickoff` alone."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.flow.noted import flow_at_work
+from crewgraph.hooks.llm_hooks import get_after_llm_call_hooks, get_before_llm_call_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from crewgraph.core.messages import Message
     from crewgraph.definitions.lite_agent_output import LiteAgentOutput
+    from crewgraph.tools.failure import ToolFailureRecord
 
 __all__ = ["LiteAgent"]
 
@@ -23,10 +29,59 @@ class LiteAgent(Agent):
     response_format: type[BaseModel] | None = None
     """A pydantic model that its answers are given as, too."""
 
+    parent_flow: Any = Field(default_factory=flow_at_work, exclude=True, repr=False)
+    """The flow in whose method it was made."""
+
+    request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True, repr=False)
+    """Called before each request; the request waits for as long as it does not return."""
+
+    original_agent: Any = Field(default=None, exclude=True, repr=False)
+    """The agent that it stands for, which shows its messages and its tools' failures as its own, too."""
+
     def model_post_init(self, context: Any, /) -> None:
-        """Let `max_iterations` count."""
+        """Let `max_iterations` and `request_within_rpm_limit` count."""
         super().model_post_init(context)
         self.max_iter = self.max_iterations
+        if self.request_within_rpm_limit is not None:
+            self.set_rpm_controller(_Gate(self.request_within_rpm_limit))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What was said in its last kickoff, the answer included."""
+        return self.last_messages
+
+    @property
+    def iterations(self) -> int:
+        """How many replies of its model the last kickoff took."""
+        return sum(one["role"] == "assistant" for one in self.messages)
+
+    @property
+    def use_stop_words(self) -> bool:
+        """Whether its model stops at given texts."""
+        asks: Any = getattr(self.llm, "supports_stop_words", None)
+        return bool(asks()) if callable(asks) else True
+
+    @property
+    def before_llm_call_hooks(self) -> list[Any]:
+        """The hooks that are called before its requests."""
+        return list(get_before_llm_call_hooks())
+
+    @property
+    def after_llm_call_hooks(self) -> list[Any]:
+        """The hooks that are called after them."""
+        return list(get_after_llm_call_hooks())
+
+    def note_messages(self, messages: "Sequence[Message]") -> None:
+        """Show a conversation as that of the last work."""
+        super().note_messages(messages)
+        if self.original_agent is not None:
+            self.original_agent.note_messages(messages)
+
+    def note_tool_failures(self, failures: "Sequence[ToolFailureRecord]") -> None:
+        """Show the failures of some work as those of the last."""
+        super().note_tool_failures(failures)
+        if self.original_agent is not None:
+            self.original_agent.note_tool_failures(failures)
 
     def kickoff(
         self,
@@ -47,3 +102,13 @@ class LiteAgent(Agent):
     ) -> "LiteAgentOutput":
         """As `Agent.akickoff`; `response_format` is its own where None."""
         return await super().akickoff(messages, response_format or self.response_format, input_files, from_checkpoint)
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """What requests wait for."""
+
+    passes: Callable[[], bool]
+
+    def check_or_wait(self) -> bool:
+        return self.passes()

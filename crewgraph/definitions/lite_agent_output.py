@@ -1,14 +1,38 @@
 """What an agent's `kickoff` gives back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from crewgraph.definitions.plain_model import model_again, plain_model
+from crewgraph.definitions.plan_steps import TodoItem
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.tools.failure import ToolFailureRecord
 
-__all__ = ["LiteAgentOutput"]
+__all__ = ["LiteAgentOutput", "TodoExecutionResult"]
+
+
+class TodoExecutionResult(BaseModel):
+    """What became of a step of a plan."""
+
+    step_number: int
+    """Its number, from 1."""
+
+    description: str
+    """What was to be done."""
+
+    tool_used: str | None = None
+    """The tool that it was planned with."""
+
+    status: str
+    """How far it came: pending, running, completed or failed."""
+
+    result: str | None = None
+    """What came of it; why not, where it failed."""
+
+    depends_on: list[int] = Field(default_factory=list[int])
+    """The steps whose results it needed."""
 
 
 class LiteAgentOutput(BaseModel):
@@ -30,6 +54,56 @@ class LiteAgentOutput(BaseModel):
 
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     """The conversation with the model, from its first message to the answer, as role and content."""
+
+    plan: str | None = None
+    """The plan that the agent made, where it plans."""
+
+    todos: list[TodoExecutionResult] = Field(default_factory=list[TodoExecutionResult])
+    """The steps of the plan, and what became of them."""
+
+    replan_count: int = 0
+    """How often the rest of the steps was planned anew."""
+
+    last_replan_reason: str | None = None
+    """Why it was, or would have been, the last time."""
+
+    @classmethod
+    def from_todo_items(cls, todo_items: Sequence[TodoItem]) -> list[TodoExecutionResult]:
+        """What became of steps, as `todos` holds it."""
+        return [
+            TodoExecutionResult(
+                step_number=item.step_number,
+                description=item.description,
+                tool_used=item.tool_to_use,
+                status=item.status,
+                result=item.result,
+                depends_on=item.depends_on,
+            )
+            for item in todo_items
+        ]
+
+    @property
+    def completed_todos(self) -> list[TodoExecutionResult]:
+        """The steps that are done."""
+        return [todo for todo in self.todos if todo.status == "completed"]
+
+    @property
+    def failed_todos(self) -> list[TodoExecutionResult]:
+        """The steps that have failed."""
+        return [todo for todo in self.todos if todo.status == "failed"]
+
+    @property
+    def had_plan(self) -> bool:
+        """Whether there was a plan."""
+        return self.plan is not None or bool(self.todos)
+
+    tool_failures: list[ToolFailureRecord] = Field(default_factory=list[ToolFailureRecord])
+    """The failures of tools on the way to it, unless the policy is to ignore them."""
+
+    @property
+    def has_tool_failures(self) -> bool:
+        """Whether tools failed."""
+        return bool(self.tool_failures)
 
     @property
     def token_usage(self) -> UsageMetrics:

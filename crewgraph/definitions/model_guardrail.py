@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from crewgraph.definitions.guardrail_verbs import GuardrailVerbs
-from crewgraph.definitions.own_version import own_version
+from crewgraph.own_version import own_version
 from crewgraph.text import shorten
 
 __all__ = [

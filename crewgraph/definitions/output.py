@@ -5,17 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.definitions.costs import Cost, Costs
+from crewgraph.definitions.former_output import FormerOutput
 from crewgraph.definitions.plain_model import model_again, plain_model
 from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.outdated import tell_outdated
+from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = ["CrewOutput", "OutputFormat", "TaskOutput"]
 
 _SUMMARY_WORDS = 10
+_OF_FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
 
 
 class OutputFormat(StrEnum):
@@ -26,33 +30,7 @@ class OutputFormat(StrEnum):
     PYDANTIC = "pydantic"
 
 
-class _Structured(BaseModel):
-    """An output that may hold a structured form of its text."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    raw: str = ""
-    """The text as the model wrote it."""
-
-    pydantic: SerializeAsAny[BaseModel] | None = None
-    """The text as an instance of `output_pydantic`."""
-
-    json_dict: dict[str, Any] | None = None
-    """The text as the fields of `output_json`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The structured form as a dict; empty where there is none."""
-        if self.json_dict:
-            return dict(self.json_dict)
-        return self.pydantic.model_dump() if self.pydantic is not None else {}
-
-    def __str__(self) -> str:
-        if self.pydantic is not None:
-            return str(self.pydantic)
-        return str(self.json_dict) if self.json_dict else self.raw
-
-
-class TaskOutput(_Structured):
+class TaskOutput(FormerOutput):
     """The result of one task."""
 
     description: str
@@ -82,9 +60,17 @@ class TaskOutput(_Structured):
     usage_by_agent: dict[str, dict[str, UsageMetrics]] = Field(default_factory=dict[str, dict[str, UsageMetrics]])
     """The same, by the roles of those who worked on it, and by model; empty where its agent handed nothing to others."""
 
+    tool_failures: list[ToolFailureRecord] = Field(default_factory=list[ToolFailureRecord])
+    """The failures of tools on the way to it, unless the policy is to ignore them."""
+
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]], repr=False)
     """The conversation before the answer, in the form that OpenAI's clients use. It is not kept in checkpoints: empty for a
     task that was done before the run was resumed, and for outputs read from the state of a graph."""
+
+    @property
+    def has_tool_failures(self) -> bool:
+        """Whether tools failed."""
+        return bool(self.tool_failures)
 
     @property
     def cost(self) -> float | None:
@@ -126,6 +112,8 @@ class TaskOutput(_Structured):
         """As plain data, the form that checkpoints hold."""
         plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "usage_by_agent", "messages"})
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
+        if not self.tool_failures:
+            del plain["tool_failures"]
         if self.usage_by_agent:
             plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
         plain["pydantic"] = plain_model(self.pydantic)
@@ -148,7 +136,7 @@ class TaskOutput(_Structured):
         return cls.model_validate({**data, "pydantic": model_again(data.get("pydantic"), model)})
 
 
-class CrewOutput(_Structured):
+class CrewOutput(FormerOutput):
     """The result of a crew: that of its last task that gave one, and all of them."""
 
     tasks_output: list[TaskOutput] = Field(default_factory=list[TaskOutput])
@@ -162,6 +150,16 @@ class CrewOutput(_Structured):
 
     thread_id: str | None = None
     """The thread the run is kept under, for `resume` and time travel; None where nothing was kept."""
+
+    @property
+    def tool_failures(self) -> list[ToolFailureRecord]:
+        """The failures of tools in all tasks, unless the policy is to ignore them."""
+        return merge_tool_failures(*(output.tool_failures for output in self._all))
+
+    @property
+    def has_tool_failures(self) -> bool:
+        """Whether tools failed."""
+        return any(output.tool_failures for output in self._all)
 
     @property
     def usage_metrics(self) -> dict[str, int]:
@@ -211,10 +209,15 @@ class CrewOutput(_Structured):
             )
         return json.dumps(self.json_dict)
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, slice)):
+            return self.as_text()[key]
         for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):
             if form is not None and key in form:
                 return form[key]
+        if key in _OF_FULL_OUTPUT:
+            tell_outdated(f'`output["{key}"]`', f"write `output.{_OF_FULL_OUTPUT[key]}`")
+            return getattr(self, _OF_FULL_OUTPUT[key])
         raise KeyError(f"the output has no structured field `{key}`")
 
 

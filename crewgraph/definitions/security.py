@@ -2,13 +2,14 @@
 
 from datetime import UTC, datetime
 from typing import Any, Self
-from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from pydantic import BaseModel, Field, PrivateAttr, field_validator
 
-__all__ = ["Fingerprint", "SecurityConfig"]
+__all__ = ["NAMESPACE", "Fingerprint", "SecurityConfig"]
 
-_SEEDED = uuid5(NAMESPACE_URL, "crewgraph/fingerprint")
+NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
+"""CrewAI's, so that a seed gives the same identity here and there."""
 
 
 class Fingerprint(BaseModel):
@@ -46,7 +47,7 @@ class Fingerprint(BaseModel):
         if seed is not None:
             if not seed.strip():
                 raise ValueError("the seed of a fingerprint is blank; give some text, or None for a random identity")
-            made._uuid = uuid5(_SEEDED, seed)
+            made._uuid = uuid5(NAMESPACE, seed)
         return made
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The steps of an agent, as step callbacks get them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["AgentAction", "AgentFinish"]
 
@@ -23,6 +23,9 @@ class AgentAction:
 
     result: str | None = None
     """What the tool gave, as the model is shown it."""
+
+    failed: bool = field(default=False, compare=False, repr=False)
+    """Whether the tool failed, or could not be used."""
 
 
 @dataclass

@@ -6,19 +6,25 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Self, final
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from crewgraph.caller import callers_level
 from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.content_processor import process_content
 from crewgraph.definitions.conversation import with_conversation
-from crewgraph.definitions.definition import callers_level, key_of
+from crewgraph.definitions.definition import key_of
 from crewgraph.definitions.given_callback import GivenCallback
+from crewgraph.definitions.given_form import GivenForm
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task_verbs import TaskVerbs
 from crewgraph.definitions.templates import Templated
+from crewgraph.files.file import BaseFile
+from crewgraph.files.given import GivenFiles
 from crewgraph.prompts.book import english
+from crewgraph.prompts.i18n import I18N
 from crewgraph.text import fill_path
 
 __all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
@@ -83,11 +89,14 @@ class Task(TaskVerbs, Templated):
     async_execution: bool | None = False
     """Whether it runs beside its neighbours."""
 
-    output_json: type[BaseModel] | None = None
+    output_json: GivenForm = None
     """The model its result is checked by; given back as a dict."""
 
-    output_pydantic: type[BaseModel] | None = None
+    output_pydantic: GivenForm = None
     """The model its result is given back as."""
+
+    response_model: GivenForm = None
+    """The model that the text of its result is the JSON of; the result's `pydantic` stays empty."""
 
     output_file: str | None = None
     """A path its result is written to, below the working directory. May hold `{placeholders}`."""
@@ -100,6 +109,9 @@ class Task(TaskVerbs, Templated):
 
     tools: GivenTools = Field(default_factory=list[Any])
     """Tools for this task, instead of its agent's."""
+
+    input_files: GivenFiles = Field(default_factory=dict[str, BaseFile])
+    """Files that belong to the task, by name; as they are when it begins."""
 
     callback: GivenCallback = None
     """A function that is told of the result."""
@@ -188,7 +200,8 @@ class Task(TaskVerbs, Templated):
     def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
         if field == "output_file":  # without inputs, too: no file is called `{topic}`
             return fill_path(template, inputs, where=f"`output_file` of {self.called}")
-        return super()._filled(field, template, inputs)
+        filled = super()._filled(field, template, inputs)
+        return process_content(filled, {"task": self}) if inputs else filled
 
     @property
     def called(self) -> str:
@@ -219,6 +232,21 @@ class Task(TaskVerbs, Templated):
     def key(self) -> str:
         """A name for its content that is the same in every process."""
         return key_of(self.template("description") or "", self.template("expected_output") or "")
+
+    @property
+    def checkpoint_original_description(self) -> str | None:
+        """The description as its author wrote it, where it shows the texts of a run; else None."""
+        return self._templates.get("description")
+
+    @property
+    def checkpoint_original_expected_output(self) -> str | None:
+        """The expected output as its author wrote it, where it shows the texts of a run; else None."""
+        return self._templates.get("expected_output")
+
+    @property
+    def i18n(self) -> I18N:
+        """The texts of its agent."""
+        return I18N() if self.agent is None else self.agent.i18n
 
     @property
     def execution_duration(self) -> float | None:

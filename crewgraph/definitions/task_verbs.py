@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.bridge import begun
 from crewgraph.definitions.door import alone
-from crewgraph.definitions.own_version import ours
+from crewgraph.outdated import tell_outdated
+from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
@@ -50,6 +51,13 @@ class TaskVerbs:
     ) -> "Future[TaskOutput]":
         """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
         return begun(partial(alone().execute, self, agent, context, tools))
+
+    def execute(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> str:
+        """The former name of `execute_sync`, for its text alone."""
+        tell_outdated("`Task.execute`", "write `execute_sync(...).raw`")
+        return self.execute_sync(agent, context, tools).raw
 
     def prompt(self) -> str:
         """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.task import NOT_SPECIFIED
+from crewgraph.outdated import Outdated
 
 AGENT: dict[str, Any] = {"role": "Writer", "goal": "Write", "backstory": "Wrote before"}
 TASK: dict[str, Any] = {"description": "Write", "expected_output": "A text"}
@@ -144,8 +145,10 @@ def test_definitions_show_what_they_are_about():
 def test_verbose_takes_the_former_levels():
     agent = Agent(**AGENT)
     task = Task(**TASK, agent=agent)
-    shown = [Crew(agents=[agent], tasks=[task], verbose=level).verbose for level in (False, True, 0, 1, 2)]  # pyright: ignore[reportArgumentType]
+    with pytest.warns(Outdated, match="`verbose=2`: write `verbose=True`") as told:
+        shown = [Crew(agents=[agent], tasks=[task], verbose=level).verbose for level in (False, True, 0, 1, 2)]  # pyright: ignore[reportArgumentType]
     assert shown == [False, True, False, True, True]
+    assert len(told) == 1
 
 
 def test_declaring_a_crew_loads_neither_langgraph_nor_langchain():

@@ -6,7 +6,7 @@ An event is the name of a method that has completed, or a label: what a router r
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from crewgraph.errors import DefinitionError
 
@@ -18,6 +18,14 @@ class FlowCondition(ABC):
 
     conditions: "tuple[Condition, ...]"
     """Events, and conditions of their own."""
+
+    type: ClassVar[str]
+    """"AND" or "OR"."""
+
+    @property
+    def methods(self) -> "list[Condition]":
+        """The same as a list."""
+        return list(self.conditions)
 
     @abstractmethod
     def evaluate(self, context: Mapping[str, Any]) -> bool:
@@ -32,6 +40,7 @@ class FlowCondition(ABC):
 class AndCondition(FlowCondition):
     """Met once all of its conditions are."""
 
+    type: ClassVar[str] = "AND"
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:
@@ -42,6 +51,7 @@ class AndCondition(FlowCondition):
 class OrCondition(FlowCondition):
     """Met once any of its conditions is."""
 
+    type: ClassVar[str] = "OR"
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
+from crewgraph.definitions.flow.conversation_config import is_conversational_only
 from crewgraph.definitions.flow.labels import mentioned, returned
 from crewgraph.definitions.flow.method import (
     FlowMethod,
-    ListenMethod,
-    Notes,
-    RouterMethod,
-    StartMethod,
+    method_of,
     notes_of,
     unfinished_of,
 )
@@ -31,7 +29,7 @@ _RUN_BY = frozenset(
         "state",
         "flow_id",
         "flow_name",
-        "flow_definition",
+        "topology",
         "initial_state",
         "checkpointer",
         "granularity",
@@ -64,6 +62,9 @@ class FlowDefinition:
     verbose: bool = False
     """Whether each save is told."""
 
+    is_declared: bool = False
+    """Whether a file says what its methods do: what they returned is kept then, for expressions, and routers alone say labels."""
+
     unfinished: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the names they were left under, how decorators without brackets should be written."""
 
@@ -83,6 +84,8 @@ class FlowDefinition:
     @cached_property
     def said(self) -> frozenset[str]:
         """The labels that plain methods fire by returning them: those that no router's code mentions."""
+        if self.is_declared:
+            return frozenset()
         routed = {text for method in self.methods.values() if method.is_router for text in mentioned(method.func)}
         routed |= {label for method in self.methods.values() if method.is_router for label in method.labels}
         return self.labels - routed
@@ -189,17 +192,23 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
         DefinitionError: a method has the name of something that flows are run by.
     """
     methods: dict[str, FlowMethod] = {}
+    conversational: bool = getattr(flow, "conversational", False)
     for kind in reversed(flow.__mro__):
         for name, value in vars(kind).items():
             notes = notes_of(value)
+            if is_conversational_only(value) and not conversational:
+                continue
             if notes is not None:
                 _check_name(flow, name)
-                methods[name] = _method(name, value, notes)
+                methods[name] = method_of(name, value, notes)
             elif name in methods and callable(value):  # overridden: what decorators said of it holds
                 methods[name] = replace(methods[name], func=value)
+    declared: Mapping[str, FlowMethod] = getattr(flow, "_declared_methods", {})
+    methods |= declared
     return FlowDefinition(
         name=flow.__name__,
-        methods=methods,
+        is_declared=bool(declared),
+        methods=_routed(methods) if conversational else methods,
         unfinished={
             name: written
             for name, value in ChainMap(*[dict(vars(kind)) for kind in flow.__mro__]).items()
@@ -210,29 +219,24 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
     )
 
 
+def _routed(methods: Mapping[str, FlowMethod]) -> dict[str, FlowMethod]:
+    """The methods of a conversation: what its router may return, and one's own listeners in the place of those that are there."""
+    heard = {event for method in methods.values() for event in events_of(method.trigger) if event not in methods}
+    own = {method.trigger for method in methods.values() if not is_conversational_only(method.func)}
+    kept = {
+        name: method
+        for name, method in methods.items()
+        if not (is_conversational_only(method.func) and method.trigger in own)
+    }
+    choice = kept.get("route_conversation")
+    return kept if choice is None else {**kept, choice.name: replace(choice, labels=tuple(sorted(heard)))}
+
+
 def _check_name(flow: type, name: str) -> None:
     if name in _RUN_BY:
         raise DefinitionError(
             f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it otherwise."
         )
-
-
-def _method(name: str, function: Any, notes: Notes) -> FlowMethod:
-    kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
-    labels = notes.labels if notes.labels is not None else tuple(sorted(returned(function) or ()))
-    return kind(
-        name=name,
-        func=function,
-        trigger=notes.trigger,
-        condition=notes.again,
-        predicate=notes.predicate,
-        is_start=notes.start,
-        is_router=notes.router,
-        labels=labels,
-        persistence=notes.persistence,
-        verbose=notes.verbose,
-        feedback=notes.feedback,
-    )
 
 
 def _plain(condition: Condition | None) -> Any:

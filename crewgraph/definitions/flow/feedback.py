@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import noted, unfinished
+from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import DefinitionError
 
 __all__ = [
@@ -72,6 +73,30 @@ class Question:
     refused: str | None = None
     """Why the last answer could not be taken."""
 
+    callback_info: Mapping[str, Any] | None = None
+    """What a provider that does not wait has told."""
+
+    flow_id: str = field(default="", compare=False)
+    """The run."""
+
+    default_outcome: str | None = field(default=None, compare=False)
+    """What an empty answer comes to."""
+
+    @property
+    def method_name(self) -> str:
+        """The method that asks."""
+        return self.method
+
+    @property
+    def method_output(self) -> Any:
+        """What is to be looked at."""
+        return self.output
+
+    @property
+    def emit(self) -> list[str] | None:
+        """What the answer may come to."""
+        return list(self.outcomes) or None
+
     def told(self) -> str:
         """The question in a line."""
         words = f" ({' / '.join(self.outcomes)})" if self.outcomes else ""
@@ -89,6 +114,9 @@ class Question:
             outcomes=tuple(data.get("outcomes") or ()),
             metadata=data.get("metadata") or {},
             refused=data.get("refused"),
+            callback_info=data.get("callback_info"),
+            flow_id=data.get("flow_id", ""),
+            default_outcome=data.get("default_outcome"),
         )
 
 
@@ -104,6 +132,29 @@ class PendingFlow:
 
     questions: tuple[Question, ...]
     """What it waits for."""
+
+    is_paused_flow: ClassVar[bool] = True
+    """It counts as a `HumanFeedbackPending`."""
+
+    @property
+    def context(self) -> PendingFeedbackContext:
+        """The first question, in CrewAI's form."""
+        asked = self.questions[0]
+        return PendingFeedbackContext(
+            flow_id=self.flow_id,
+            flow_class=self.flow,
+            method_name=asked.method,
+            method_output=asked.output,
+            message=asked.message,
+            emit=asked.emit,
+            default_outcome=asked.default_outcome,
+            metadata=dict(asked.metadata),
+        )
+
+    @property
+    def callback_info(self) -> dict[str, Any]:
+        """What the provider that asked has told; see `HumanFeedbackPending`."""
+        return dict(self.questions[0].callback_info or {})
 
     def __str__(self) -> str:
         asked = "; ".join(one.told() for one in self.questions)
@@ -138,6 +189,9 @@ def human_feedback(
     default_outcome: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     provider: HumanFeedbackProvider | None = None,
+    learn: bool = False,
+    learn_source: str = "hitl",
+    learn_strict: bool = False,
 ) -> Callable[[Method], Method]:
     """Let somebody look at what a method returns; its listeners are given a `HumanFeedbackResult`.
 
@@ -150,11 +204,19 @@ def human_feedback(
         llm: the model that reads an answer which names no outcome.
         default_outcome: what an empty answer comes to, and one that cannot be read.
         metadata: what else is to be known.
-        provider: asks in a way of its own.
+        provider: asks in a way of its own; that of `flow_config` where None.
+        learn: not offered.
+        learn_source: goes with `learn`.
+        learn_strict: goes with `learn`.
 
     Raises:
-        DefinitionError: the default is none of the outcomes.
+        DefinitionError: the default is none of the outcomes, or the feedback is to be learnt from.
     """
+    if learn:
+        raise DefinitionError(
+            "`learn=True` is not offered: nothing is changed by what people said earlier. Take it out; `self.remember(...)` and "
+            "`self.recall(...)` keep and find such lessons."
+        )
     outcomes = tuple(emit or ())
     if default_outcome is not None and default_outcome not in outcomes:
         told = ", ".join(f"`{one}`" for one in outcomes) or "none"

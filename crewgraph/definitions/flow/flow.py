@@ -7,26 +7,43 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.declared.of_flow import FlowDeclarations
 from crewgraph.definitions.door import flows
+from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
 from crewgraph.definitions.flow.condition import events_of
+from crewgraph.definitions.flow.conversation import FlowConversation
+from crewgraph.definitions.flow.conversation_state import ConversationState
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.memories import FlowMemories
+from crewgraph.definitions.flow.messages import messages_in
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.definitions.flow.persistence import checked_backend
-from crewgraph.definitions.flow.state import id_of, made_state, named_anew, read_beside, state_source, with_inputs
+from crewgraph.definitions.flow.state import (
+    id_of,
+    is_unfinished,
+    made_state,
+    named_anew,
+    read_beside,
+    state_source,
+    with_inputs,
+)
+from crewgraph.definitions.flow.turn import TURN, without_turn
 from crewgraph.definitions.flow.verbs import FlowVerbs
+from crewgraph.definitions.flow.waiting import FlowWaiting
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
+from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["Flow"]
 
 State = TypeVar("State")
 
 
-class Flow(FlowMemories, FlowVerbs, Generic[State]):
+class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCheckpoints, FlowVerbs, Generic[State]):
     """The base of flows: classes whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` says of which pydantic model the state is; without it is a dict.
@@ -69,6 +86,11 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         if isinstance(given := vars(cls).get("stream"), bool):
             cls.streaming = given
             delattr(cls, "stream")
+        cls.define()
+
+    @classmethod
+    def define(cls) -> None:
+        """Collect the methods of the class."""
         cls._definition = defined(cls, getattr(cls, "_definition", None))
 
     def __init__(
@@ -82,6 +104,8 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         stream: bool | None = None,
         verbose: bool | None = None,
         memory: Any = None,
+        checkpoint: CheckpointConfig | bool | None = None,
+        input_provider: Any = None,
         **values: Any,
     ) -> None:
         """Make a flow.
@@ -96,42 +120,58 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
             stream: see `streaming`.
             verbose: see `verbose`.
             memory: see `memory`.
+            checkpoint: see `checkpoint`.
+            input_provider: see `input_provider`.
             values: values for fields of the state.
 
         Raises:
             DefinitionError: the state cannot be made, `persistence` is no backend, or `memory` does not remember.
         """
-        if initial_state is not None:
-            self.initial_state = initial_state
-        if suppress_flow_events is not None:
-            self.suppress_flow_events = suppress_flow_events
-        if checkpointer is not None:
-            self.checkpointer = checkpointer
-        if keep_history is not None:
-            self.keep_history = keep_history
-        if stream is not None:
-            self.streaming = stream
-        if verbose is not None:
-            self.verbose = verbose
+        self._wish(
+            initial_state=initial_state,
+            suppress_flow_events=suppress_flow_events,
+            checkpointer=checkpointer,
+            keep_history=keep_history,
+            streaming=stream,
+            verbose=verbose,
+            input_provider=input_provider,
+        )
         self._with_memory(memory)
-        self.persistence = checked_backend(persistence)
-        self.tracing = tracing
+        self._with_checkpoints(checkpoint)
+        self.persistence, self.tracing = checked_backend(persistence), tracing
         self._lock, self._begun = Lock(), False
         self._taken_up: str | None = None
         self._last: Any = None
         """The run that this object began last, if it has begun one."""
 
-        self._state: Any = with_inputs(self._fresh(), values, self.flow_name)
+        self.said_beside: list[Any] = []
+        """What was said, where the state has no place for it."""
+
+        self._others: dict[str, Any] = {}
+        """The states of conversations that the object does not show, where none are kept elsewhere."""
+
+        self._state: Any = self._first(values)
         if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
             crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
+
+    def _first(self, values: Mapping[str, Any]) -> Any:
+        """The state that the object begins with; what a file says that it must have may still be missing."""
+        fresh = self._fresh()
+        return fresh if is_unfinished(fresh) and not values else with_inputs(fresh, values, self.flow_name)
+
+    def _wish(self, **given: Any) -> None:
+        """Set what is given, over what the class says."""
+        for name, value in given.items():
+            if value is not None:
+                setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Programs switch `flow.stream` on as the field it is elsewhere; read, it is the verb.
         super().__setattr__("streaming" if name == "stream" and isinstance(value, bool) else name, value)
 
     @classmethod
-    def flow_definition(cls) -> FlowDefinition:
-        """The flow as data."""
+    def topology(cls) -> FlowDefinition:
+        """Its methods and what triggers them; `flow_definition` tells the whole flow as files do."""
         return cls._definition
 
     @property
@@ -160,6 +200,11 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         return list(self._last.outputs) if self._last is not None else []
 
     @property
+    def usage_metrics(self) -> UsageMetrics:
+        """What all models reported that the last run has asked in this process: those of crews, of agents, and by `LLM.call`."""
+        return self._last.tally.total if self._last is not None else UsageMetrics()
+
+    @property
     def human_feedback_history(self) -> list[Any]:
         """What people said in the last run, as `HumanFeedbackResult`s in their order."""
         return list(self._last.feedback) if self._last is not None else []
@@ -170,12 +215,32 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         said = self.human_feedback_history
         return said[-1] if said else None
 
-    def new_state(self, inputs: Mapping[str, Any]) -> Any:
-        """The state that a run with these inputs begins with: what the object holds, with the inputs."""
+    def new_state(self, inputs: Mapping[str, Any], before: Any = None) -> Any:
+        """The state that a run with these inputs begins with.
+
+        Args:
+            inputs: the inputs.
+            before: the state that the run takes over; None for what the object holds.
+        """
         with self._lock:
             first, self._begun = not self._begun, True
+            if before is None and TURN in inputs:
+                before = self._conversation_state(str(inputs["id"]))
         # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
-        return with_inputs(self._state if first else self._copied(), inputs, self.flow_name)
+        source = before if before is not None else self._state if first else self._copied()
+        state = with_inputs(source, without_turn(inputs), self.flow_name)
+        if TURN in inputs:
+            self.begin_turn(state, inputs[TURN])
+        return state
+
+    def _conversation_state(self, flow_id: str) -> Any:
+        """The state of a conversation that is not the one shown; None where it is that, or the object has held none yet."""
+        shown = id_of(self._state)
+        if shown == flow_id or not messages_in(self, self._state):
+            return None
+        self._others[shown] = self._state
+        found = self._others.pop(flow_id, None)
+        return self._fresh() if found is None else made_state(found, self.flow_name)
 
     def state_apart(self, inputs: Mapping[str, Any]) -> Any:
         """The state that a run begins with which this object does not show: a copy, under an `id` of its own."""
@@ -194,6 +259,18 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
     def take_state(self, state: Any) -> None:
         """Show this state from now on."""
         self._state = state
+
+    def reload(self, execution_data: Mapping[str, Any]) -> None:
+        """Show the state that an earlier run left, from CrewAI's record of it; the next kickoff begins with it, at the start.
+
+        Args:
+            execution_data: the record: its `id`, and `execution_methods` with the `final_state` of each.
+        """
+        states: list[dict[str, Any]] = [
+            one.get("final_state") or {} for one in execution_data.get("execution_methods", ())
+        ]
+        last = [one for one in states if one][-1:]
+        self.take_state(self.restored_state({**(last[0] if last else {}), "id": execution_data["id"]}))
 
     def _load_state(self, flow_id: str) -> bool:
         """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
@@ -216,12 +293,18 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         found, self._taken_up = self._taken_up, None
         return found
 
+    def shown_run(self) -> Any:
+        """The run that this object shows; None where there is none."""
+        return self._last
+
     def take_run(self, run: Any) -> None:
         """Show what this run gives."""
         self._last = run
 
     def _fresh(self) -> Any:
         source = self.initial_state if self.initial_state is not None else state_source(type(self))
+        if source is None and self.conversational:
+            source = ConversationState
         return made_state(source, self.flow_name)
 
     @property
@@ -254,4 +337,4 @@ class Flow(FlowMemories, FlowVerbs, Generic[State]):
         return MappingProxyType(dict(self._last.completed) if self._last is not None else {})
 
 
-Flow._definition = defined(Flow, None)  # pyright: ignore[reportPrivateUsage] - `__init_subclass__` is for subclasses
+Flow.define()  # `__init_subclass__` is for subclasses

@@ -6,6 +6,7 @@ from inspect import iscoroutinefunction, isfunction
 from typing import Any, TypeVar
 
 from crewgraph.definitions.flow.condition import Condition
+from crewgraph.definitions.flow.labels import returned
 
 __all__ = [
     "FlowMethod",
@@ -14,6 +15,7 @@ __all__ = [
     "Predicate",
     "RouterMethod",
     "StartMethod",
+    "method_of",
     "noted",
     "notes_of",
     "unfinished",
@@ -105,6 +107,10 @@ class FlowMethod:
     feedback: Any = None
     """A `FeedbackWish`, where somebody is to look at what it returns."""
 
+    def unwrap(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self.func
+
     @property
     def is_async(self) -> bool:
         """Whether it is a coroutine function."""
@@ -121,3 +127,22 @@ class ListenMethod(FlowMethod):
 
 class RouterMethod(FlowMethod):
     """A method whose return value says what happens next."""
+
+
+def method_of(name: str, function: Any, notes: Notes) -> FlowMethod:
+    """A method, as its notes say it is."""
+    kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
+    labels = notes.labels if notes.labels is not None else tuple(sorted(returned(function) or ()))
+    return kind(
+        name=name,
+        func=function,
+        trigger=notes.trigger,
+        condition=notes.again,
+        predicate=notes.predicate,
+        is_start=notes.start,
+        is_router=notes.router,
+        labels=labels,
+        persistence=notes.persistence,
+        verbose=notes.verbose,
+        feedback=notes.feedback,
+    )

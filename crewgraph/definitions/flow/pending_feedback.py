@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["PendingFeedbackContext"]
+__all__ = ["HumanFeedbackPending", "PendingFeedbackContext"]
 
 
 @dataclass
@@ -63,3 +63,29 @@ class PendingFeedbackContext:
         if isinstance(values.get("requested_at"), str):
             values["requested_at"] = datetime.fromisoformat(values["requested_at"])
         return cls(**values)
+
+
+class _LikePaused(type):
+    """What a paused run returns counts as the exception that paused it, too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or getattr(instance, "is_paused_flow", False) is True
+
+
+class HumanFeedbackPending(Exception, metaclass=_LikePaused):
+    """Raised by a provider that has asked somebody, and does not wait: the run is kept, and goes on with the answer.
+
+    What `kickoff` returns then is an instance of this, too.
+    """
+
+    def __init__(self, context: Any, callback_info: dict[str, Any] | None = None, message: str | None = None) -> None:
+        """Pause a run.
+
+        Args:
+            context: the question, as the provider was given it.
+            callback_info: what whoever kicked the run off is to know: an address, the id of a ticket.
+            message: what is told; a few words where None.
+        """
+        self.context, self.callback_info = context, callback_info or {}
+        where = f"`{context.method_name}`" if hasattr(context, "method_name") else "a flow"
+        super().__init__(message or f"{where} waits for somebody's answer")

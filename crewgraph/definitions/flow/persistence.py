@@ -11,13 +11,21 @@ from crewgraph.definitions.flow.method import noted
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowPersistence", "checked_backend", "persist"]
+__all__ = ["FlowPersistence", "checked_backend", "made_by_factory", "persist", "set_flow_persistence_factory"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class FlowPersistence(ABC):
     """Where states are saved beside the checkpoints: the base of backends of one's own."""
+
+    persistence_type: str = "base"
+    """What tells kinds of backends apart: the name of the class, where that does not say otherwise."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "persistence_type" not in vars(cls):
+            cls.persistence_type = cls.__name__
 
     @abstractmethod
     def init_db(self) -> None:
@@ -57,6 +65,19 @@ class FlowPersistence(ABC):
         """Forget the question: it has been answered."""
 
 
+_factory: list[Callable[[], FlowPersistence]] = []
+
+
+def set_flow_persistence_factory(factory: Callable[[], FlowPersistence] | None) -> None:
+    """Say what `@persist` without a backend saves states to, besides the checkpoints, from now on; None: nothing."""
+    _factory[:] = [] if factory is None else [factory]
+
+
+def made_by_factory() -> FlowPersistence | None:
+    """A backend of the factory; None where there is none."""
+    return _factory[0]() if _factory else None
+
+
 @overload
 def persist(
     target: FlowPersistence | None = None, verbose: bool = False, *, persistence: FlowPersistence | None = None
@@ -82,7 +103,7 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
     backend = checked_backend(target if _is_backend(target) else persistence)
 
     def marked(decorated: Any) -> Any:
-        wanted: Any = True if backend is None else backend
+        wanted: Any = backend if backend is not None else checked_backend(made_by_factory()) or True
         if isinstance(decorated, type):
             definition = getattr(decorated, "_definition", None)
             if definition is None:

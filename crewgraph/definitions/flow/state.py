@@ -10,7 +10,17 @@ from pydantic import BaseModel, Field
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowState", "fields_of", "id_of", "made_state", "named_anew", "read_beside", "state_source", "with_inputs"]
+__all__ = [
+    "FlowState",
+    "fields_of",
+    "id_of",
+    "is_unfinished",
+    "made_state",
+    "named_anew",
+    "read_beside",
+    "state_source",
+    "with_inputs",
+]
 
 T = TypeVar("T")
 
@@ -93,6 +103,11 @@ def made_state(source: Any, flow: str) -> Any:
     return made
 
 
+def is_unfinished(state: Any) -> bool:
+    """Whether a state lacks fields that inputs are to give."""
+    return isinstance(state, BaseModel) and any(name not in vars(state) for name in type(state).model_fields)
+
+
 def id_of(state: Any) -> str:
     """The `id` in a state."""
     return str(cast("dict[str, Any]", state)["id"] if isinstance(state, dict) else state.id)
@@ -133,4 +148,5 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
 
 
 def _held(state: BaseModel) -> dict[str, Any]:
-    return {name: getattr(state, name) for name in type(state).model_fields} | (state.__pydantic_extra__ or {})
+    there = vars(state)
+    return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})

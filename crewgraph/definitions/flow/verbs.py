@@ -1,14 +1,19 @@
 """The verbs that users call on flows, carried out by the runtime."""
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import flow_history, flow_streams, flows, runs
+from crewgraph.core.bridge import call
+from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.door import flow_frames, flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
+from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
 from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
+from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -22,13 +27,26 @@ class FlowVerbs(FlowDrawings):
     """What a flow can do."""
 
     streaming: bool
+    take_up: Callable[..., dict[str, Any]]
+    answering: Callable[[str | None, Any], tuple[str, Any]]
 
-    def kickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def kickoff(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointConfig | None = None,
+        restore_from_state_id: str | None = None,
+        **more: Any,
+    ) -> Any:
         """Run the flow.
 
         Args:
             inputs: values for fields of the state, and for parameters of start methods of the same names. With `id`, the run
                 of that id goes on; one that is done begins anew with its state.
+            input_files: files by name, or a list of them, for the crews that methods kick off without files of their own.
+            from_checkpoint: the checkpoint that is gone on from; where it has no `restore_from`, how checkpoints of this flow are
+                made from now on.
+            restore_from_state_id: the run whose state, as it is kept, this one begins with, under an `id` of its own.
             more: more of them.
 
         Returns:
@@ -41,17 +59,36 @@ class FlowVerbs(FlowDrawings):
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
+        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        own = own_version(self, "kickoff_async")
+        if own is not None:
+            return call(own, given or None)
         run = flow_streams().chunked if self.streaming else flows().kickoff
-        return run(self, _given(inputs, more))
+        return run(self, given)
 
-    async def kickoff_async(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    @ours
+    async def kickoff_async(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointConfig | None = None,
+        restore_from_state_id: str | None = None,
+        **more: Any,
+    ) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        given = _given(inputs, more)
+        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
         return flow_streams().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
 
-    async def akickoff(self, inputs: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    async def akickoff(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointConfig | None = None,
+        restore_from_state_id: str | None = None,
+        **more: Any,
+    ) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        return await self.kickoff_async(inputs, **more)
+        return await self.kickoff_async(inputs, input_files, from_checkpoint, restore_from_state_id, **more)
 
     def stream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -82,11 +119,38 @@ class FlowVerbs(FlowDrawings):
         """
         return flow_streams().astream(self, _given(inputs, more), feedback)
 
-    def resume(self, flow_id: str, feedback: Any = None) -> Any:
+    def stream_events(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointConfig | None = None,
+        restore_from_state_id: str | None = None,
+        **more: Any,
+    ) -> StreamSession[Any]:
+        """Run the flow, and tell every event as a frame, as plain data; `session.result` is what came of it.
+
+        The arguments are those of `kickoff`. `stream` tells the same as items of classes.
+        """
+        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        return flow_frames().frames(self, given)
+
+    def astream_events(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointConfig | None = None,
+        restore_from_state_id: str | None = None,
+        **more: Any,
+    ) -> AsyncStreamSession[Any]:
+        """Run the flow on this event loop, and tell every event as a frame; see `stream_events`."""
+        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        return flow_frames().aframes(self, given)
+
+    def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.
 
         Args:
-            flow_id: the run.
+            flow_id: the run. A flow made by `from_pending` knows it, and is given the answer alone.
             feedback: the answer to what it waits for: a text, or texts by the ids of the questions. Without one, a run that
                 waits goes on waiting.
 
@@ -96,11 +160,15 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: there is no such run.
         """
-        return flows().resume(self, flow_id, feedback)
+        return flows().resume(self, *self.answering(flow_id, feedback))
 
-    async def aresume(self, flow_id: str, feedback: Any = None) -> Any:
+    async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
-        return await flows().aresume(self, flow_id, feedback)
+        return await flows().aresume(self, *self.answering(flow_id, feedback))
+
+    async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
+        """Go on with a run on this event loop; see `resume`."""
+        return await self.aresume(flow_id, feedback)
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask somebody, from inside a method; the answer is a text.
@@ -181,6 +249,7 @@ class FlowVerbs(FlowDrawings):
         """What a kept run did, read on this event loop; see `history`."""
         return await flow_history().ahistory(self, flow_id)
 
+    @ForkVerb
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Run on from a step of the past, which was perhaps to leave another state; what the run did since is left aside.
 

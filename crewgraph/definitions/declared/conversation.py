@@ -1,0 +1,55 @@
+"""Declared flows that are conversations."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, field_serializer
+
+from crewgraph.definitions.declared.crew import PythonReferenceDefinition
+
+__all__ = ["FlowConversationalDefinition", "FlowConversationalRouterDefinition", "plain_model"]
+
+
+class FlowConversationalRouterDefinition(BaseModel):
+    """How a model chooses the route of a turn; see `RouterConfig`."""
+
+    prompt: str | None = None
+    response_format: PythonReferenceDefinition | None = None
+    llm: Any = None
+    routes: list[str] | None = None
+    route_descriptions: dict[str, str] | None = None
+    default_intent: str | None = "converse"
+    fallback_intent: str | None = "converse"
+    intent_field: str = "intent"
+
+    @field_serializer("llm")
+    def _serialize_llm(self, llm: Any) -> Any:
+        return plain_model(llm)
+
+
+class FlowConversationalDefinition(BaseModel):
+    """How a flow holds conversations; see `ConversationConfig`. That it is there at all makes the flow one."""
+
+    enabled: bool = True
+    system_prompt: str | None = None
+    llm: Any = None
+    router: FlowConversationalRouterDefinition | None = None
+    answer_from_history_prompt: str | None = None
+    default_intents: list[str] | None = None
+    intent_llm: Any = None
+    answer_from_history_llm: Any = None
+    visible_agent_outputs: list[str] | Literal["all"] | None = None
+    defer_trace_finalization: bool = True
+    trace_scope: Literal["turn", "session"] | None = None
+    builtin_routes: list[str] = Field(default_factory=lambda: ["converse", "end"])
+    internal_routes: list[str] = Field(default_factory=lambda: ["answer_from_history"])
+
+    @field_serializer("llm", "intent_llm", "answer_from_history_llm")
+    def _serialize_llm(self, llm: Any) -> Any:
+        return plain_model(llm)
+
+
+def plain_model(llm: Any) -> Any:
+    """A language model as data: its name, where it is an object."""
+    if llm is None or isinstance(llm, str | dict):
+        return llm  # pyright: ignore[reportUnknownVariableType]
+    return str(getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__)

@@ -1,0 +1,139 @@
+"""Crews and agents in JSON as typed data, which `load_crew_from_definition` takes."""
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from crewgraph.definitions.planning_config import PlanningConfig
+
+__all__ = [
+    "AgentDefinition",
+    "CrewAgentDefinition",
+    "CrewDefinition",
+    "CrewTaskDefinition",
+    "LLMDefinition",
+    "PythonReferenceDefinition",
+]
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+class PythonReferenceDefinition(BaseModel):
+    """Something of Python, by its name."""
+
+    python: str
+
+    @field_validator("python")
+    @classmethod
+    def _validate_python_ref(cls, python: str) -> str:
+        if not _DOTTED.fullmatch(python):
+            raise ValueError(f"{python!r} is no name of the form `module.attribute`")
+        return python
+
+
+class LLMDefinition(BaseModel):
+    """A model; further keywords of `LLM` may stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str
+    max_tokens: int | None = None
+
+
+class CrewAgentDefinition(BaseModel):
+    """An agent of a crew; any field of `Agent` may stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: str | None = None
+    goal: str | None = None
+    backstory: str | None = None
+    type: str | PythonReferenceDefinition | None = None
+    from_repository: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    llm: str | LLMDefinition | None = None
+    planning_config: PlanningConfig | None = None
+    allow_delegation: bool | None = None
+    max_iter: int | None = None
+    max_rpm: int | None = None
+    max_execution_time: int | None = None
+    tools: list[str | dict[str, Any]] | None = None
+    apps: list[str] | None = None
+    mcps: list[str | dict[str, Any]] | None = None
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _validate_settings(cls, settings: Any) -> Any:
+        return _object(settings, "settings")
+
+
+class AgentDefinition(CrewAgentDefinition):
+    """An agent on its own, with what it is asked."""
+
+    input: str | list[dict[str, Any]]
+    response_format: PythonReferenceDefinition | None = None
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _validate_input(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            raise ValueError("`input` of an agent is a text")
+        return given
+
+    @model_validator(mode="after")
+    def _validate_texts(self) -> "AgentDefinition":
+        for name in ("role", "goal", "backstory"):
+            if "${" in str(getattr(self, name) or ""):
+                raise ValueError(f"`{name}` holds `${{`, which only `input` of an agent is filled with; say it there")
+        return self
+
+
+class CrewTaskDefinition(BaseModel):
+    """A task of a crew; any field of `Task` may stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    description: str
+    expected_output: str
+    name: str | None = None
+    agent: str | None = None
+    context: list[str] | None = None
+    type: str | PythonReferenceDefinition | None = None
+
+
+class CrewDefinition(BaseModel):
+    """A crew with its agents by name; any field of `Crew` may stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    agents: dict[str, CrewAgentDefinition]
+    tasks: list[CrewTaskDefinition]
+    inputs: dict[str, Any] = Field(default_factory=dict)
+    manager_agent: str | PythonReferenceDefinition | None = None
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _validate_inline_agents(cls, agents: Any) -> Any:
+        if isinstance(agents, list):
+            raise ValueError("`agents` is an object of agents by name; a list of names is for files")
+        return agents
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _validate_inputs(cls, inputs: Any) -> Any:
+        return _object(inputs, "inputs")
+
+    @model_validator(mode="after")
+    def _validate_inline_shape(self) -> "CrewDefinition":
+        if not self.agents or not self.tasks:
+            raise ValueError(f"a crew has at least one of its `{'tasks' if self.agents else 'agents'}`")
+        return self
+
+
+def _object(given: Any, what: str) -> Any:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ValueError(f"`{what}` is an object of names and values")
+    return given  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,103 @@
+"""What is noted of a flow's runs, and how they are taken up."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
+from crewgraph.definitions.checkpointed import Beginning
+from crewgraph.definitions.door import flows, restores
+from crewgraph.errors import RunError
+from crewgraph.files.given import given_files
+from crewgraph.files.record import FILES, recorded
+
+__all__ = ["FlowCheckpoints"]
+
+
+class FlowCheckpoints:
+    """The part of a flow that another process goes on with."""
+
+    entity_type: ClassVar[str] = "flow"
+    """What it is."""
+
+    checkpoint: CheckpointConfig | bool | None = None
+    """Whether runs are noted, so that another process can take them up: True for `./.checkpoints`, or a `CheckpointConfig`."""
+
+    execution_context: Any = None
+    """Accepted, without effect: a run stands where it is kicked off."""
+
+    checkpoint_completed_methods: set[str] | None = None
+    """The methods that had completed at the last checkpoint."""
+
+    checkpoint_method_outputs: list[Any] | None = None
+    """What they returned: dicts of `method` and `output`."""
+
+    checkpoint_method_counts: dict[str, int] | None = None
+    """How often they ran."""
+
+    checkpoint_state: dict[str, Any] | None = None
+    """The state as it was."""
+
+    followed: tuple[str, str | None] | None = None
+    """The branch that checkpoints are on, and the one before the next."""
+
+    _begin: Beginning | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def state(self) -> Any: ...
+        def take_state(self, state: Any) -> None: ...
+        def _fresh(self) -> Any: ...
+
+    def _with_checkpoints(self, checkpoint: CheckpointConfig | bool | None) -> None:
+        if checkpoint is not None:
+            config_of(checkpoint)
+            self.checkpoint = checkpoint
+
+    @classmethod
+    def from_checkpoint(cls, config: CheckpointConfig, *, definition: Any = None) -> Self:
+        """A flow whose next `kickoff` goes on where a run was stopped, with nothing done twice.
+
+        Args:
+            config: `restore_from` says which checkpoint; the latest of `location` where None.
+            definition: without effect: a flow's definition is its class.
+
+        Raises:
+            ValueError: there is no such checkpoint, or it is none of a flow.
+            FileNotFoundError: the file is not there.
+        """
+        return restores().flow(cls, config)
+
+    def begin_with(self, beginning: Beginning) -> None:
+        """Say how the next run begins."""
+        self._begin = beginning
+
+    def beginning(self) -> Any:
+        """How the next run begins, told once; None where it begins at its beginning."""
+        found, self._begin = self._begin, None
+        return found
+
+    def take_up(
+        self, inputs: dict[str, Any], files: Any, config: CheckpointConfig | None, state_id: str | None
+    ) -> dict[str, Any]:
+        """What a kickoff is given, once it is known what it goes on with.
+
+        Raises:
+            ValueError: something among the files is no file, or is not there.
+            RunError: no state is kept under an id.
+        """
+        if files:
+            inputs = {**inputs, FILES: recorded(given_files(files))}
+        if config is not None:
+            if config.restore_from is None:
+                self.checkpoint = config
+            else:
+                restores().begin_flow(self, config)
+        if state_id is None:
+            return inputs
+        if not flows().load(self, state_id):
+            raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
+        state: Any = self.state
+        values: Mapping[str, Any] = dict(state)
+        self.take_state(self._fresh())
+        return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
