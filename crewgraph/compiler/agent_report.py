@@ -8,6 +8,7 @@ from crewgraph.compiler.engagement import Engagement
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.told import is_told_again
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
+from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.events.agent import (
@@ -18,6 +19,11 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.context_window import (
+    ContextWindowSummarizationCompletedEvent,
+    ContextWindowSummarizationFailedEvent,
+    ContextWindowSummarizationStartedEvent,
+)
 from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
 from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
 from crewgraph.events.reasoning import (
@@ -51,6 +57,8 @@ class AgentReport:
         self.role: str | None = None
         """What the agent is called in this run, where that is known."""
 
+        self._checked_by: dict[str, str] = {}
+
     def planning(self, attempt: int) -> None:
         """The agent makes a plan."""
         self._tell(AgentReasoningStartedEvent, attempt=attempt, from_task=self._about, from_agent=self._agent)
@@ -76,12 +84,29 @@ class AgentReport:
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._about, from_agent=self._agent
         )
 
+    def condensing(self) -> None:
+        """The conversation is too long and is about to be condensed."""
+        self._tell(ContextWindowSummarizationStartedEvent, **self._asked)
+
+    def not_condensed(self, error: str) -> None:
+        """The conversation could not be condensed."""
+        self._tell(ContextWindowSummarizationFailedEvent, **self._asked, error=error)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        llm = self._agent.llm
+        name = llm if isinstance(llm, str) else getattr(llm, "model", None)
+        return {"from_task": self._about, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
+
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
+        self._tell(ContextWindowSummarizationCompletedEvent, **self._asked)
         _log.warning("%s: the conversation was too long and was condensed: %s", self._engagement.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent made a step."""
+        if isinstance(step, AgentAction):
+            self._agent.note_tool_use(step)
         self._tell(AgentStepEvent, agent=self._agent, task=self._about, step=step, iteration=number)
 
     def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
@@ -118,9 +143,11 @@ class AgentReport:
 
     def judging(self, guardrail: Any, retries: int) -> None:
         """A guardrail is about to judge."""
+        self._checked_by = _kind_and_name(guardrail)
         self._tell(
             LLMGuardrailStartedEvent,
             guardrail=guardrail,
+            **self._checked_by,
             retry_count=retries,
             from_task=self._about,
             from_agent=self._agent,
@@ -130,6 +157,7 @@ class AgentReport:
         """A guardrail has judged."""
         self._tell(
             LLMGuardrailCompletedEvent,
+            **self._checked_by,
             success=verdict["accepted"],
             result=verdict.get("text") or verdict.get("output"),
             error=verdict["error"],
@@ -141,13 +169,28 @@ class AgentReport:
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
         self._tell(
-            LLMGuardrailFailedEvent, error=error, retry_count=retries, from_task=self._about, from_agent=self._agent
+            LLMGuardrailFailedEvent,
+            **self._checked_by,
+            error=error,
+            retry_count=retries,
+            from_task=self._about,
+            from_agent=self._agent,
         )
 
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_told_again():
             fields.setdefault("agent_role", self.role)
             crewai_event_bus.emit(self._agent if self._about is None else self._about, event(**fields))
+
+
+def _kind_and_name(guardrail: Any) -> dict[str, str]:
+    """What kind of check a guardrail is, and its name."""
+    judge = model_guardrail(guardrail)
+    if judge is not None:
+        kind = "hallucination" if isinstance(judge, HallucinationGuardrail) else "llm"
+        return {"guardrail_type": kind, "guardrail_name": judge.description}
+    name = getattr(guardrail, "__name__", type(guardrail).__name__)
+    return {"guardrail_type": "function", "guardrail_name": name}
 
 
 class KickoffReport(AgentReport):

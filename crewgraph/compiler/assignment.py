@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
@@ -12,12 +13,12 @@ from crewgraph.compiler.state import INPUTS, PLANNING, TASK
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import StorageError
 from crewgraph.text import slug
+from crewgraph.tools.mcp.resolver import own_ways
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Assignment", "alone", "assignments", "context_of", "handed_on", "made_of"]
@@ -92,7 +93,7 @@ def assignments(crew: Crew) -> list[Assignment]:
                 context=context,
                 number=n,
                 given_tools=given,
-                tools=guarded_tools([*given, *own_tools(agent, given)], adapted, title(task)),
+                tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], adapted, title(task)),
                 planned=n + 1 if crew.planning else None,
             )
         )
@@ -121,7 +122,7 @@ def alone(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any
         context=(),
         told=context or "",
         given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given)], {}, title(task)),
+        tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], {}, title(task)),
     )
 
 
@@ -149,7 +150,7 @@ def handed_on(task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, 
         context=(),
         told=context,
         given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given)], {}, title(task)),
+        tools=guarded_tools([*given, *own_tools(agent, given, crew, task)], {}, title(task)),
     )
 
 
@@ -176,8 +177,22 @@ def _made_of(task: Task, crew: Crew) -> Hashable:
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
     tools = () if agent is None else tuple(map(id, _given(task, agent)))
     can = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
-    asks = agent is not None and bool(agent.mcps)
-    return (id(task), id(agent), id(task.agent), _title(task), bool(task.async_execution), sources, tools, can, asks)
+    asks = own_ways() if agent is not None and agent.mcps else ()
+    afar = agent is not None and bool(agent.a2a)
+    skills = () if agent is None else tuple(map(id, [*(agent.skills or ()), *(crew.skills or ())]))
+    return (
+        id(task),
+        id(agent),
+        id(task.agent),
+        _title(task),
+        bool(task.async_execution),
+        sources,
+        tools,
+        can,
+        asks,
+        afar,
+        skills,
+    )
 
 
 def _title(task: Task) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.task import Task
 from crewgraph.errors import StorageError
+from crewgraph.files.record import FileRecord, files_in
 
 __all__ = ["TRIGGER", "Briefing", "briefing_alone", "briefing_of"]
 
@@ -37,6 +38,9 @@ class Briefing:
 
     trigger: str = ""
     """What came with the event that started the run; empty where the task is not told."""
+
+    files: Mapping[str, FileRecord] = field(default_factory=dict[str, FileRecord])
+    """The files of the run, by name."""
 
 
 def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
@@ -68,6 +72,7 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         output_file=asked["output_file"],
         context=context_of(assignment, state),
         trigger=_trigger(task, assignment.crew, inputs),
+        files=files_in(inputs),
     )
 
 

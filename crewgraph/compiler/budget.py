@@ -7,11 +7,11 @@ from functools import partial
 from threading import RLock
 from typing import Any
 
+from crewgraph.caller import callers_level
 from crewgraph.core.meter import Meter, Place, Stopped
 from crewgraph.core.players import Players
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.given_budget import BUDGETS, checked_budget
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.fallback import FallbackModel

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from crewgraph.caller import callers_level
+from crewgraph.compiler.skills import skill_tools
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.definition import callers_level
-from crewgraph.definitions.own_version import own_version
+from crewgraph.definitions.task import Task
+from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.code import is_code_interpreter
+from crewgraph.tools.mcp.resolver import own_resolver
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Engagement", "engaged", "granted_tools", "guarded_tools", "own_tools"]
@@ -63,7 +66,7 @@ def engaged(agent: BaseAgent) -> Engagement:
         agent=agent,
         slug=slug(agent.role, taken={INPUTS}),
         given_tools=given,
-        tools=guarded_tools([*given, *own_tools(agent, given)], {}, where),
+        tools=guarded_tools([*given, *own_tools(agent, given, None)], {}, where),
     )
 
 
@@ -83,17 +86,28 @@ def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
         own = own_version(agent, method) if wanted else None
         if own is not None:
             granted += own(wanted)
+        elif wanted and method == "get_mcp_tools":
+            ways = [own_resolver(one, agent) for one in wanted]
+            granted += [tool for way in ways if way is not None for tool in way()]
     return granted
 
 
-def own_tools(agent: BaseAgent, given: Sequence[Any]) -> list[Any]:
-    """The tools that come with what the agent can do."""
-    if not isinstance(agent, Agent):
-        return []
-    tools = [*agent.get_multimodal_tools()] if agent.multimodal else []
-    if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
-        tools += agent.get_code_execution_tools()
-    return [tool for tool in tools if not any(isinstance(one, type(tool)) for one in given)]
+def own_tools(agent: BaseAgent, given: Sequence[Any], crew: Crew | None, task: Task | None = None) -> list[Any]:
+    """The tools that come with what the agent can do.
+
+    Args:
+        agent: whose.
+        given: its other tools.
+        crew: for whom it works.
+        task: on what.
+    """
+    tools: list[Any] = []
+    if isinstance(agent, Agent):
+        tools += agent.get_multimodal_tools() if agent.multimodal else []
+        if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
+            tools += agent.get_code_execution_tools()
+    tools = [tool for tool in tools if not any(isinstance(one, type(tool)) for one in given)]
+    return [*tools, *skill_tools(agent, crew, task, [*given, *tools])]
 
 
 def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:

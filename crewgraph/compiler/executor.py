@@ -17,9 +17,10 @@ from crewgraph.compiler.observed import ObservedTool
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.own_version import own_version
 from crewgraph.errors import CompileError, OutputInvalid, RunError
+from crewgraph.llm.arguments import accepted
 from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.own_version import own_version
 from crewgraph.tools.arguments import Refusal
 
 __all__ = ["Executor", "made_executor"]
@@ -28,12 +29,42 @@ _TEXTS = ("output", "answer", "result", "response", "text")
 _OFFERED = ("messages", "input", "context", "tools", "tool_names")
 
 
-def made_executor(agent: BaseAgent) -> Any:
+def made_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
     """An agent's executor as the user gave it, or as his class makes it; None where our loop does the work."""
     own = own_version(agent, "create_agent_executor") if agent.agent_executor is None else None
     if own is not None:
-        own()
+        own(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
+    if agent.agent_executor is None and getattr(agent, "executor_class", None) is not None:
+        return _of_class(cast(Any, agent).executor_class, agent, tools, task)
     return agent.agent_executor
+
+
+def _of_class(made_by: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> Any:
+    """What an agent's `executor_class` makes for its work; None where that is our loop as it is."""
+    given = list(agent.tools or () if tools is None else tools)
+    made = made_by(
+        agent=agent,
+        task=task,
+        crew=agent.crew,
+        llm=agent.llm,
+        tools=given,
+        original_tools=given,
+        max_iter=agent.max_iter,
+        step_callback=getattr(agent, "step_callback", None),
+        function_calling_llm=getattr(agent, "function_calling_llm", None),
+        respect_context_window=getattr(agent, "respect_context_window", True),
+    )
+    invoke, ainvoke = own_version(made, "invoke"), own_version(made, "ainvoke")
+
+    def invoked(inputs: Any) -> Any:
+        return made.invoke(inputs)
+
+    async def ainvoked(inputs: Any) -> Any:
+        return await made.ainvoke(inputs)
+
+    if invoke is None:
+        return None if ainvoke is None else RunnableLambda(ainvoked)
+    return RunnableLambda(invoked, afunc=None if ainvoke is None else ainvoked)
 
 
 class Executor:

@@ -4,14 +4,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from crewgraph.caller import callers_level
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.process import Process
 
 __all__ = ["WithoutEffect", "tell_idle"]
 
 _Rule = tuple[str, Callable[[Any], bool], str]
 
+_RECORD = "what a run knows of itself stands in its checkpoints"
 _SENT = "nothing is sent to anybody"
 _KNOWS = "it is for knowledge, of which there is none"
 
@@ -23,6 +24,7 @@ _CREW: tuple[_Rule, ...] = (
         lambda crew: bool(crew.task_execution_output_json_files),
         "outputs are in checkpoints, and in the files that `output_file` and `output_log_file` name",
     ),
+    ("execution_context", lambda crew: crew.execution_context is not None, _RECORD),
     (
         "embedder",
         lambda crew: crew.embedder is not None and not _remembers(crew) and not any(map(_knows, [crew, *crew.agents])),
@@ -44,6 +46,12 @@ _AGENT: tuple[_Rule, ...] = (
     ("embedder", lambda agent: getattr(agent, "embedder", None) is not None and not _knows(agent), _KNOWS),
     ("knowledge_storage", lambda agent: agent.knowledge_storage is not None and not _knows(agent), _KNOWS),
     ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
+    ("execution_context", lambda agent: getattr(agent, "execution_context", None) is not None, _RECORD),
+    (
+        "use_better_compaction",
+        lambda agent: not getattr(agent, "use_better_compaction", True),
+        "conversations that are too long are condensed in one way",
+    ),
     ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
         "code_execution_mode",

@@ -17,6 +17,7 @@ from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
 from crewgraph.llm.around import AroundModel
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.fallback import FallbackModel
+from crewgraph.llm.hooked import HookedModel
 from crewgraph.llm.observed import ObservedModel
 from crewgraph.llm.patience import PatientModel
 from crewgraph.llm.resolve import as_model
@@ -29,11 +30,14 @@ __all__ = ["LimitedModel", "first_llm", "model_of"]
 
 
 def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
-    """A model as an agent asks it: its requests are told, and wait for `max_rpm` of agent and crew.
+    """A model as an agent asks it: its requests pass the hooks, are told, and wait for `max_rpm` of agent and crew.
 
     Of several, that stand in for one another, only the last is waited for where its provider asks for patience.
     """
-    model = as_model(llm)
+    return HookedModel(_waiting(as_model(llm), agent, task, crew), llm, agent, task, crew)
+
+
+def _waiting(model: Model, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
     if not isinstance(model, FallbackModel):
         return _patient(_limited(model, agent, task, crew))
     *others, last = [_limited(one, agent, task, crew) for one in model.models]

@@ -27,6 +27,9 @@ class RunNotes:
 
     tasks: dict[str, TaskNote] = field(default_factory=dict[str, TaskNote])
 
+    crew: tuple[str, str] | None = None
+    """The `id` and the `key` of the crew; None where an agent works on its own."""
+
 
 NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=None)
 """The notes of the run around the code; none where somebody else runs the graph."""

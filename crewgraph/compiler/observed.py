@@ -1,21 +1,25 @@
 """A tool whose use is told to the audience of events; what was answered from the journal is not told again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.compiler.cached import CachedTool
+from crewgraph.compiler.tool_failures import Failing
+from crewgraph.compiler.tool_hooks import Hooked, ToolHooks
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.told import is_told_again
 from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
-from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.observation import observation
 from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
@@ -33,6 +37,7 @@ class ObservedTool:
     tool: GuardedTool | CachedTool
     agent: BaseAgent
     task: Task | None
+    crew: Crew | None = field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -65,47 +70,115 @@ class ObservedTool:
         return self._told_again(args, await self.tool.aknown(args)) if isinstance(self.tool, CachedTool) else None
 
     def _told_again(self, args: dict[str, Any], known: Done | None) -> Outcome | None:
-        return None if known is None else self.finished(args, self.starting(args), known)
+        if known is None or self.hooks:  # which have their say in the use itself
+            return None
+        return self.finished(args, self.starting(args), known)
 
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
-        """The arguments that a model wrote, or what is wrong with them."""
-        return self.tool.prepare(written)
+        """The arguments that a model wrote, or what is wrong with them; hooks may still mend what is wrong."""
+        args = self.tool.prepare(written)
+        if isinstance(args, Refusal) and self.hooks:
+            read = extract_json(written) if isinstance(written, str) else written
+            return cast("dict[str, Any]", read) if isinstance(read, dict) else args
+        return args
 
     def effect(self, args: dict[str, Any]) -> Effect:
         """Its use with these arguments, as a body asks for it."""
         return ToolCall(tool=self, args=args)
 
     def run(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        started = self.starting(args)
-        return self.finished(args, started, self.tool.run(args, config))
+        started, hooks = self.starting(args), self.hooks
+        if not hooks:
+            return self.ended(args, self.finished(args, started, self.tool.run(args, config)))
+        ready = self.checked(hooks.before(args))
+        args = ready["args"]
+        done = self.stopped(ready) or self.tool.run(args, config)
+        outcome = hooks.after(args, self.outcome_of(done), done["result"])
+        return self.ended(args, self.finished(args, started, done, outcome))
 
     async def arun(self, args: dict[str, Any], config: "RunnableConfig") -> Outcome:
-        started = self.starting(args)
-        return self.finished(args, started, await self.tool.arun(args, config))
+        started, hooks = self.starting(args), self.hooks
+        if not hooks:
+            return self.ended(args, self.finished(args, started, await self.tool.arun(args, config)))
+        ready = self.checked(await hooks.abefore(args))
+        args = ready["args"]
+        done = self.stopped(ready) or await self.tool.arun(args, config)
+        outcome = await hooks.aafter(args, self.outcome_of(done), done["result"])
+        return self.ended(args, self.finished(args, started, done, outcome))
+
+    @property
+    def hooks(self) -> ToolHooks:
+        """What users want called around its uses."""
+        return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
+
+    def checked(self, ready: Hooked) -> Hooked:
+        """The arguments that hooks left, as they fit the tool."""
+        if "blocked" in ready:
+            return ready
+        fitting = self.tool.prepare(ready["args"])
+        return {**ready, "refused": fitting.text} if isinstance(fitting, Refusal) else {**ready, "args": fitting}
+
+    def stopped(self, ready: Hooked) -> Done | None:
+        """What stands for the result of a use that there is not to be; None where it is to be."""
+        if "blocked" in ready:
+            return Done(ok=False, result=ready["blocked"], blocked=True)
+        if "refused" not in ready:
+            return None
+        failure = ToolFailure(message=ready["refused"], reason=ToolFailureReason.INVALID_INPUT)
+        return Done(ok=False, result=ready["refused"], failure=failure.model_dump(mode="json"))
 
     def starting(self, args: dict[str, Any]) -> datetime:
         """Tell that it is used; when that began."""
-        if _wanted(ToolUsageStartedEvent):
+        if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_told_again():
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
         return datetime.now(UTC)
 
-    def finished(self, args: dict[str, Any], started: datetime, done: Done) -> Outcome:
-        """Tell what came of it, and put it as the loop takes it."""
+    def outcome_of(self, done: Done) -> Outcome:
+        """What came of a use, as the loop takes it."""
         text, shown = self.tool.tool.shown(done["result"]) if done["ok"] else (observation(done["result"]), [])
-        if not done["ok"]:
-            if _wanted(ToolUsageErrorEvent):
-                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=text))
-        elif _wanted(ToolUsageFinishedEvent):
+        outcome = Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
+        if done.get("blocked"):
+            outcome["blocked"] = True
+        if "failure" in done:
+            outcome["failure"] = done["failure"]
+        return {**outcome, "shown": shown} if shown else outcome
+
+    def finished(self, args: dict[str, Any], started: datetime, done: Done, outcome: Outcome | None = None) -> Outcome:
+        """Tell what came of it, in the end of what hooks made of it, and put it as the loop takes it."""
+        outcome = outcome or self.outcome_of(done)
+        if is_told_again():
+            return outcome
+        if outcome["failed"] and not outcome.get("blocked") and not _is_reported(outcome):
+            if crewai_event_bus.wants(ToolUsageErrorEvent):
+                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._about(args), error=outcome["text"]))
+        elif crewai_event_bus.wants(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
                 **self._about(args),
                 started_at=started,
                 finished_at=datetime.now(UTC),
                 from_cache=done.get("from_cache", False),
-                output=text,
+                output=outcome["text"],
+                failure=ToolFailure.model_validate(outcome.get("failure")) if _is_reported(outcome) else None,
             )
             crewai_event_bus.emit(self.agent, event)
-        outcome = Outcome(text=text, failed=not done["ok"], final=done["ok"] and self.tool.tool.result_as_answer)
-        return {**outcome, "shown": shown} if shown else outcome
+        if "failure" in outcome:
+            self.failing.tell(args, outcome["failure"])
+        return outcome
+
+    def ended(self, args: dict[str, Any], outcome: Outcome) -> Outcome:
+        """What came of it, unless it is a failure that ends the task.
+
+        Raises:
+            ToolExecutionFailedError: it is; so it is not recorded, and a run that is resumed tries it again.
+        """
+        if "failure" in outcome:
+            self.failing.end(args, outcome["failure"])
+        return outcome
+
+    @property
+    def failing(self) -> Failing:
+        """What its failures mean."""
+        return Failing(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
 
     def _about(self, args: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -119,5 +192,6 @@ class ObservedTool:
         }
 
 
-def _wanted(event: type[BaseEvent]) -> bool:
-    return crewai_event_bus.wants(event) and not is_told_again()
+def _is_reported(outcome: Outcome) -> bool:
+    """Whether the tool has done its work, and says itself that it came to nothing."""
+    return outcome.get("failure", {}).get("reason") == ToolFailureReason.TOOL_REPORTED.value

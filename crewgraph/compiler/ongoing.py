@@ -11,7 +11,7 @@ from crewgraph.compiler.briefing import Briefing
 from crewgraph.definitions.task import Task
 from crewgraph.llm.ledger import UsageLedger
 
-__all__ = ["ONGOING", "OngoingTask"]
+__all__ = ["AT_WORK", "ONGOING", "OngoingTask"]
 
 
 @dataclass
@@ -30,6 +30,9 @@ class OngoingTask:
         """Make it known to the code of the current context."""
         ONGOING.set(self)
 
+
+AT_WORK: ContextVar[Task | None] = ContextVar("crewgraph_task_at_work", default=None)
+"""The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
 """The task around the running code, where a user's version of a verb was called for it."""

@@ -12,7 +12,11 @@ from crewgraph.compiler.memories import Memories
 from crewgraph.core.bridge import call
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
-from crewgraph.events.memory import MemoryRetrievalCompletedEvent, MemoryRetrievalStartedEvent
+from crewgraph.events.memory import (
+    MemoryRetrievalCompletedEvent,
+    MemoryRetrievalFailedEvent,
+    MemoryRetrievalStartedEvent,
+)
 from crewgraph.memory.contextual import LATEST, contents, query_of, recollection
 from crewgraph.memory.shelves import KEPT_IN
 from crewgraph.memory.telling import REMEMBERING, tell, told_save, told_search
@@ -79,7 +83,10 @@ def looked_up(
             failed[kind] = f"{type(error).__name__}: {error}"
     text = recollection(found, book)
     took = (time.perf_counter() - started) * 1000
-    who.tell(MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=took)
+    if failed and not found:
+        who.tell(MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
+    else:
+        who.tell(MemoryRetrievalCompletedEvent, source_type=source, memory_content=text, retrieval_time_ms=took)
     return {"text": text, "failed": failed}
 
 

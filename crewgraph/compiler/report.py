@@ -9,6 +9,7 @@ from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.notes import noted
+from crewgraph.compiler.ongoing import AT_WORK
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
@@ -38,6 +39,7 @@ class TaskReport(AgentReport):
 
     def begin(self, briefing: Briefing) -> None:
         """The task begins."""
+        AT_WORK.set(self._task)
         task, self.role = self._task, briefing.role
         task.start_time, task.end_time = self._started, None
         task.prompt_context = briefing.context
@@ -108,7 +110,7 @@ class TaskReport(AgentReport):
         cause.add_note(f"in {self._assignment.where}")
         error = f"{self._assignment.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._tell_agent_failed(error)
-        self._tell(TaskFailedEvent, error=error, task=self._task)
+        self._tell(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
     def agent_fails(self, failure: Exception) -> None:
         """A coworker could not do what it was asked; the failure is given its name on the way."""

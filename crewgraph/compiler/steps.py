@@ -65,7 +65,7 @@ def step_graph(
 
 def _needed(assignment: Assignment) -> list[str]:
     missing = {
-        "tools": not assignment.tools and not assignment.agent.mcps,
+        "tools": not (assignment.tools or assignment.agent.mcps or assignment.agent.a2a),
         "guardrail": not assignment.task.all_guardrails,
     }
     return [stage for stage in STAGES if not missing.get(stage)]

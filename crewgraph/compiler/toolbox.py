@@ -10,6 +10,7 @@ from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.ports import Tool
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import no_such_tool
 
@@ -25,6 +26,12 @@ class Outcome(TypedDict):
     failed: bool
     final: bool
     """Whether the text is the task's answer."""
+
+    blocked: NotRequired[bool]
+    """Whether a hook did not let it happen: it is no fault then of the model or the tool."""
+
+    failure: NotRequired[dict[str, Any]]
+    """Where it failed: the `ToolFailure`, as plain data."""
 
     shown: NotRequired[list[dict[str, Any]]]
     """Blocks of content that the model is shown besides, such as images."""
@@ -101,10 +108,10 @@ class Toolbox:
         """The use that a model wants, or what it is told instead."""
         tool = self.named(name)
         if tool is None:
-            return Outcome(text=no_such_tool(name, self._tools), failed=True, final=False)
+            return _refused(no_such_tool(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
         args = tool.prepare(written)
         if isinstance(args, Refusal):
-            return Outcome(text=args.text, failed=True, final=False)
+            return _refused(args.text, ToolFailureReason.INVALID_INPUT)
         return Wanted(tool, args)
 
     def named(self, name: str) -> PreparedTool | None:
@@ -113,6 +120,11 @@ class Toolbox:
             return self._tools[name]
         wanted = _plain_name(name)
         return next((tool for known, tool in self._tools.items() if _plain_name(known) == wanted), None)
+
+
+def _refused(text: str, reason: ToolFailureReason, code: str | None = None) -> Outcome:
+    failure = ToolFailure(message=text, reason=reason, code=code)
+    return Outcome(text=text, failed=True, final=False, failure=failure.model_dump(mode="json"))
 
 
 def _plain_name(name: str) -> str:

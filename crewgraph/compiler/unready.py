@@ -1,4 +1,4 @@
-"""What definitions may ask for and the compiler cannot translate yet: refused loudly, never ignored."""
+"""What definitions may ask for and the compiler cannot translate: refused loudly, never ignored."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,15 +8,11 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
 
-__all__ = ["refuse_unready", "refuse_unready_agent"]
+__all__ = ["refuse_unready", "refuse_unready_agent", "refused_keywords"]
 
 _Rule = tuple[str, Callable[[Any], bool]]
 
-_AGENT: tuple[_Rule, ...] = (
-    ("planning", lambda agent: agent.planning),
-    ("planning_config", lambda agent: agent.planning_config is not None),
-    ("from_repository", lambda agent: agent.from_repository is not None),
-)
+_AGENT: tuple[_Rule, ...] = (("from_repository", lambda agent: agent.from_repository is not None),)
 
 
 def refuse_unready(crew: Crew) -> None:
@@ -40,6 +36,11 @@ def refuse_unready_agent(agent: BaseAgent) -> None:
     _refuse([*_asked_of(agent)])
 
 
+def refused_keywords() -> dict[str, tuple[str, ...]]:
+    """The keywords that are refused, by the class that takes them."""
+    return {"Agent": tuple(name for name, _ in _AGENT)}
+
+
 def _asked_of(agent: BaseAgent) -> Iterator[str]:
     refuse_unoffered(agent)
     return _asked(f"agent `{agent.role}`", agent, _AGENT if isinstance(agent, Agent) else ())
@@ -48,8 +49,8 @@ def _asked_of(agent: BaseAgent) -> Iterator[str]:
 def _refuse(found: list[str]) -> None:
     if found:
         raise CompileError(
-            f"this version of crewgraph does not offer {', '.join(found)} yet. Leave it out for now; it is refused rather "
-            "than ignored."
+            f"crewgraph does not offer {', '.join(found)}: agents of CrewAI's hosted repository are read there alone. Give the "
+            "agent its role, goal and backstory here; it is refused rather than ignored."
         )
 
 

@@ -1,6 +1,7 @@
 """Bodies without a graph: their effects are carried out one by one, and written down."""
 
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,9 +78,9 @@ def _seen(error: Exception) -> EffectFailed:
 
 
 def play(body: Body[Any]) -> Play:
-    """Run a body to its end."""
+    """Run a body to its end, as a node of a graph does: in a context of its own."""
     done = Play()
-    done.result = done.run(body)
+    done.result = copy_context().run(done.run, body)
     return done
 
 

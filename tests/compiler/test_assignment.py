@@ -153,8 +153,6 @@ def test_a_crew_that_was_changed_into_nonsense_is_refused_by_the_rules_it_was_ma
 
 
 AGENT: dict[str, Any] = {
-    "planning": True,
-    "planning_config": object(),
     "from_repository": "x",
 }
 
@@ -166,17 +164,18 @@ def test_what_an_agent_cannot_do_yet_is_refused_by_name(name: str):
 
 
 def test_everything_that_is_refused_is_named_at_once():
-    worker = agent("x", planning=True, from_repository="x")
-    text = refused(Crew(agents=[worker], tasks=[task(worker, name="a")]))
+    one, other = agent("x", from_repository="x"), agent("x", role="Guest", from_repository="y")
+    text = refused(Crew(agents=[one, other], tasks=[task(one, name="a")]))
     assert text == (
-        "this version of crewgraph does not offer `planning` of agent `Clerk`, `from_repository` of agent `Clerk` yet. "
-        "Leave it out for now; it is refused rather than ignored."
+        "crewgraph does not offer `from_repository` of agent `Clerk`, `from_repository` of agent `Guest`: agents of CrewAI's "
+        "hosted repository are read there alone. Give the agent its role, goal and backstory here; it is refused rather than "
+        "ignored."
     )
 
 
 def test_an_agent_that_only_a_task_knows_is_looked_at_too():
-    other = agent("x", role="Guest", planning=True)
-    assert "`planning` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
+    other = agent("x", role="Guest", from_repository="x")
+    assert "`from_repository` of agent `Guest`" in refused(Crew(agents=[WORKER], tasks=[task(other)]))
 
 
 def test_a_task_of_another_crew_gives_what_it_gave_when_that_crew_was_run():

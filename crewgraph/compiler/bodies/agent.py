@@ -1,58 +1,61 @@
 """What an agent does for a task or for messages: from the texts of a run to its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from crewgraph.compiler.agent_report import AgentReport
+from crewgraph.compiler.bodies.at_hand import AtHand
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.executor import carried_out
 from crewgraph.compiler.bodies.knowledge import Lookup, looked_up
 from crewgraph.compiler.bodies.memories import Recollection
 from crewgraph.compiler.bodies.people import Asker
+from crewgraph.compiler.bodies.plan_work import PlannedWork, PlanWork, told_plan, worked_by_plan
+from crewgraph.compiler.bodies.prompt import told_itself
 from crewgraph.compiler.bodies.react import Worker, stepped, worked
 from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
-from crewgraph.compiler.cached import cached
-from crewgraph.compiler.engagement import Engagement, guarded_tools
-from crewgraph.compiler.equipment import equipped
-from crewgraph.compiler.executor import Executor, made_executor
+from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.knowledge_report import KnowledgeReport
-from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.memories import memories_of
-from crewgraph.compiler.memory_tools import memory_tools
 from crewgraph.compiler.observed import ObservedTool
-from crewgraph.compiler.react_graph import react_graph
+from crewgraph.compiler.plan_report import PlanReport
 from crewgraph.compiler.remembering import Remembers
 from crewgraph.compiler.shared import controllers_of
-from crewgraph.compiler.toolbox import PreparedTool, Toolbox
-from crewgraph.core.effects import Body, Call, EffectFailed, Scope
+from crewgraph.compiler.skills import skills_of, tell_skills_used, told_skills
+from crewgraph.compiler.tool_failures import Failing
+from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.ports import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.frame import around
-from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.definitions.own_version import own_version
+from crewgraph.definitions.plan_steps import TodoList
+from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
-from crewgraph.errors import CompileError, TimeLimitReached
+from crewgraph.errors import TimeLimitReached
+from crewgraph.files.record import FileRecord
 from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.ledger import UsageLedger
-from crewgraph.llm.resolve import as_model
+from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
-from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.skills.skill import Skill
+from crewgraph.skills.tool import LoadSkillTool
+from crewgraph.text import extract_json
+from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
-from crewgraph.tools.use import GuardedTool
 
-__all__ = ["AgentAtWork", "Refused", "check_coworkers", "check_ready"]
+__all__ = ["AgentAtWork", "Refused"]
 
 Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""
 
 
-class AgentAtWork:
+class AgentAtWork(AtHand):
     """An agent at work in one run, on a task or on messages.
 
     Args:
@@ -62,6 +65,7 @@ class AgentAtWork:
         usage: where requests are counted.
         book: the wording.
         task: what it works on; None where it answers messages.
+        files: of the run, by name.
     """
 
     def __init__(
@@ -72,114 +76,30 @@ class AgentAtWork:
         usage: UsageLedger,
         book: Book,
         task: Task | None = None,
+        files: Mapping[str, FileRecord] | None = None,
     ) -> None:
-        self._engagement, self._role, self._about = engagement, role, task
-        self._agent = engagement.agent
-        self._heard, self._usage, self._book = report, usage, book
-        self._fetched: list[MCPTool] | None = None
+        super().__init__(engagement, book, task, files)
+        self._role, self._heard, self._usage = role, report, usage
         self._known: str | None = None
-
-    def equipped(self) -> Body[None]:
-        """Look for what it needs from outside, before anything else: the tools of its MCP servers, a place to run code in.
-
-        Raises:
-            MCPServerError: a server is not there, or has not the tool that is meant.
-            ToolFailed: code is to be run, and there is no place for it.
-        """
-        if self._fetched is None:
-            known = self._engagement.tools
-            sources = [tool.tool.source for tool in known.values()]
-            self._fetched = yield from equipped(self._agent, sources, known)
-
-    @property
-    def given_tools(self) -> list[Any]:
-        """What it may use, as objects: those that the user gave, and those of its MCP servers."""
-        return [*self._engagement.given_tools, *(self._fetched or ())]
+        self.by_plan: PlannedWork | None = None
+        """Its plan, and what came of it, in its last attempt."""
+        self.failures: list[ToolFailureRecord] = []
+        """What its tools failed at."""
 
     @cached_property
-    def model(self) -> Model:
-        """Its model."""
-        return self.asked(self._agent.llm)
+    def told_skills(self) -> tuple[str, ...]:
+        """What it is told of its skills: those whose instructions were read, and which ones it may read."""
+        named = (tool.name for tool in self._observed.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
+        return tuple(told_skills(self._skills, next(named, ""), self._book))
 
-    def asked(self, llm: Any) -> Model:
-        """Another model, at work for this agent."""
-        return model_of(llm, self._agent, self._about, self._engagement.crew)
-
-    @cached_property
-    def converter(self) -> Model:
-        """The model that gives texts a structure."""
-        return self.model if self._reader is None else self._reader
-
-    @property
-    def converter_llm(self) -> Any:
-        """The same, as the user gave it."""
-        special = self._special_llm
-        return self._agent.llm if special is None else special
-
-    @property
-    def own_converter(self) -> Callable[..., Any] | None:
-        """What the agent's class, or a patch, gives texts a structure with."""
-        return own_version(self._agent, "get_output_converter")
+    def begun_with_skills(self) -> Body[None]:
+        """Tell which skills it begins with."""
+        if self._skills:
+            yield Notify(partial(tell_skills_used, self._skills, self._agent, self._about))
 
     @cached_property
-    def _reader(self) -> Model | None:
-        """The model for reading arguments and structures, where there is a special one."""
-        special = self._special_llm
-        return None if special is None else self.asked(special)
-
-    @property
-    def _special_llm(self) -> Any:
-        special, crew = getattr(self._agent, "function_calling_llm", None), self._engagement.crew
-        return crew.function_calling_llm if special is None and crew is not None else special
-
-    @cached_property
-    def executor(self) -> Executor | None:
-        """What carries out its work in the place of the loop."""
-        made, agent, where = made_executor(self._agent), self._agent, self._engagement.where
-        if made is not None or isinstance(agent, LangGraphAgentAdapter):
-            self._refuse_approvals(where)
-        if made is None and isinstance(agent, LangGraphAgentAdapter):
-            graph = react_graph(self.model, Toolbox(self._observed), agent.max_iter, self._book, where)
-            return Executor(graph, {}, where, agent.role)
-        if made is not None and agent.max_rpm is not None:
-            raise CompileError(
-                f"{where}: its `max_rpm` cannot bound the requests that its `agent_executor` makes. Leave it out, and give a "
-                "LangChain rate limiter to the models in it."
-            )
-        return None if made is None else Executor(made, self._observed, where, agent.role)
-
-    def _refuse_approvals(self, where: str) -> None:
-        if guarded := [name for name, tool in self._observed.items() if tool.require_approval]:
-            raise CompileError(
-                f"{where}: what carries out its work calls its tools by itself, so nobody could be asked whether it may use "
-                f"`{'`, `'.join(guarded)}` (`require_approval`). Leave the executor out, or let the tool ask with LangGraph's "
-                "`interrupt`."
-            )
-
-    @cached_property
-    def tools(self) -> Toolbox:
-        """What it may use in the loop; an executor is given them in its own way."""
-        return Toolbox(self._in_hand if self.executor is None else {})
-
-    @cached_property
-    def _in_hand(self) -> Mapping[str, PreparedTool]:
-        """Its tools as the loop uses them."""
-        return self._offered
-
-    @cached_property
-    def _offered(self) -> dict[str, ObservedTool]:
-        """Its tools, and those for its memory."""
-        memories = memories_of(self._agent, self._engagement.crew)
-        return self._observed | self._seen(memory_tools(memories, self.model, self._observed, self._book))
-
-    @cached_property
-    def _observed(self) -> dict[str, ObservedTool]:
-        return self._seen(self._fetched or (), self._engagement.tools)
-
-    def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, ObservedTool]:
-        agent, crew = self._agent, self._engagement.crew
-        named = {**(known or {}), **guarded_tools(tools, {}, self._engagement.where)}
-        return {name: ObservedTool(cached(tool, agent, crew), agent, self._about) for name, tool in named.items()}
+    def _skills(self) -> list[Skill]:
+        return skills_of(self._agent, self._engagement.crew)
 
     @property
     def native_tools(self) -> bool:
@@ -214,6 +134,7 @@ class AgentAtWork:
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
+        yield Notify(partial(self._agent.note_tool_failures, tuple(self.failures)))
         try:
             return (
                 yield Scope(
@@ -238,18 +159,29 @@ class AgentAtWork:
         yield from stepped(self._heard.step, self._step_callback, finish, 1)
         return answer
 
-    def notes(self, briefing: Briefing, refused: Refused | None = None) -> Body[tuple[str, ...]]:
-        """What it is told with what it is asked: the date, and its plan."""
+    def notes(
+        self, briefing: Briefing, refused: Refused | None = None, told: Sequence[str] = ()
+    ) -> Body[tuple[str, ...]]:
+        """What it is told with what it is asked: the date, and its plan, with what came of its steps.
+
+        Args:
+            briefing: what it is asked.
+            refused: an earlier attempt, and why it was refused.
+            told: what else it is told, for the steps.
+        """
         agent, notes = self._agent, list[str]()
         if not isinstance(agent, Agent):
             return ()
         if agent.inject_date:
             date: str = yield Call(function=_today, args=(agent.date_format,), name="date", about=agent.date_format)
             notes.append(self._book.slice("current_date", date=date))
-        if agent.reasoning:
+        if agent.planning_enabled:
+            self.by_plan = yield from worked_by_plan(self._plan_work(agent, briefing, refused, (*told, *notes)))
+            notes += told_plan(self.by_plan, self._book)
+        elif agent.reasoning:
             plan = yield from self.planned(briefing, refused)
             if plan is not None and plan.text:
-                notes.append(self._book.slice("plan", plan=plan.text))
+                notes += told_plan(PlannedWork(plan, TodoList()), self._book)
         return tuple(notes)
 
     def known(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
@@ -281,17 +213,40 @@ class AgentAtWork:
 
     def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[Plan | None]:
         """Its plan for what it is asked; a refused attempt and the reason come into the prompt."""
-        planner = Planner(
-            model=self.model,
+        agent = self._agent if isinstance(self._agent, Agent) else None
+        planner = self._planner(self.model, briefing, refused, agent.max_reasoning_attempts if agent else None)
+        return planned(planner if agent is None else replace(planner, config=agent.planning_config))
+
+    def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> Planner:
+        return Planner(
+            model=model,
             book=self._book,
             briefing=briefing,
             tools=self.tools.listed,
-            attempts=self._agent.max_reasoning_attempts if isinstance(self._agent, Agent) else None,
+            attempts=attempts,
             usage=self._usage,
             audience=self._heard,
             refused=refused,
         )
-        return planned(planner)
+
+    def _plan_work(self, agent: Agent, briefing: Briefing, refused: Refused | None, told: tuple[str, ...]) -> PlanWork:
+        config = agent.planning_config or PlanningConfig.simplest()
+        model = self.model if config.llm is None else self.asked(config.llm)
+        planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
+        texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
+        native, skilled = self.native_tools, self.told_skills
+        return PlanWork(
+            agent=agent,
+            config=config,
+            planner=planner,
+            worker=lambda: replace(self._worker(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}),
+            told=told_itself(texts, self.tools, self._book, native=native, skilled=skilled),
+            notes=told,
+            side_by_side=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._offered.values()),
+            counts=self._heard.counts,
+            report=PlanReport(agent, self._about, self._role),
+            carries_out=self.executor is None,
+        )
 
     def _out_of_time(self, failure: EffectFailed) -> str:
         waits = " Waiting for `max_rpm` counts, too." if controllers_of(self._agent, self._engagement.crew) else ""
@@ -312,6 +267,22 @@ class AgentAtWork:
             return  # it came out of a memory, or went into one
         yield from self.recollection.used(tool, self._role, observation)
 
+    def _failed(self, tool: str, args: dict[str, Any] | str, failure: dict[str, Any], is_used: bool) -> Body[None]:
+        """A use of a tool came to nothing, or (where it `is_used` not) there could be none."""
+        used = self.tools.named(tool)
+        source = used.tool.tool.source if isinstance(used, ObservedTool) else None
+        failing = Failing(source, tool if used is None else used.name, self._agent, self._about, self._engagement.crew)
+        read = extract_json(args) if isinstance(args, str) else args
+        args = args if read is None else read
+        record = failing.record(args, failure)
+        if record is None:
+            return
+        self.failures.append(record)
+        if not is_used:  # else that was told with its use
+            yield Notify(partial(failing.tell, args, failure))
+            failing.end(args, failure)
+        yield Notify(partial(self._agent.note_tool_failures, tuple(self.failures)))
+
     def _worker(self) -> Worker:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
         template = agent.response_template if agent else None
@@ -324,46 +295,20 @@ class AgentAtWork:
             usage=self._usage,
             told=self._heard.step,
             refused=self._heard.tool_refused,
+            failed=self._failed,
             asker=self.asker,
             step_callback=self._step_callback,
             counts=self._heard.counts,
             retries=agent.max_retry_limit if agent else 0,
             window=lambda: window_of(self._agent.llm, self.model.name),
             condenses=(agent is None or agent.respect_context_window) and (crew is None or crew.respect_context_window),
+            condensing=self._heard.condensing,
             condensed=self._heard.condensed,
+            not_condensed=self._heard.not_condensed,
             reader=self._reader,
             remembers=self._remembers if self.recollection else None,
             stop=tuple(filter(None, [around(template, "Response")[1]])) if template else (),
         )
-
-
-def check_ready(engagement: Engagement) -> None:
-    """Look, before anything is done, whether an agent can work.
-
-    Raises:
-        CompileError: its executor cannot be called, or not be given what there is to give.
-        ModelError: it needs a model and has none.
-    """
-    agent = engagement.agent
-    if own_version(agent, "execute_task") or own_version(agent, "aexecute_task"):
-        return  # which may do without
-    work = AgentAtWork(engagement, agent.role, AgentReport(engagement, None), UsageLedger(), engagement.book)
-    if work.executor is None:
-        as_model(agent.llm)
-
-
-def check_coworkers(engagements: Sequence[Engagement]) -> None:
-    """Look, before anything is done, whether those whom agents may hand work to have the models that they need.
-
-    Raises:
-        ModelError: one needs a model and has none.
-    """
-    sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
-    asked = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-    for agent in {id(agent): agent for agent in asked}.values():
-        own = own_version(agent, "execute_task") or own_version(agent, "aexecute_task")
-        if own is None and (made_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
-            as_model(agent.llm)
 
 
 def _today(written: str) -> str:

@@ -1,6 +1,6 @@
 """An agent at work on a task: by its own version of the verb, by our loop, or by its executor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -12,21 +12,24 @@ from crewgraph.compiler.bodies.handover import Handover, Team
 from crewgraph.compiler.bodies.people import feedback_on
 from crewgraph.compiler.bodies.prompt import Opening, retold
 from crewgraph.compiler.bodies.reasoning import Plan
+from crewgraph.compiler.bodies.review import Reviewer
 from crewgraph.compiler.bodies.training import taught, told_lessons
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.executor import made_executor
+from crewgraph.compiler.human_input import given_provider
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.ongoing import OngoingTask
 from crewgraph.compiler.report import TaskReport
 from crewgraph.compiler.toolbox import PreparedTool
 from crewgraph.compiler.training import round_of
 from crewgraph.core.effects import Body, Call, Notify
+from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask
-from crewgraph.definitions.own_version import own_version
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 
 __all__ = ["AgentOnTask"]
@@ -55,7 +58,7 @@ class AgentOnTask(AgentAtWork):
         inputs: Mapping[str, Any] | None = None,
         depth: int = 0,
     ) -> None:
-        super().__init__(assignment, briefing.role, report, usage, book, assignment.task)
+        super().__init__(assignment, briefing.role, report, usage, book, assignment.task, briefing.files)
         self._inputs, self._depth = inputs or {}, depth
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
         self._dialogue: Dialogue | None = None
@@ -102,12 +105,16 @@ class AgentOnTask(AgentAtWork):
             native=self.native_tools,
             book=self._book,
             refused=refused,
+            skilled=self.told_skills,
+            files=self.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context)
         begun = dialogue.transcript.messages
         answer = yield from self.in_time(partial(self._answered, opening, dialogue, refused), begun)
         if self._is_reviewed:
             answer = yield from self._reviewed(answer, self._improved)
+        if self._dialogue is not None:
+            yield Notify(partial(self._agent.note_messages, tuple(self._dialogue.transcript.messages)))
         return answer
 
     def remember(self, answer: str) -> Body[None]:
@@ -128,13 +135,19 @@ class AgentOnTask(AgentAtWork):
         return (yield from self.planned(self._briefing))
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
+        yield from self.begun_with_skills()
         lessons = told_lessons(self._assignment, self._briefing, self._book)
         remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
         asked = self._briefing
         known = yield from self.known(asked.description, asked.expected_output, asked.context)
-        notes = (*lessons, *remembered, *known, *(yield from self.notes(self._briefing, refused)))
+        told = (*lessons, *remembered, *known)
+        notes = (*told, *(yield from self.notes(self._briefing, refused, told)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+        if (reviewer := self._reviewer) is not None:
+            begun = yield from reviewer.begins(dialogue.transcript.messages)
+            if begun != dialogue.transcript.messages:
+                dialogue = Dialogue(partial(_as_they_are, begun), "")
         self._dialogue = dialogue
         begun = dialogue.transcript.messages
         yield Notify(partial(self._report.agent_begins, begun, self.given_tools))
@@ -147,8 +160,8 @@ class AgentOnTask(AgentAtWork):
     def _handing_over(self, used: ObservedTool) -> PreparedTool:
         source = used.tool.tool.source
         if not isinstance(source, CoworkerTool) or own_version(source, "_run") is not None:
-            return used
-        return Handover(used.tool, used.agent, used.task, self._team, source)
+            return self._at_hand(used)
+        return Handover(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
 
     @cached_property
     def _team(self) -> Team:
@@ -175,6 +188,7 @@ class AgentOnTask(AgentAtWork):
             expected_output=expected,
             output_file=None,
             context=context,
+            files=self._given_files,
         )
         report = TaskReport(assignment)
         report.role = role
@@ -185,6 +199,8 @@ class AgentOnTask(AgentAtWork):
         except Exception as failure:
             yield Notify(partial(report.agent_fails, failure))
             raise
+        finally:
+            self.failures += work.failures
         yield from work.remember(answer)
         return answer
 
@@ -193,8 +209,24 @@ class AgentOnTask(AgentAtWork):
         """Whether people are asked about its answers; in a training they are asked anyway."""
         return bool(self._task.human_input) and round_of(self._assignment) is None
 
+    @property
+    def _reviewer(self) -> Reviewer | None:
+        """Who was given to look at answers; None where the run asks a person."""
+        provider = given_provider()
+        if provider is None:
+            return None
+        ongoing = OngoingTask(self._task, self._briefing)
+        return Reviewer(provider=provider, engagement=self._assignment, task=self._task, ongoing=ongoing)
+
     def _reviewed(self, answer: str, improved: Callable[[str, str], Body[str]]) -> Body[str]:
         """The answer that a person accepts; what they say of one goes back to the agent, as often as it takes."""
+        if (reviewer := self._reviewer) is not None:
+            asked: list[Message] = [{"role": "user", "content": self._briefing.description}]
+            said = asked if self._dialogue is None else self._dialogue.transcript.messages
+            answer, told = yield from reviewer.accepted(answer, said, self._usage)
+            if self._dialogue is not None:
+                self._dialogue = Dialogue(partial(_as_they_are, told), "")
+            return answer
         while feedback := (yield from feedback_on(answer, self.asker)):
             answer = yield from improved(answer, feedback)
         return answer
@@ -241,8 +273,12 @@ class AgentOnTask(AgentAtWork):
 
 
 def _after_setup(agent: BaseAgent, own: Callable[..., Any], **given: Any) -> Any:
-    made_executor(agent)  # what the class needs for its work, in this process
+    made_executor(agent, given["tools"], given["task"])  # what the class needs for its work, in this process
     return own(**given)
+
+
+def _as_they_are(messages: Sequence[Message], _context: str, _done: str) -> Sequence[Message]:
+    return messages
 
 
 def _text(answer: Any) -> str:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.bodies.prompt import arranged
 from crewgraph.compiler.bodies.protocol import text_of
+from crewgraph.compiler.files import NO_FILES, Files
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import BaseAgent
@@ -35,6 +36,12 @@ class Conversation:
     notes: tuple[str, ...] = ()
     """What is told with the last question."""
 
+    skilled: tuple[str, ...] = ()
+    """What the agent is told of its skills."""
+
+    files: Files = NO_FILES
+    """The files at hand."""
+
     def messages(self, context: str, done: str) -> list[Message]:
         """The messages.
 
@@ -46,7 +53,11 @@ class Conversation:
         told = [self._told]
         while said and said[0]["role"] == "system":  # some providers take one system message only, in front
             told.append(text_of(said.pop(0)["content"]))
-        parts = [*self.notes, *([self.book.slice("summary", merged_summary=done)] if done else [])]
+        parts = [
+            *self.files.told(self.book),
+            *self.notes,
+            *([self.book.slice("summary", merged_summary=done)] if done else []),
+        ]
         last = said.pop() if said and _is_question(said[-1]) else None
         asked = "\n\n".join([*([text_of(last["content"])] if last else []), *parts])
         *system, question = arranged(self.agent, "\n\n".join(told), asked, self._texts)
@@ -54,7 +65,7 @@ class Conversation:
             asker = last.copy()
             asker.update(question)
             question = asker
-        return [*system, *said, *([question] if question["content"] else [])]
+        return self.files.shown_in([*system, *said, *([question] if question["content"] else [])])
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -72,7 +83,7 @@ class Conversation:
             told = [book.slice("lite_agent_system_prompt_without_tools", **who)]
         if self.structure is not None:
             told.append(book.slice("lite_agent_response_format", response_format=described(self.structure)))
-        return "\n\n".join(told)
+        return "\n\n".join((*told, *self.skilled))
 
 
 def last_question(said: Sequence[Message]) -> str:

@@ -13,13 +13,13 @@ from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
-from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import Task
 from crewgraph.errors import NoModelError
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.llm.structure import read_structure
+from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
@@ -34,6 +34,9 @@ class Structured:
 
     pydantic: BaseModel | None = None
     json_dict: dict[str, Any] | None = None
+    raw: str | None = None
+    """What stands in the place of the text."""
+
     problem: str | None = None
     """Why there is no structure, where one was asked for."""
 
@@ -52,7 +55,7 @@ def structured(
         book: the wording.
         usage: where requests are counted.
     """
-    schema = task.output_pydantic or task.output_json
+    schema = task.output_pydantic or task.output_json or task.response_model
     if schema is None:
         return Structured()
     found, problem = read_structure(text, schema)
@@ -69,6 +72,8 @@ def structured(
         return Structured(
             problem=f"`output_json` gives dicts, and `{schema.__name__}` is none; give it as `output_pydantic`"
         )
+    if task.output_pydantic is None:
+        return Structured(raw=found.model_dump_json())
     return Structured(pydantic=found)
 
 

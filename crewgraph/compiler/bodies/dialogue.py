@@ -5,7 +5,7 @@ from typing import Protocol
 
 from crewgraph.compiler.bodies.protocol import final_text, text_of
 from crewgraph.core.effects import Body, EffectFailed
-from crewgraph.core.messages import Message, Reply
+from crewgraph.core.messages import Hooked, Message, Reply
 from crewgraph.core.transcript import Transcript
 from crewgraph.llm.conversation import plain_messages
 from crewgraph.prompts.book import Book
@@ -72,6 +72,14 @@ class Dialogue:
         """Append a message after which the conversation goes on, even if it was closed."""
         self._closing = None
         self.transcript.add(message)
+
+    def hooked(self, changed: Hooked) -> None:
+        """Go on with what hooks have made of it."""
+        messages = self.transcript.messages[: changed["kept"]] + changed["then"]
+        self._opened = min(self._opened, len(messages))
+        if not messages or messages[-1] != self._closing:
+            self._closing = None
+        self.transcript = Transcript(messages)
 
     def condensed(self, by: Condenser) -> Body[bool]:
         """Make the longer one of context and work at least half as long; False where both are short already.

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.toolbox import Outcome
-from crewgraph.core.effects import Body, EffectFailed, Mark, Notify, Scope
+from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool, coworker_named, with_coworker
@@ -16,8 +16,10 @@ from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.failure import ToolFailure, ToolFailureReason
+from crewgraph.tools.use import Outcome as Done
 
-__all__ = ["Handover", "Team"]
+__all__ = ["Handover", "Team", "hook"]
 
 _SHOWN = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
 """Failures of a coworker that whoever asked can do something about; all others end the run, which a resume goes on with."""
@@ -79,18 +81,26 @@ class Handover(ObservedTool):
 
     def _body(self, begin: Mark, args: dict[str, Any], allowed: bool) -> Body[Outcome]:
         yield begin
-        started = yield Notify(partial(self.starting, args))
-        done = yield from self._done(args, allowed)
-        return (yield Notify(partial(self.finished, args, started, done)))
+        started, hooks = (yield Notify(partial(self.starting, args))), self.hooks
+        if not hooks:
+            done = yield from self._done(args, allowed)
+            return self.ended(args, (yield Notify(partial(self.finished, args, started, done))))
+        ready = self.checked((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
+        args = ready["args"]
+        done = self.stopped(ready) or (yield from self._done(args, allowed))
+        outcome = self.outcome_of(done)
+        outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, done["result"])
+        return self.ended(args, (yield Notify(partial(self.finished, args, started, done, outcome))))
 
-    def _done(self, args: dict[str, Any], allowed: bool) -> Body[Any]:
+    def _done(self, args: dict[str, Any], allowed: bool) -> Body[Done]:
         book, roles = self.team.book, self._roles
         if not allowed:
-            return {"ok": False, "result": book.error("too_many_delegations", most=str(self.team.most))}
+            return _failed(book.error("too_many_delegations", most=str(self.team.most)), ToolFailureReason.USAGE_LIMIT)
         at = coworker_named(args["coworker"], roles)
         if at is None:
             listed = "\n".join(f"- {role}" for role in roles)
-            return {"ok": False, "result": book.error("agent_tool_unexisting_coworker", coworkers=listed)}
+            unknown = book.error("agent_tool_unexisting_coworker", coworkers=listed)
+            return _failed(unknown, ToolFailureReason.INVALID_INPUT)
         wanted, context = self.source.wanted(args)
         yield Notify(partial(self.team.tell, roles[at]))
         try:
@@ -101,4 +111,14 @@ class Handover(ObservedTool):
             if not isinstance(failure.__cause__, _SHOWN):
                 raise
             error = str(failure)
-        return {"ok": False, "result": book.error("agent_tool_execution_error", agent_role=roles[at], error=error)}
+        told = book.error("agent_tool_execution_error", agent_role=roles[at], error=error)
+        return _failed(told, ToolFailureReason.EXCEPTION)
+
+
+def _failed(text: str, reason: ToolFailureReason) -> Done:
+    return Done(ok=False, result=text, failure=ToolFailure(message=text, reason=reason).model_dump(mode="json"))
+
+
+def hook(name: str, function: Callable[..., Any], afunction: Callable[..., Any], *args: Any) -> Call:
+    """Hooks around a tool, as an effect of their own."""
+    return Call(function=function, afunction=afunction, args=args, name=name, about=list(args), kind="hook", aside=True)

@@ -22,6 +22,7 @@ from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import ModelGuardrail
+from crewgraph.files.record import files_in
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.text import shorten
@@ -38,16 +39,17 @@ def kickoff_body(
     structure: type[BaseModel] | None, engagement: Engagement, state: Mapping[str, Any]
 ) -> Body[dict[str, Any]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
-    return {engagement.slug: (yield from _Kickoff(engagement, structure, state[INPUTS]["messages"]).done())}
+    return {engagement.slug: (yield from _Kickoff(engagement, structure, state[INPUTS]).done())}
 
 
 class _Kickoff:
     """One kickoff of an agent."""
 
-    def __init__(self, engagement: Engagement, structure: type[BaseModel] | None, messages: Any) -> None:
-        self.engagement, self.structure, self.messages = engagement, structure, messages
+    def __init__(self, engagement: Engagement, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
+        self.engagement, self.structure, self.messages = engagement, structure, given["messages"]
         self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
-        self.work = AgentAtWork(engagement, engagement.agent.role, self.report, self.usage, self.book)
+        role, files = engagement.agent.role, files_in(given)
+        self.work = AgentAtWork(engagement, role, self.report, self.usage, self.book, files=files)
         self.dialogue: Dialogue | None = None
 
     @property
@@ -71,7 +73,7 @@ class _Kickoff:
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
-            output.usage_metrics = self.usage.total.model_dump()
+            output.usage_metrics, output.tool_failures = self.usage.total.model_dump(), list(self.work.failures)
         except Exception as failure:
             yield Notify(partial(self.report.fail, failure))
             raise
@@ -96,15 +98,19 @@ class _Kickoff:
             tools=work.tools,
             native=work.native_tools,
             book=self.book,
+            skilled=work.told_skills,
+            files=work.files,
         )
         dialogue = Dialogue(asked.messages, "")
         answer = yield from work.in_time(partial(self._begun, asked, dialogue), dialogue.transcript.messages)
         return (yield from self._answered(answer))
 
     def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
+        yield from self.work.begun_with_skills()
         remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
         known = yield from self.work.known(last_question(self.messages))
-        notes = (*remembered, *known, *(yield from self.work.notes(self._briefing)))
+        told = (*remembered, *known)
+        notes = (*told, *(yield from self.work.notes(self._briefing, told=told)))
         self.dialogue = Dialogue(replace(asked, notes=notes).messages, "") if notes else dialogue
         return (yield from self.work.replied(self.dialogue))
 
@@ -150,6 +156,7 @@ class _Kickoff:
     def _answered(self, answer: str) -> Body[_Judged]:
         assert self.dialogue is not None
         self.dialogue.add({"role": "assistant", "content": answer})
+        yield Notify(partial(self.engagement.agent.note_messages, tuple(self.dialogue.transcript.messages)))
         return (yield from self._read(answer))
 
     def _read(self, text: str) -> Body[_Judged]:
@@ -157,7 +164,12 @@ class _Kickoff:
         if self.structure is not None:
             converter = partial(getattr, self.work, "converter")
             found, problem = yield from fitted(text, self.structure, converter, self.book, self.usage)
+        done = self.work.by_plan
         output = LiteAgentOutput(
+            plan=None if done is None or done.plan is None else done.plan.text,
+            todos=[] if done is None else LiteAgentOutput.from_todo_items(done.todos.items),
+            replan_count=0 if done is None else done.replans,
+            last_replan_reason=None if done is None else done.reason,
             raw=text,
             pydantic=found,
             agent_role=self.engagement.agent.role,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.bodies.assessing import assessed
 from crewgraph.compiler.bodies.extracting import extracted, kept
 from crewgraph.compiler.briefing import Briefing
@@ -13,7 +14,6 @@ from crewgraph.compiler.memories import Memories
 from crewgraph.compiler.remembering import Remembers, looked_up, put_away
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.ports import Model
-from crewgraph.definitions.definition import callers_level
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.prompts.book import Book

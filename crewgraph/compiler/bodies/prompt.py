@@ -1,9 +1,10 @@
 """From an agent and a task to the messages of the first request."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crewgraph.compiler.briefing import Briefing
+from crewgraph.compiler.files import NO_FILES, Files
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import Agent, BaseAgent
@@ -12,7 +13,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
-__all__ = ["Opening", "arranged", "retold", "task_prompt"]
+__all__ = ["Opening", "arranged", "retold", "task_prompt", "told_itself"]
 
 
 def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
@@ -23,7 +24,7 @@ def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ..
     parts.append(book.slice("expected_output", expected_output=briefing.expected_output))
     if task.markdown:
         parts.append(book.slice("markdown"))
-    schema = task.output_pydantic or task.output_json
+    schema = task.output_pydantic or task.output_json or task.response_model
     if schema is not None:
         parts.append(book.slice("formatted_task_instructions", output_format=described(schema)))
     return "\n\n".join(parts)
@@ -47,6 +48,12 @@ class Opening:
     notes: tuple[str, ...] = ()
     """What is told with the description of the task."""
 
+    skilled: tuple[str, ...] = ()
+    """What it is told of its skills."""
+
+    files: Files = NO_FILES
+    """The files at hand."""
+
     def messages(self, context: str, done: str) -> list[Message]:
         """The messages.
 
@@ -54,7 +61,7 @@ class Opening:
             context: what others found out.
             done: what was done for the task so far, condensed; empty at the beginning.
         """
-        return arranged(self.agent, self._told, self._asked(context, done), self._texts)
+        return self.files.shown_in(arranged(self.agent, self._told, self._asked(context, done), self._texts))
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -62,21 +69,36 @@ class Opening:
 
     @property
     def _told(self) -> str:
-        told = [self.book.slice("role_playing", **self._texts)]
-        if self.tools and self.native:
-            told.append(self.book.slice("native_tools"))
-        elif self.tools:
-            told.append(self.book.slice("tools", tools=self.tools.described, tool_names=self.tools.listed))
-        else:
-            told.append(self.book.slice("no_tools"))
-        return "\n\n".join(told)
+        return told_itself(self._texts, self.tools, self.book, native=self.native, skilled=self.skilled)
 
     def _asked(self, context: str, done: str) -> str:
-        asked = task_prompt(self.task, self.briefing, self.book, self.notes)
+        asked = task_prompt(self.task, self.briefing, self.book, (*self.files.told(self.book), *self.notes))
         if context:
             asked = self.book.slice("task_with_context", task=asked, context=context)
         asked = self.book.slice("task", input=retold(asked, self.refused, self.book))
         return f"{asked}\n\n{self.book.slice('summary', merged_summary=done)}" if done else asked
+
+
+def told_itself(
+    texts: Mapping[str, str], tools: Toolbox, book: Book, *, native: bool, skilled: Sequence[str] = ()
+) -> str:
+    """What an agent is told about itself, its tools and its skills.
+
+    Args:
+        texts: its role, goal and backstory.
+        tools: what it may use.
+        book: the wording.
+        native: whether the model is offered tools in its own protocol.
+        skilled: what it is told of its skills.
+    """
+    told = [book.slice("role_playing", **texts)]
+    if tools and native:
+        told.append(book.slice("native_tools"))
+    elif tools:
+        told.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
+    else:
+        told.append(book.slice("no_tools"))
+    return "\n\n".join((*told, *skilled))
 
 
 def arranged(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:

@@ -54,6 +54,9 @@ class Worker:
     refused: Callable[[str, dict[str, Any] | str, str], None]
     """Is told of a tool that could not be called: its name, the arguments, why."""
 
+    failed: Callable[[str, dict[str, Any] | str, dict[str, Any], bool], Body[None]]
+    """Takes up a failure: the tool's name, the arguments, the `ToolFailure`, whether there was a use."""
+
     asker: Asker
     """Asks people."""
 
@@ -69,6 +72,12 @@ class Worker:
 
     condenses: bool
     """Whether a conversation that is too long for the model is condensed."""
+
+    condensing: Callable[[], None]
+    """Told that it is about to be."""
+
+    not_condensed: Callable[[str], None]
+    """Told that it could not be."""
 
     condensed: Callable[[str], None]
     """Is told of that, and of the model's words about the length."""
@@ -145,7 +154,7 @@ def _asked(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop
     requests = 0
     while True:
         try:
-            return (yield from _replied(worker, dialogue.transcript, specs, stop))
+            reply = yield from _replied(worker, dialogue.transcript, specs, stop)
         except EffectFailed as failure:
             if not (worker.condenses and is_too_long(failure)):
                 raise
@@ -156,17 +165,22 @@ def _asked(worker: Worker, dialogue: Dialogue, specs: tuple[ToolSpec, ...], stop
                     "Shorten the task or what stands in its context, give fewer tools, or take a model with a larger "
                     "context window."
                 ) from failure
+        else:
+            if "hooked" in reply:
+                dialogue.hooked(reply["hooked"])
+            return reply
 
 
 def _condensed(worker: Worker, dialogue: Dialogue, why: EffectFailed) -> Body[bool]:
+    yield Notify(worker.condensing)
     try:
         done = yield from dialogue.condensed(worker)
     except EffectFailed as failure:
+        worker.not_condensed(failure.text)  # told without an effect, so that a resumed run asks again
         if not is_too_long(failure):
             raise
         return False
-    if done:
-        yield Notify(partial(worker.condensed, why.text))
+    yield Notify(partial(worker.condensed if done else worker.not_condensed, why.text))
     return done
 
 
@@ -198,11 +212,7 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
         wishes.append((yield from _wished(worker, action)))
     made = iter((yield from _called(worker, [one.call.effect for one in wishes if one.call is not None])))
     outcomes = [one.outcome or _told(worker, one, next(made)) for one in wishes]
-    for action, one in zip(wanted.actions, wishes, strict=True):
-        if one.outcome is not None and one.outcome["failed"]:
-            yield Notify(partial(worker.refused, action.tool, action.args, one.outcome["text"]))
-    worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
-    worker.counts["errors"] = worker.counts.get("errors", 0) + sum(outcome["failed"] for outcome in outcomes)
+    yield from _reckoned(worker, wanted, wishes, outcomes)
     _remember(dialogue, reply, wanted, outcomes)
     if worker.remembers is not None:
         for action, outcome in zip(wanted.actions, outcomes, strict=True):
@@ -215,6 +225,7 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
             tool_input=action.args if isinstance(action.args, str) else json.dumps(action.args, ensure_ascii=False),
             text=wanted.text,
             result=outcome["text"],
+            failed=outcome["failed"],
         )
         yield from _stepped(worker, done, step)
     for outcome in outcomes:
@@ -223,6 +234,20 @@ def _acted(worker: Worker, dialogue: Dialogue, reply: Reply, wanted: Actions, st
             yield from _stepped(worker, AgentFinish(thought=wanted.thought, output=answer, text=answer), step)
             return answer
     return None
+
+
+def _reckoned(worker: Worker, wanted: Actions, wishes: list[Wish], outcomes: list[Outcome]) -> Body[None]:
+    """Count what was used and what failed, and tell of it."""
+    for action, one in zip(wanted.actions, wishes, strict=True):
+        if one.outcome is not None and one.outcome["failed"]:
+            yield Notify(partial(worker.refused, action.tool, action.args, one.outcome["text"]))
+    for action, one, outcome in zip(wanted.actions, wishes, outcomes, strict=True):
+        if "failure" in outcome:
+            args = action.args if one.call is None else one.call.args
+            yield from worker.failed(action.tool, args, outcome["failure"], one.call is not None)
+    worker.counts["used"] = worker.counts.get("used", 0) + len(outcomes)
+    failed = [outcome for outcome in outcomes if outcome["failed"] and not outcome.get("blocked")]
+    worker.counts["errors"] = worker.counts.get("errors", 0) + len(failed)
 
 
 def _wished(worker: Worker, action: Action) -> Body[Wish]:

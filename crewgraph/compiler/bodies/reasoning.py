@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
 
+from pydantic import ValidationError
+
 from crewgraph.compiler.bodies.prompt import retold
 from crewgraph.compiler.bodies.protocol import text_of
 from crewgraph.compiler.briefing import Briefing
@@ -13,8 +15,10 @@ from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
+from crewgraph.definitions.plan_steps import PlanStep
+from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.llm.ledger import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.book import Book, filled
 from crewgraph.text import extract_json
 
 __all__ = ["Plan", "Planner", "planned"]
@@ -23,6 +27,21 @@ _MOST = 10
 """Plans that are made where nobody says how many."""
 
 _VERDICT = re.compile(r"[\s*_`#>]*\b(NOT[\s_-]+READY|READY)\b")
+
+_STEP = {
+    "type": "object",
+    "properties": {
+        "step_number": {"type": "integer", "description": "From 1."},
+        "description": {"type": "string", "description": "What is to be done."},
+        "tool_to_use": {"type": ["string", "null"], "description": "The tool that it needs, if any."},
+        "depends_on": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "description": "The numbers of earlier steps whose results it needs.",
+        },
+    },
+    "required": ["step_number", "description", "tool_to_use", "depends_on"],
+}
 
 _HAND_IN: ToolSpec = {
     "name": "create_reasoning_plan",
@@ -37,6 +56,20 @@ _HAND_IN: ToolSpec = {
     },
 }
 
+_HAND_IN_STEPS: ToolSpec = {
+    "name": "create_reasoning_plan",
+    "description": "Hands in the plan for a task, in steps.",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "plan": {"type": "string", "description": "The plan in a sentence."},
+            "steps": {"type": "array", "items": _STEP, "description": "Its steps, in order."},
+            "ready": {"type": "boolean", "description": "Whether the task can be done by this plan."},
+        },
+        "required": ["plan", "steps", "ready"],
+    },
+}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -45,6 +78,9 @@ class Plan:
     text: str
     ready: bool
     """Whether the agent finds it good enough to begin."""
+
+    steps: tuple[PlanStep, ...] = ()
+    """What is to be done, in order, where that was asked for."""
 
 
 class _Audience(Protocol):
@@ -79,6 +115,12 @@ class Planner:
     refused: tuple[str, str] | None = None
     """An earlier attempt at the task, and why it was refused."""
 
+    config: PlanningConfig | None = None
+    """How the task is divided into steps; None where a text is wanted."""
+
+    earlier: str = ""
+    """What an earlier plan has led to, where the rest is planned anew."""
+
 
 def planned(planner: Planner) -> Body[Plan | None]:
     """The plan for a task: the first one that is ready, else the last one; None where none could be made.
@@ -97,7 +139,7 @@ def planned(planner: Planner) -> Body[Plan | None]:
             yield Notify(partial(planner.audience.planning_failed, attempt, str(failure)))
             return plan
         planner.usage.answered(planner.model, reply)
-        plan = _read(reply)
+        plan = _read(reply, planner.config)
         yield Notify(partial(planner.audience.planned, attempt, plan.text, plan.ready, attempt == most))
         if plan.ready:
             break
@@ -105,6 +147,8 @@ def planned(planner: Planner) -> Body[Plan | None]:
 
 
 def _request(planner: Planner, former: Plan | None) -> ModelCall:
+    if planner.config is not None:
+        return _request_for_steps(planner, planner.config, former)
     book, briefing, native = planner.book, planner.briefing, planner.model.native_tools
     who = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
     task = briefing.description
@@ -126,18 +170,52 @@ def _request(planner: Planner, former: Plan | None) -> ModelCall:
         asked.append(book.filled("reasoning", "refine_plan_prompt", **who, current_plan=former.text))
     if native:
         asked.append(book.filled("reasoning", "hand_in"))
+    return _asked(planner, system, asked, _HAND_IN)
+
+
+def _asked(planner: Planner, system: str, asked: list[str], hand_in: ToolSpec) -> ModelCall:
     transcript = Transcript([{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(asked)}])
-    return ModelCall(model=planner.model, transcript=transcript, tools=(_HAND_IN,) if native else ())
+    tools = (hand_in,) if planner.model.native_tools else ()
+    return ModelCall(model=planner.model, transcript=transcript, tools=tools)
 
 
-def _read(reply: Reply) -> Plan:
+def _request_for_steps(planner: Planner, config: PlanningConfig, former: Plan | None) -> ModelCall:
+    book, briefing = planner.book, planner.briefing
+    task = briefing.description
+    if briefing.context:
+        task = book.slice("task_with_context", task=task, context=briefing.context)
+    task = retold(task, planner.refused, book)
+    texts = {
+        "role": briefing.role,
+        "goal": briefing.goal,
+        "backstory": briefing.backstory,
+        "description": f"{task}\n\n{planner.earlier}" if planner.earlier else task,
+        "expected_output": briefing.expected_output,
+        "tools": planner.tools or "none",
+        "max_steps": str(config.max_steps),
+        "current_plan": "" if former is None else former.text,
+    }
+
+    def worded(own: str | None, ours: str) -> str:
+        return ours if own is None else filled(own, **texts)
+
+    asked = [worded(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
+    if former is not None:
+        asked.append(worded(config.refine_prompt, book.filled("planning", "refine_plan_prompt", **texts)))
+    system = worded(config.system_prompt, book.filled("planning", "system_prompt", **texts))
+    form = book.filled("planning", "hand_in") if planner.model.native_tools else book.filled("planning", "written")
+    return _asked(planner, system, [*asked, form], _HAND_IN_STEPS)
+
+
+def _read(reply: Reply, config: PlanningConfig | None) -> Plan:
     """The plan in a reply: handed in by a call, written as JSON, or as text with a verdict at its end."""
+    most = 0 if config is None else config.max_steps
     for call in reply["tool_calls"]:
         found = call["args"] if isinstance(call["args"], dict) else extract_json(call["args"])
-        if (plan := _of_fields(found)) is not None:
+        if (plan := _of_fields(found, most)) is not None:
             return plan
     text = text_of(reply["content"]).strip()
-    if (plan := _of_fields(extract_json(text))) is not None:
+    if (plan := _of_fields(extract_json(text), most)) is not None:
         return plan
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
@@ -145,10 +223,22 @@ def _read(reply: Reply) -> Plan:
     return Plan(text[: verdicts[-1].start()].strip() or text, ready=True)
 
 
-def _of_fields(found: Any) -> Plan | None:
+def _of_fields(found: Any, most: int) -> Plan | None:
     if not isinstance(found, Mapping):
         return None
     fields = cast(Mapping[str, Any], found)
     if not isinstance(fields.get("plan"), str):
         return None
-    return Plan(fields["plan"].strip(), ready=str(fields.get("ready")).lower() == "true")
+    ready = str(fields.get("ready")).lower() == "true"
+    return Plan(fields["plan"].strip(), ready, _steps(fields.get("steps"))[:most])
+
+
+def _steps(found: Any) -> tuple[PlanStep, ...]:
+    """Steps as a model wrote them, numbered in their order; what is none is left out."""
+    written: list[PlanStep] = []
+    for one in cast("list[Any]", found) if isinstance(found, list) else []:
+        try:
+            written.append(PlanStep.model_validate(one))
+        except ValidationError:
+            continue
+    return tuple(written)

@@ -12,6 +12,7 @@ from crewgraph.compiler.bodies.agent_on_task import AgentOnTask
 from crewgraph.compiler.bodies.convert import structured
 from crewgraph.compiler.bodies.guard import Guards, Judged, guarded
 from crewgraph.compiler.bodies.judge import judged
+from crewgraph.compiler.bodies.task_hooks import HookedTask
 from crewgraph.compiler.briefing import Briefing, briefing_of
 from crewgraph.compiler.notes import noted
 from crewgraph.compiler.ongoing import ONGOING, OngoingTask
@@ -21,10 +22,10 @@ from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.model_guardrail import ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.ledger import UsageLedger
+from crewgraph.own_version import own_version
 from crewgraph.text import shorten
 
 __all__ = ["answer_body", "own_task_body", "plan_body", "skipped_output", "task_body"]
@@ -57,7 +58,11 @@ def plan_body(assignment: Assignment, state: Mapping[str, Any]) -> Body[dict[str
     """The agent's plan alone, with what it used."""
     work = _Work(assignment, state)
     plan = yield from work.agent.plan()
-    told = None if plan is None else {"plan": plan.text, "ready": plan.ready}
+    told = (
+        None
+        if plan is None
+        else {"plan": plan.text, "ready": plan.ready, "steps": [one.model_dump() for one in plan.steps]}
+    )
     return {assignment.slug: {"plan": told, "usage": work.usage.to_plain()}}
 
 
@@ -121,6 +126,7 @@ class _Work:
         """Everything, from telling that it begins to telling that it is complete; the output as plain data."""
         try:
             yield Notify(partial(self.report.begin, self.briefing))
+            yield from self.begun()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from guarded(self.guards, output, problem, self, self.report)
@@ -131,6 +137,7 @@ class _Work:
                 self.charge(output)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
+            output = yield from self.ended(output)
             yield Notify(partial(self.report.publish, output))
             yield from self.called_back(output)
             yield from self.saved(output)
@@ -139,6 +146,17 @@ class _Work:
             raise
         yield Notify(partial(self.report.complete, output))
         return output.to_plain()
+
+    def begun(self) -> Body[None]:
+        """Let hooks see what it begins with; they may give it another context."""
+        step = HookedTask(self.task, self.assignment.agent, self.assignment.crew)
+        context = yield from step.before(self.briefing.context)
+        if context != self.briefing.context:
+            vars(self)["briefing"] = replace(self.briefing, context=context)
+
+    def ended(self, output: TaskOutput) -> Body[TaskOutput]:
+        """The output as hooks leave it."""
+        return HookedTask(self.task, self.assignment.agent, self.assignment.crew).after(output)
 
     def by_own_version(self, own: Any) -> Body[dict[str, Any]]:
         """What the task's class, or a patch, does in the place of all that."""
@@ -193,7 +211,7 @@ class _Work:
             name=self.task.name or self.briefing.description,
             description=self.briefing.description,
             expected_output=self.briefing.expected_output,
-            raw=text,
+            raw=text if found.raw is None else found.raw,
             pydantic=found.pydantic,
             json_dict=found.json_dict,
             agent=self.briefing.role,
@@ -207,6 +225,7 @@ class _Work:
         output.usage, output.usage_by_model = self.usage.total, self.usage.told
         output.usage_by_agent = self.usage.by_agent(self.briefing.role)
         output.messages = self.agent.conversation
+        output.tool_failures = list(self.agent.failures)
 
     def called_back(self, output: TaskOutput) -> Body[None]:
         """Tell the user's functions: the task's own, then the crew's; each once."""

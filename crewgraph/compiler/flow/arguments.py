@@ -10,7 +10,9 @@ from pydantic import BaseModel
 
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.turn import TURN
 from crewgraph.errors import RunError
+from crewgraph.files.record import FILES
 
 __all__ = ["arguments_of", "unknown_inputs"]
 
@@ -64,7 +66,7 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, 
     parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return []
-    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD}
+    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD, TURN, FILES}
     told: list[str] = []
     for name in inputs.keys() - known:
         near = difflib.get_close_matches(name, sorted(known), n=1)
@@ -77,4 +79,5 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, 
 
 @lru_cache(10_000)
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    return tuple(inspect.signature(function).parameters.values())[1:]
+    parameters = tuple(inspect.signature(function).parameters.values())
+    return parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -11,9 +12,13 @@ from langgraph.errors import GraphInterrupt
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.compiler.terminal import has_terminal, read_line, said_at_terminal
+from crewgraph.core.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import FEEDBACK, FeedbackWish, HumanFeedbackResult, Question
+from crewgraph.definitions.flow.flow_config import flow_config
+from crewgraph.definitions.flow.input_provider import InputProvider, InputResponse
+from crewgraph.definitions.flow.pending_feedback import HumanFeedbackPending
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
@@ -51,13 +56,42 @@ def asked(message: str, timeout: float | None = None, metadata: Mapping[str, Any
     question, report = Question(id=name, method=method, message=message, metadata=metadata or {}), _report(running)
     if name not in running.run.answers:
         report.asks(question)
-    if timeout is not None and name not in running.run.answers and has_terminal():
+    provider: InputProvider | None = running.run.flow.input_provider or flow_config.input_provider
+    told: dict[str, Any] | None = None
+    if provider is not None and name not in running.run.answers:
+        answer, told = _provided(provider, running, question, timeout)
+    elif timeout is not None and name not in running.run.answers and has_terminal():
         answer = read_line(_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
     if running.run.hears(name):
         report.is_told(question, answer)
+        running.run.inputs_asked.append(
+            {
+                "message": message,
+                "response": answer,
+                "method_name": method,
+                "timestamp": datetime.now(UTC),
+                "metadata": dict(metadata) if metadata else None,
+                "response_metadata": told,
+            }
+        )
     return answer
+
+
+def _provided(
+    provider: InputProvider, running: Running, question: Question, timeout: float | None
+) -> tuple[str | None, dict[str, Any] | None]:
+    """What a provider answers, and what else it tells; None once the time is up."""
+
+    def answered() -> Any:
+        return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
+
+    try:
+        given = answered() if timeout is None else wait_in_thread(answered, timeout)
+    except TimeIsUp:
+        return None, None
+    return (given.text, given.metadata) if isinstance(given, InputResponse) else (given, None)
 
 
 @contextmanager
@@ -134,7 +168,7 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
         try:
             said = _answered(running, wish, output, text)
         except RunError as error:
-            if wish.provider is not None or not has_terminal():
+            if wish.provider is not None or flow_config.hitl_provider is not None or not has_terminal():
                 raise
             question = replace(question, refused=str(error))
         else:
@@ -169,6 +203,8 @@ def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:
         output=output,
         outcomes=wish.emit,
         metadata=wish.metadata,
+        flow_id=running.run.flow_id,
+        default_outcome=wish.default_outcome,
     )
 
 
@@ -186,8 +222,14 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     given = running.run.answers.get(question.id)
     if given is not None:
         return str(running.run.revived(given["text"]))
-    if provider is not None:
-        return str(provider.request_feedback(question, running.run.flow))
+    asks = provider if provider is not None or not question.id.endswith(FEEDBACK) else flow_config.hitl_provider
+    if asks is not None:
+        try:
+            return str(asks.request_feedback(question, running.run.flow))
+        except HumanFeedbackPending as pending:
+            if not running.run.stored:
+                raise _unkept(question.method, question.message) from pending
+            raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if has_terminal():
         return said_at_terminal(_prompt(question))
     if running.run.stored:
@@ -211,7 +253,7 @@ def _prompt(question: Question) -> str:
 def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
     where = f"the question of method `{running.method}`"
     plain = asdict(question)
-    for name in ("message", "metadata", "refused"):
+    for name in ("message", "metadata", "refused", "callback_info"):
         plain[name] = running.run.recorded_value(plain[name], where)
     return Parked({**plain, "execution": running.name}, returned=returned)
 

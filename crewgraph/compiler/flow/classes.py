@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from enum import Enum
+from inspect import unwrap
 from types import ModuleType
 from typing import Any
 
@@ -101,8 +102,11 @@ def classes_of(definition: FlowDefinition, flow: type[Any], state: type[Any] | N
         holder: ModuleType | None = sys.modules.get(module)
         _take(found, list(vars(holder).values()) if holder else [])
     for method in definition.methods.values():
-        _take(found, [*_annotations(method.func), *getattr(method.func, "__globals__", {}).values()])
-        _take(found, [cell.cell_contents for cell in getattr(method.func, "__closure__", None) or () if _is_full(cell)])
+        for function in dict.fromkeys((method.func, unwrap(method.func))):
+            _take(found, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
+            _take(
+                found, [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_full(cell)]
+            )
     counting: dict[type[Any], None] = {}
     _take(counting, [*more, *([state] if state is not None else [])])
     return Classes([*found, *counting])

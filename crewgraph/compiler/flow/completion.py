@@ -27,6 +27,9 @@ class Completion(TypedDict):
     marked: NotRequired[bool]
     """Whether runs are gone on with from here, where that is not so after each method."""
 
+    is_declared: NotRequired[bool]
+    """Whether what methods returned is kept, for expressions."""
+
     unsaved: NotRequired[str]
     """The method after which the state could not be saved."""
 
@@ -44,6 +47,9 @@ def besides(values: Mapping[str, Any], progress: Progress, state: Mapping[str, A
     said = [result for _, _, result in one["done"] if _is_feedback(result)]
     if said:
         update["feedback"] = _kept(progress, [*(of_run(values, "feedback") or ()), *said])
+    if one.get("is_declared"):
+        returned = {name.rpartition("#")[0]: result for name, _, result in one["done"]}
+        update["outputs"] = _kept(progress, {**(of_run(values, "outputs") or {}), **returned})
     if one.get("marked"):
         update["saved"] = {"state": state, "progress": progress}
     if one.get("unsaved") or of_run(values, "unsaved"):
@@ -66,7 +72,7 @@ def under(values: Mapping[str, Any], run: str) -> dict[str, Any]:
     """
     progress = cast("Progress", {**values["progress"], "run": run})
     update: dict[str, Any] = {"progress": progress}
-    for channel in ("feedback", "unsaved"):
+    for channel in ("feedback", "outputs", "unsaved"):
         if (value := of_run(values, channel)) is not None:
             update[channel] = _kept(progress, value)
     saved: Mapping[str, Any] | None = values.get("saved")

@@ -6,11 +6,14 @@ from typing import Any
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.arguments import arguments_of
 from crewgraph.compiler.flow.asking import interrupts, result_of, said_of
+from crewgraph.compiler.flow.hooked import HookedMethod
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
+from crewgraph.compiler.flow.surroundings import current
 from crewgraph.compiler.flow.trace import atraced, traced
 from crewgraph.core.bridge import in_thread
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.events.lineage import apart
 
 __all__ = ["called_with", "work_of"]
 
@@ -31,13 +34,17 @@ def work_of(
     """What an execution does, without arguments; sync or async."""
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
+    hooked = HookedMethod(run.flow, method.name)
 
     def work() -> Any:
         def inside() -> Any:
             token = RUNNING.set(running)
             try:
-                with interrupts(running):
-                    value = _looked_at(running, method) or method.func(run.flow, *args, **keywords)
+                with apart(run.lineages.get(name)), current(running), interrupts(running):
+                    value = _looked_at(running, method)
+                    if value is None:
+                        given, named = hooked.before(args, keywords)
+                        value = hooked.after(method.func(run.flow, *given, **named))
                 return _told(running, method, value)
             finally:
                 RUNNING.reset(token)
@@ -50,8 +57,11 @@ def work_of(
         async def inside() -> Any:
             token = RUNNING.set(running)
             try:
-                with interrupts(running):
-                    value = _looked_at(running, method) or await method.func(run.flow, *args, **keywords)
+                with apart(run.lineages.get(name)), current(running), interrupts(running):
+                    value = _looked_at(running, method)
+                    if value is None:
+                        given, named = await hooked.abefore(args, keywords)
+                        value = await hooked.aafter(await method.func(run.flow, *given, **named))
                 return value if method.feedback is None else await in_thread(_told, running, method, value)
             finally:
                 RUNNING.reset(token)

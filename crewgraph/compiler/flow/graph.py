@@ -16,6 +16,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
 from crewgraph.compiler.flow.arguments import unknown_inputs
 from crewgraph.compiler.flow.changes import ANEW, applied
@@ -29,7 +30,6 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CompileError
@@ -59,6 +59,9 @@ class _Channels(TypedDict, total=False):
 
     feedback: dict[str, Any]
     """What people said of outputs, and in which run."""
+
+    outputs: dict[str, Any]
+    """What the methods of a declared flow returned, and in which run."""
 
     saved: dict[str, Any]
     """State and progress as of the last method that is persisted, where only some are."""
@@ -240,7 +243,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
             "parked": {},  # an earlier run in this thread may have been left with its questions
             "answers": {},
         }
-        run.feedback = []
+        run.feedback, run.said = [], {}
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def _opened(run: FlowRun, progress: Progress, name: str, execution: Execution) -
     """What an execution does, told to begin."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = called_with(run, execution)
-    FlowReport(run, name, execution["method"]).begins(args, keywords)
+    FlowReport(run, name, execution["method"]).begins(execution["source"], args, keywords)
     return work_of(run, name, execution, args, keywords)
 
 

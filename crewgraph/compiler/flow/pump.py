@@ -72,8 +72,9 @@ def _committed(run: FlowRun, state: State, landed: Landed) -> Any:
         return Command(update=parked(run, landed), goto=WAIT)
     progress: Progress = state["progress"]
     following, completion = completed(run, progress, landed)
-    full = applied(state.get("state"), landed.changed) if completion.get("marked") else {}
-    update = finished(run, following, landed.changed) | besides(state, following, full, completion)
+    changed = completion["state"]
+    full = applied(state.get("state"), changed) if completion.get("marked") else {}
+    update = finished(run, following, changed) | besides(state, following, full, completion)
     return Command(update=update, goto=_next(run, progress, following))
 
 

@@ -1,6 +1,7 @@
 """What the audience of a flow is told."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import Error, copy, deepcopy
 from typing import Any
 
@@ -20,6 +21,7 @@ from crewgraph.events.flow import (
     MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
+from crewgraph.events.lineage import apart, here, last_event
 from crewgraph.events.stream_context import SINKS, publish_stream_event
 
 __all__ = ["FlowReport", "copied", "question_of", "tell"]
@@ -46,7 +48,7 @@ def copied(state: Any) -> Any:
 
 def question_of(plain: Mapping[str, Any], revive: Callable[[Any], Any]) -> Question:
     """A question that a checkpoint holds: what it says as it was said, what it is about as plain data."""
-    said = {name: revive(plain[name]) for name in ("message", "metadata", "refused") if name in plain}
+    said = {name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain}
     return Question.from_plain({**plain, **said})
 
 
@@ -62,28 +64,35 @@ class FlowReport:
     def __init__(self, run: FlowRun, name: str, method: str) -> None:
         self._run, self._name, self._method = run, name, method
 
-    def begins(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        """It is about to run, with these arguments."""
+    def begins(self, source: str | None, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """It is about to run, with these arguments, because an execution has ended, or the run begins."""
         params = {**{f"_{n}": one for n, one in enumerate(args)}, **keywords}
-        self._tell(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
+        cause = None if source is None else self._run.told.get(source)
+        with apart(here()._replace(trigger=cause or here().trigger)):
+            self._tell(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
+            self._run.lineages[self._name] = here()
 
     def ends(self, value: Any) -> None:
         """It has returned."""
         said = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
-        self._tell(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": said})
+        with self._standing():
+            self._tell(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": said})
+            self._run.told[self._name] = last_event()
 
     def failed(self, error: BaseException) -> None:
         """It has raised; the exception says where."""
         note = f"in method `{self._method}` of flow `{self._run.name}`"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
-            self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
+            with self._standing():
+                self._tell(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
     def pauses(self, plain: Mapping[str, Any]) -> None:
         """It waits for the answer to a question, which is given as checkpoints hold it."""
         question = question_of(plain, self._run.revived)
         about = {"flow_id": self._run.thread_id or self._run.flow_id, **_asked(question), "question": question}
-        self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
+        with self._standing():
+            self._tell(MethodExecutionPausedEvent, lambda: {**self._now(), **about})
 
     def shows(self, question: Question) -> None:
         """Somebody is to look at its output."""
@@ -104,6 +113,10 @@ class FlowReport:
         """It is answered; with None where it has waited for too long."""
         about = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
         self._tell(FlowInputReceivedEvent, lambda: about)
+
+    def _standing(self) -> AbstractContextManager[None]:
+        """Where the method stands, which may have run in another thread."""
+        return apart(self._run.lineages.get(self._name))
 
     def _now(self) -> dict[str, Any]:
         return {"execution": self._name, "state": copied(self._run.state)}

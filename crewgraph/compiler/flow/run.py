@@ -22,6 +22,8 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.noted import WRITER
 from crewgraph.definitions.flow.state import fields_of, id_of, state_source
 from crewgraph.errors import StorageError
+from crewgraph.events.lineage import Lineage
+from crewgraph.llm.tally import Tally
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
@@ -95,6 +97,12 @@ class FlowRun:
         stored: whether checkpoints are written.
     """
 
+    said: dict[str, Any]
+    """What methods returned last, by their names; after a resume of declared flows alone."""
+
+    tally: Tally
+    """What models reported that methods have asked in this process."""
+
     def __init__(self, flow: "Flow[Any]", plan: Plan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
@@ -119,8 +127,12 @@ class FlowRun:
         self.parked: dict[str, Any] = {}
         """The questions that nobody was there to answer, by their ids."""
 
+        self.said, self.tally = {}, Tally()
         self.feedback: list[HumanFeedbackResult] = []
         """What people said of outputs, in order."""
+
+        self.inputs_asked: list[dict[str, Any]] = []
+        """What methods asked with `ask` in this process, and was answered."""
 
         self.outputs: list[Any] = []
         self.completed: dict[str, int] = {}
@@ -141,6 +153,12 @@ class FlowRun:
         self._heard: set[str] = set()
         self.running: dict[str, Running] = {}
         """The executions that were begun and are not committed yet."""
+
+        self.lineages: dict[str, Lineage] = {}
+        """Where executions stand among the events."""
+
+        self.told: dict[str, str | None] = {}
+        """The events that told of the ends of executions."""
 
         self.kept = KeptState(self)
         self._lock = threading.Lock()
@@ -210,6 +228,8 @@ class FlowRun:
                 inputs: Mapping[str, Any] = values.get("inputs") or {}
                 self.inputs = {name: self.revived(one) for name, one in inputs.items()} | self.inputs
                 self.feedback = [self.revived(one) for one in of_run(values, "feedback") or ()]
+                said: Mapping[str, Any] = of_run(values, "outputs") or {}
+                self.said = {key: self.revived(one) for key, one in said.items()}
                 self.values = {key: self.revived(one) for key, one in results.items()}
                 self.kept.take()
                 self.again = True
@@ -223,6 +243,7 @@ class FlowRun:
         self.works.pop(name, None)
         self.running.pop(name, None)
         self.outputs.append(value)
+        self.said[method] = value
         if isinstance(value, HumanFeedbackResult):
             self.feedback.append(value)
         self.completed[method] = self.completed.get(method, 0) + 1

@@ -15,7 +15,7 @@ __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]
 
 def backends_of(flow: "Flow[Any]") -> list[Any]:
     """The backends that a flow, its class and its methods have been given."""
-    definition = flow.flow_definition()
+    definition = flow.topology()
     methods = definition.methods.values()
     return _distinct([flow.persistence, definition.persistence, *(one.persistence for one in methods)])
 

@@ -1,0 +1,35 @@
+"""What code below a method may ask of the flow that it runs in."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from crewgraph.compiler.flow.run import Running
+from crewgraph.definitions.flow.current import (
+    current_flow_id,
+    current_flow_method_name,
+    current_flow_name,
+    current_flow_request_id,
+)
+from crewgraph.llm.tally import TALLIES
+
+__all__ = ["current"]
+
+
+@contextmanager
+def current(running: Running) -> Generator[None]:
+    """A block that knows which flow and method it runs in."""
+    flow_id = running.run.flow_id
+    tokens = [
+        (current_flow_id, current_flow_id.set(flow_id)),
+        (current_flow_request_id, current_flow_request_id.set(current_flow_request_id.get() or flow_id)),
+        (current_flow_name, current_flow_name.set(running.run.name)),
+    ]
+    method = current_flow_method_name.set(running.method)
+    tallies = TALLIES.set((*TALLIES.get(), running.run.tally))
+    try:
+        yield
+    finally:
+        TALLIES.reset(tallies)
+        current_flow_method_name.reset(method)
+        for variable, token in reversed(tokens):
+            variable.reset(token)
