@@ -10,6 +10,7 @@ from crewgraph.events import BaseEvent, EventBus
 from crewgraph.observe.columns import Columns
 from crewgraph.observe.excerpt import elided, excerpt, passage
 from crewgraph.observe.line import Line
+from crewgraph.observe.quiet import QUIET
 from crewgraph.observe.stopwatch import Stopwatch, spoken
 from crewgraph.observe.telling import tell
 from crewgraph.observe.veil import Veil
@@ -52,7 +53,7 @@ class ConsoleListener:
         self.detach()
         self._bus = bus
         for event_type in _SHOWN:
-            bus.register_handler(event_type, self.show)
+            bus.register_handler(event_type, self.show, alone=True)
 
     def detach(self) -> None:
         """Listen no longer; nothing happens where it does not listen."""
@@ -63,7 +64,7 @@ class ConsoleListener:
 
     def show(self, source: Any, event: BaseEvent) -> None:
         """Print an event, if it is one to be shown."""
-        if self._shows is not None and not self._shows(source, event):
+        if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
             return
         seen = tell(event)
         if seen is None:

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ try:
 except ImportError:  # Windows: several processes there had better log into several files
     fcntl = None
 
-__all__ = ["LogFileListener", "log_path"]
+__all__ = ["LogFileListener", "add_entry", "log_path"]
 
 _log = logging.getLogger("crewgraph")
 _writing = threading.Lock()
@@ -49,8 +49,8 @@ class LogFileListener:
 
     def attach(self, bus: EventBus) -> None:
         """Begin to listen to a bus."""
-        bus.register_handler(TaskStartedEvent, self.started)
-        bus.register_handler(TaskCompletedEvent, self.completed)
+        bus.register_handler(TaskStartedEvent, self.started, alone=True)
+        bus.register_handler(TaskCompletedEvent, self.completed, alone=True)
 
     def detach(self, bus: EventBus) -> None:
         """Listen no longer."""
@@ -74,15 +74,29 @@ class LogFileListener:
         }
         for path in self._paths(event):
             try:
-                with _writing:
-                    (_add_object if path.suffix == ".json" else _add_line)(path, entry)
+                add_entry(path, entry)
             except (OSError, ValueError) as error:
                 if path not in self._failed:
                     self._failed.add(path)
                     _log.warning("the log of the run could not be written to `%s`, the run goes on: %s", path, error)
 
 
-def _add_line(path: Path, entry: dict[str, str | None]) -> None:
+def add_entry(path: Path, entry: Mapping[str, Any]) -> None:
+    """Add an entry to a file: an object to the list of a .json file, a line to any other; folders are made.
+
+    Args:
+        path: the file.
+        entry: what it tells, "timestamp" among it.
+
+    Raises:
+        OSError: it cannot be written.
+        ValueError: it is a .json file that holds something else than a list of objects.
+    """
+    with _writing:
+        (_add_object if path.suffix == ".json" else _add_line)(path, entry)
+
+
+def _add_line(path: Path, entry: Mapping[str, Any]) -> None:
     told = ", ".join(f'{name}="{value}"' for name, value in entry.items() if name != "timestamp")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -90,7 +104,7 @@ def _add_line(path: Path, entry: dict[str, str | None]) -> None:
         file.write(f"{entry['timestamp']}: {told}\n".encode())
 
 
-def _add_object(path: Path, entry: dict[str, str | None]) -> None:
+def _add_object(path: Path, entry: Mapping[str, Any]) -> None:
     """Put an object behind the last one of a list; only the end of the file is read and written.
 
     Raises:

@@ -15,7 +15,13 @@ from crewgraph.project.decorators import (
     tool,
 )
 from crewgraph.project.env_file import load_env
-from crewgraph.project.json_project import load_agent, load_crew, load_crew_and_kickoff
+from crewgraph.project.json_project import (
+    load_agent,
+    load_agent_from_definition,
+    load_crew,
+    load_crew_and_kickoff,
+    load_crew_from_definition,
+)
 from crewgraph.project.jsonc import strip_jsonc_comments
 
 __all__ = [
@@ -28,8 +34,10 @@ __all__ = [
     "crew",
     "llm",
     "load_agent",
+    "load_agent_from_definition",
     "load_crew",
     "load_crew_and_kickoff",
+    "load_crew_from_definition",
     "load_env",
     "output_json",
     "output_pydantic",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from crewgraph.definitions.definition import callers_level
+from crewgraph.caller import callers_level
 from crewgraph.definitions.section import Section
 from crewgraph.errors import DefinitionError, Fault, UnknownName
 from crewgraph.project.folder import folders, shown

@@ -1,14 +1,13 @@
 """Python that the JSON files of a project name: modules and tools in the project's own folder."""
 
 import importlib
-import importlib.util
 import inspect
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from crewgraph.definitions.declared.modules import file_of, module_of
 from crewgraph.errors import DefinitionError
 from crewgraph.tools.base import BaseTool
 
@@ -49,7 +48,7 @@ class PythonNames:
             return self._own_tool(last, where)
         package = module or "crewai_tools"
         try:
-            own = self._file(package) is not None
+            own = file_of(package, self._root) is not None
             made = getattr(self._module(package, where) if own else importlib.import_module(package), last)
         except (ImportError, AttributeError) as error:
             raise DefinitionError(
@@ -76,42 +75,8 @@ class PythonNames:
             f"{where}: {path} holds no tool: neither a subclass of `BaseTool` nor a function under `@tool`"
         )
 
-    def _file(self, module: str) -> Path | None:
-        path = self._root.joinpath(*module.split("."))
-        return next((one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
-
     def _module(self, name: str, where: str) -> ModuleType:
-        path = self._file(name)
+        path = file_of(name, self._root)
         if path is None or not path.resolve().is_relative_to(self._root):
             raise DefinitionError(f"{where}: there is no module `{name}` in {self._root}")
-        sys.path.insert(0, str(self._root))
-        try:
-            # The module that the program itself would import, unless another one has taken its name.
-            return importlib.import_module(name) if _origin(name) == path.resolve() else _apart(name, path)
-        finally:
-            sys.path.remove(str(self._root))
-
-
-def _origin(name: str) -> Path | None:
-    """The file that an import would read."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    return Path(spec.origin).resolve() if spec is not None and spec.origin else None
-
-
-def _apart(name: str, path: Path) -> ModuleType:
-    """A module under a name that no other file has."""
-    unique = f"{name}@{path}"
-    if unique not in sys.modules:
-        spec = importlib.util.spec_from_file_location(unique, path)
-        if spec is None or spec.loader is None:
-            raise DefinitionError(f"{path} is no Python module")
-        sys.modules[unique] = module = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[unique]
-            raise
-    return sys.modules[unique]
+        return module_of(name, self._root)

@@ -6,6 +6,8 @@ from typing import Any
 
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import DefinitionError
+from crewgraph.hooks.decorators import hook_filters, hook_points, only_for
+from crewgraph.hooks.registry import hold, is_owner
 from crewgraph.project.configuration import load_declared
 from crewgraph.project.memo import finished
 from crewgraph.project.roles import Role, named
@@ -76,6 +78,7 @@ def assembled(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Crew:
         made.name = type(project).__name__
     _hang(project, Role.before_kickoff, made.before_kickoff_callbacks)
     _hang(project, Role.after_kickoff, made.after_kickoff_callbacks)
+    _hook(project, made)
     return made
 
 
@@ -85,6 +88,17 @@ def _hang(project: object, role: Role, callbacks: list[Callable[..., Any]]) -> N
         method = getattr(project, name)
         if all(method not in (one, getattr(one, "__wrapped__", None)) for one in callbacks):
             callbacks.append(_detached(method))
+
+
+def _hook(project: object, crew: Crew) -> None:
+    """Let the class's hooks be those of its crew."""
+    if is_owner(crew):
+        return
+    members = {name: member for kind in reversed(type(project).__mro__) for name, member in vars(kind).items()}
+    for name, member in members.items():
+        for point in hook_points(member):
+            method = _detached(getattr(project, name))
+            hold(crew, point, only_for(method, *hook_filters(member)))
 
 
 def _detached(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from crewgraph.errors import UnknownPrompt
 
-__all__ = ["Book", "Text", "english"]
+__all__ = ["Book", "Text", "english", "filled"]
 
 Text = str | dict[str, str]
 """A text with `{placeholders}`; for some tools a name, a description and a default."""
@@ -17,11 +17,22 @@ Text = str | dict[str, str]
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
+def filled(text: str, /, **values: str) -> str:
+    """A text with its placeholders filled; others stay as they are."""
+    # In one pass, so that what a value holds is never filled again.
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+
+
 class Book:
     """Texts in parts: "slices" tell a model what to do, "errors" what went wrong, "tools" what a tool is for."""
 
     def __init__(self, texts: Mapping[str, Mapping[str, Text]]) -> None:
         self._texts = texts
+
+    @property
+    def parts(self) -> Mapping[str, Mapping[str, Text]]:
+        """The texts by part and key."""
+        return self._texts
 
     def slice(self, key: str, **values: str) -> str:
         """A slice with its placeholders filled.
@@ -45,8 +56,7 @@ class Book:
         Raises:
             UnknownPrompt: there is no such text (also KeyError).
         """
-        # In one pass, so that what a value holds is never filled again.
-        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), str(self.text(part, key)))
+        return filled(str(self.text(part, key)), **values)
 
     def text(self, part: str, key: str) -> Text:
         """A text as it is written.

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, PrivateAttr, model_validator
 
+from crewgraph.own_version import ours, own_version
 from crewgraph.prompts.book import Book, Text, english
 
 __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
@@ -19,11 +20,14 @@ _WITHOUT_EFFECT = {
         "tool_usage_exception"
     ),
     "tools": "add_image code_interpreter",
-    "planning": "create_plan_prompt refine_plan_prompt",
 }
 
 WITHOUT_EFFECT = frozenset((part, key) for part, keys in _WITHOUT_EFFECT.items() for key in keys.split())
 """Texts that can be read and that no prompt is made of yet: replacing one is told to be without effect."""
+
+
+_VERBS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
+"""Parts to the verbs that read their texts; `retrieve` reads those of all."""
 
 
 class I18N(BaseModel):
@@ -56,9 +60,20 @@ class I18N(BaseModel):
 
     @property
     def book(self) -> Book:
-        """The texts, for those who fill them."""
+        """The texts, for those who fill them: asked of the class, where it has a way of its own to find one."""
+        return _Asked(self, self.texts) if self.is_own else self.texts
+
+    @property
+    def texts(self) -> Book:
+        """Our texts, with those of the file."""
         return english() if self.prompt_file is None or self._book is None else self._book
 
+    @property
+    def is_own(self) -> bool:
+        """Whether a subclass or a patch finds texts in a way of its own."""
+        return any(own_version(self, verb) for verb in ("retrieve", *_VERBS.values()))
+
+    @ours
     def slice(self, slice: str) -> str:
         """A text that tells a model what to do, its placeholders unfilled.
 
@@ -67,6 +82,7 @@ class I18N(BaseModel):
         """
         return self.retrieve("slices", slice)
 
+    @ours
     def errors(self, error: str) -> str:
         """A text that tells a model what went wrong.
 
@@ -75,14 +91,16 @@ class I18N(BaseModel):
         """
         return self.retrieve("errors", error)
 
+    @ours
     def tools(self, tool: str) -> Text:
         """What a model is told of one of our own tools.
 
         Raises:
             UnknownPrompt: there is none of this key (also KeyError).
         """
-        return self.book.text("tools", tool)
+        return self.texts.text("tools", tool)
 
+    @ours
     def memory(self, key: str) -> str:
         """What a model is told that says where something belongs that is remembered, or what to look for.
 
@@ -91,6 +109,7 @@ class I18N(BaseModel):
         """
         return self.retrieve("memory", key)
 
+    @ours
     def retrieve(self, kind: str, key: str) -> str:
         """A text of any part.
 
@@ -101,7 +120,19 @@ class I18N(BaseModel):
         Raises:
             UnknownPrompt: there is no such part or text (also KeyError).
         """
-        return cast(str, self.book.text(kind, key))
+        return cast(str, self.texts.text(kind, key))
+
+
+class _Asked(Book):
+    """A book whose texts are asked of an `I18N` that somebody has changed."""
+
+    def __init__(self, asked: I18N, texts: Book) -> None:
+        super().__init__(texts.parts)
+        self._asked = asked
+
+    def text(self, part: str, key: str) -> Text:
+        verb = _VERBS.get(part)
+        return self._asked.retrieve(part, key) if verb is None else getattr(self._asked, verb)(key)
 
 
 @cache

@@ -9,6 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
 from crewgraph.compiler.assignment import Assignment, alone
+from crewgraph.compiler.bodies.goes_on import goes_on
 from crewgraph.compiler.bodies.judge import judged
 from crewgraph.compiler.bodies.kickoff import kickoff_body
 from crewgraph.compiler.bodies.prompt import task_prompt
@@ -20,6 +21,7 @@ from crewgraph.compiler.ongoing import ONGOING
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.compiler.unready import refuse_unready_agent
 from crewgraph.core.effects import Body
+from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
@@ -29,14 +31,17 @@ from crewgraph.definitions.faults import title
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.own_version import own_version
 from crewgraph.definitions.task import Task
 from crewgraph.errors import DefinitionError, RunError, ToolFailed
+from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
+from crewgraph.own_version import own_version
 from crewgraph.prompts.book import english
+from crewgraph.runtime.checkpointed_agent import noted_kickoff, place_of_kickoff
 from crewgraph.runtime.console import shown_agent
+from crewgraph.runtime.input_files import noted_files
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.people import conversed, forget, place_to_ask
 from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
@@ -45,11 +50,14 @@ from crewgraph.text import shorten
 __all__ = [
     "aanswer",
     "aexecute",
+    "ago_on",
     "ajudge",
     "answer",
     "areply",
     "body_alone",
     "execute",
+    "go_on",
+    "gone_on",
     "handed_over",
     "judge",
     "plan",
@@ -97,14 +105,26 @@ def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
     return tool.agents[at].execute_task(task, context)
 
 
-def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
+def reply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
-    return drive(replied(agent, messages, structure))
+    return drive(replied(agent, messages, structure, files))
 
 
-async def areply(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> LiteAgentOutput:
+async def areply(
+    agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None
+) -> LiteAgentOutput:
     """Answer a conversation on this event loop; see `Agent.akickoff`."""
-    return await adrive(replied(agent, messages, structure))
+    return await adrive(replied(agent, messages, structure, files))
+
+
+def go_on(work: Engagement, task: Task, said: Sequence[Message]) -> dict[str, Any]:
+    """Another answer to a conversation about a task; see `WorkInReview`."""
+    return drive(gone_on(work, task, said))
+
+
+async def ago_on(work: Engagement, task: Task, said: Sequence[Message]) -> dict[str, Any]:
+    """Another answer to a conversation about a task, on this event loop."""
+    return await adrive(gone_on(work, task, said))
 
 
 def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, Any]:
@@ -153,20 +173,33 @@ def plan(agent: BaseAgent, task: Task) -> Program[dict[str, Any] | None]:
     return plain["plan"]
 
 
-def replied(agent: BaseAgent, messages: Any, structure: type[BaseModel] | None) -> Program[LiteAgentOutput]:
+def replied(
+    agent: BaseAgent, messages: Any, structure: type[BaseModel] | None, files: Any = None
+) -> Program[LiteAgentOutput]:
     """An agent's answer to a conversation; see `Agent.kickoff`."""
     refuse_unready_agent(agent)
     engagement = engaged(agent)
     if own_version(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
-    given = _conversation(messages, engagement.where)
+    given: dict[str, Any] = {"messages": _conversation(messages, engagement.where)}
+    given |= yield from noted_files(files)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
-    with shown_agent(agent):
+    kept, point = place_of_kickoff(agent)
+    with shown_agent(agent), running(), noted_kickoff(agent, kept, point, given):
         name = f"Kickoff: {engagement.slug}"
-        plain = yield from body_alone(name, engagement.slug, body, given={"messages": given}, work=engagement)
+        plain = yield from body_alone(name, engagement.slug, body, given=given, work=engagement, kept=kept)
         yield Heard()
     return LiteAgentOutput.from_plain(plain, structure)
+
+
+def gone_on(work: Engagement, task: Task | None, said: Sequence[Message]) -> Program[dict[str, Any]]:
+    """A conversation of an agent's to its next answer; see `goes_on`."""
+    body = partial(goes_on, work, task, said)
+    done = yield from body_alone(f"Going on: {work.slug}", work.slug, body, work=work)
+    if task is not None:
+        _counted(task, done["usage"])
+    return done
 
 
 def _conversation(messages: Any, where: str) -> list[dict[str, Any]]:
@@ -207,6 +240,7 @@ def body_alone(
     notes: RunNotes | None = None,
     given: Mapping[str, Any] | None = None,
     work: Engagement | None = None,
+    kept: RunPlace | None = None,
 ) -> Program[Any]:
     """What a body gives in a graph of its own, under the name of its node; `given` stands in its inputs.
 
@@ -217,18 +251,20 @@ def body_alone(
         notes: notes what is known of tasks.
         given: stands in the inputs.
         work: who works, and may ask people.
+        kept: where it is kept, unless the graph around it keeps it; what is there already goes on.
     """
-    place = place_to_ask(place_in_flow() or place_around() or _NOWHERE, [] if work is None else [work])
+    around = place_in_flow() or place_around()
+    place = place_to_ask(around or kept or _NOWHERE, [] if work is None else [work])
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(schema("AloneState", [INPUTS, node]))
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)
     compiled = graph.compile(checkpointer=place.checkpointer, name=name)
     config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
-    state = (yield ReadState(compiled, config)) if place.known else None
+    state = (yield ReadState(compiled, config)) if place.known or kept is not None else None
     if state is not None and node in state.values:
         return state.values[node]
-    begun = {INPUTS: given or {}} if state is None or state.created_at is None else place.answers(state.interrupts)
+    begun = {INPUTS: given or {}} if state is None or state.created_at is None else _going_on(place, state)
 
     def run_on(given: Any) -> Run:
         durability, again = place.durability, place.again
@@ -240,6 +276,10 @@ def body_alone(
         forget(place)
     place.leave(run.questions)
     return run.written[node]
+
+
+def _going_on(place: RunPlace, state: Any) -> Any:
+    return place.answers(state.interrupts) if place.method is not None else None
 
 
 def _noted_review(task: Task) -> None:

@@ -13,8 +13,9 @@ from langgraph.config import get_stream_writer
 from crewgraph.core.leaving import LEFT, heed
 from crewgraph.definitions.stream import Custom, StreamItem
 from crewgraph.events.base import BaseEvent
+from crewgraph.events.lineage import Standing
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import SINKS, WITNESSES, Witness
 
 __all__ = ["Audience"]
 
@@ -42,6 +43,8 @@ class Audience(ABC):
         self._taken = 0
         self._lock = threading.Lock()
         self._left = False
+        self._standing = Standing()
+        self._witnesses: tuple[Witness, ...] | None = None
 
     @abstractmethod
     def item(self, source: Any, event: BaseEvent) -> StreamItem | None:
@@ -58,14 +61,18 @@ class Audience(ABC):
     @contextmanager
     def listening(self) -> Generator[None]:
         """Hear what the code of a block tells, and what is begun in it; nothing of whoever is around the block."""
-        before, left = SINKS.get(), LEFT.get()
+        before, left, witnesses = SINKS.get(), LEFT.get(), WITNESSES.get()
+        WITNESSES.set(witnesses if self._witnesses is None else self._witnesses)
         SINKS.set((*before, self._hear))
         LEFT.set(lambda: self._left or (left is not None and left()))
         try:
-            yield
+            with self._standing.taken_up():
+                yield
         finally:
             SINKS.set(before)
             LEFT.set(left)
+            self._witnesses = WITNESSES.get()
+            WITNESSES.set(witnesses)
 
     def told(self) -> Iterator[StreamItem]:
         """What was told since the last time."""

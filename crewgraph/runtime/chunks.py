@@ -8,11 +8,11 @@ from crewgraph.definitions.chunks import (
     CrewStreamingOutput,
     StreamChunk,
     StreamChunkType,
-    StreamResult,
     ToolCallChunk,
 )
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.stream import Finished, StreamItem, TaskStarted, Token, ToolCallToken
+from crewgraph.events.pieces import Ended
 from crewgraph.runtime.stream import astream, stream
 
 __all__ = ["achunked", "chunk_of", "chunked"]
@@ -21,7 +21,7 @@ __all__ = ["achunked", "chunk_of", "chunked"]
 def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
     """What `kickoff` returns for a crew that streams."""
 
-    def pieces() -> Generator[StreamChunk | StreamResult]:
+    def pieces() -> Generator[StreamChunk | Ended]:
         view = _View(crew)
         with closing(stream(crew, inputs, **options)) as items:
             for item in items:
@@ -33,7 +33,7 @@ def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> Cre
 def achunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
     """What `akickoff` returns for a crew that streams."""
 
-    async def pieces() -> AsyncGenerator[StreamChunk | StreamResult]:
+    async def pieces() -> AsyncGenerator[StreamChunk | Ended]:
         view = _View(crew)
         async with aclosing(astream(crew, inputs, **options)) as items:
             async for item in items:
@@ -50,7 +50,7 @@ class _View:
         self._crew = crew
         self._known: dict[str, dict[str, Any]] = {}
 
-    def of(self, item: StreamItem) -> Generator[StreamChunk | StreamResult]:
+    def of(self, item: StreamItem) -> Generator[StreamChunk | Ended]:
         """The chunk for an item, or the output."""
         if isinstance(item, TaskStarted):
             task = (self._crew.planning_tasks if item.index < 0 else self._crew.tasks)[item.index]
@@ -64,7 +64,7 @@ class _View:
         elif isinstance(item, (Token, ToolCallToken)):
             yield chunk_of(item, self._known.get(item.task, {}))
         elif isinstance(item, Finished):
-            yield StreamResult(item.output)
+            yield Ended(item.output)
 
 
 def chunk_of(item: Token | ToolCallToken, about: Mapping[str, Any]) -> StreamChunk:

@@ -27,7 +27,7 @@ from crewgraph.runtime.place import own_place
 from crewgraph.runtime.runs import latest_run
 from crewgraph.runtime.task_names import task_index
 
-__all__ = ["Fork", "afork", "fork"]
+__all__ = ["Fork", "ForkStart", "afork", "fork"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def _gone_on(crew: Crew, asked: Fork, opened: Opened) -> Program[CrewOutput]:
         of = yield from latest_run(crew, saver)
     kept = yield from kept_at(saver, of, point.checkpoint_id if isinstance(point, CrewStep) else None, crew)
     run = run.as_kept(kept.metadata)
-    begun = _Beginning(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
+    begun = ForkStart(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
     run.check_worded(begun.inputs, len(begun.outputs))
     if not begun.outputs:
         return (yield from run.told({INPUTS: begun.inputs}, begun.inputs))
@@ -104,7 +104,7 @@ def _run_of(point: Any, named: str | None) -> str | None:
     return point.thread_id
 
 
-class _Beginning:
+class ForkStart:
     """What the new run begins with: the tasks before the point are done, with outputs that are kept or given.
 
     Args:

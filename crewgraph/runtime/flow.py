@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.asking import asked, takes_anything
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
@@ -21,16 +22,21 @@ from crewgraph.compiler.flow.whole import WHOLE
 from crewgraph.compiler.flow.works import Settle
 from crewgraph.core.leaving import RunLeft
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.turn import TURN, without_turn
 from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
+from crewgraph.events.lineage import running
+from crewgraph.runtime.boundaries import bounded, entered
+from crewgraph.runtime.checkpointed_flow import noted_flow
 from crewgraph.runtime.console import shown_flow
 from crewgraph.runtime.flow_form import form_of
 from crewgraph.runtime.flow_marks import is_behind, rewound
+from crewgraph.runtime.flow_turn import is_another_turn, turn_begins, turn_ends, turn_fails
 from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
+from crewgraph.runtime.place import own_saver
 from crewgraph.runtime.retention import Retention
 from crewgraph.runtime.storage import checkpointer_for
 
@@ -47,6 +53,7 @@ __all__ = [
     "pending",
     "played",
     "resume",
+    "resumed",
     "run_of",
     "state_around",
 ]
@@ -66,12 +73,12 @@ async def akickoff(flow: "Flow[Any]", inputs: dict[str, Any]) -> Any:
 
 def resume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run; see `Flow.resume`."""
-    return drive(_resumed(flow, flow_id, feedback))
+    return drive(bounded(flow, resumed(flow, flow_id, feedback)))
 
 
 async def aresume(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Any:
     """Go on with a run on this event loop."""
-    return await adrive(_resumed(flow, flow_id, feedback))
+    return await adrive(bounded(flow, resumed(flow, flow_id, feedback)))
 
 
 def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[Any]:
@@ -81,13 +88,20 @@ def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[
         RunError: there is an answer, and no `id` of the run that waits for it.
     """
     if feedback is None:
-        return _kicked_off(flow, inputs)
+        return _entered(flow, inputs)
     if "id" not in inputs:
         raise RunError(
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
             "inputs; `flow.pending()` lists them"
         )
-    return _resumed(flow, str(inputs["id"]), feedback)
+    return bounded(flow, resumed(flow, str(inputs["id"]), feedback))
+
+
+def _entered(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+    given = yield from entered(flow, inputs)
+    beginning = flow.beginning()
+    run = _kicked_off(flow, given) if beginning is None else beginning(flow, given)
+    return (yield from bounded(flow, run))
 
 
 def ask(message: str, timeout: float | None, metadata: Mapping[str, Any] | None) -> str | None:
@@ -117,14 +131,14 @@ def state_around(flow: "Flow[Any]", otherwise: Any) -> Any:
 
 def _saver(flow: "Flow[Any]") -> Any:
     """Where a run of a flow is kept; None for nowhere."""
-    if flow.checkpointer is None and not flow.flow_definition().is_persisted and flow.persistence is None:
+    if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
-    return checkpointer_for(flow.checkpointer)
+    return checkpointer_for(own_saver(flow))
 
 
 def load(flow: "Flow[Any]", flow_id: str) -> bool:
     """Show the state that is kept under an id; see `Flow._load_state`."""
-    saver = checkpointer_for(flow.checkpointer)
+    saver = checkpointer_for(own_saver(flow))
     if saver is not None:
         graph = compiled(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
@@ -154,14 +168,13 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
         values: Mapping[str, Any] = {}
         if saver is not None:
             graph, values = yield from found(graph, run, thread_id)
-        if _is_open(values):
+        if _is_open(values) and not is_another_turn(run, values):
             return (yield from _went_on(graph, run, thread_id, values))
-        if values:
+        if "progress" in values:
             run.read(values)
-            if run.marks:
-                flow.take_state(flow.restored_state(run.revived(_marked(run, values)["state"])))
-            run.state = flow.new_state(inputs)
-        elif not _was_loaded(flow, run, thread_id):
+            before = flow.restored_state(run.revived(_marked(run, values)["state"])) if run.marks else run.state
+            run.state = flow.new_state(inputs, before)
+        elif not _was_loaded(flow, run, thread_id) and TURN not in inputs:
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=callers_level(),
@@ -173,14 +186,14 @@ def _was_loaded(flow: "Flow[Any]", run: FlowRun, flow_id: str) -> bool:
     """Whether a backend of the user's own holds a state, which the run then begins with."""
     values = loaded(flow, flow_id)
     if values is not None:
-        run.state = flow.restored_state({**values, **run.inputs})
+        run.state = flow.new_state(run.inputs, flow.restored_state(values))
     return values is not None
 
 
 def _went_on(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, Any]) -> Program[Any]:
     """Go on with a run that is not done: where only some methods are persisted, from the last one that was."""
     if not run.marks or not is_behind(values):
-        return (yield from _resumed(run.flow, flow_id, None))
+        return (yield from resumed(run.flow, flow_id, None))
     address = yield from rewound(graph, _config(graph, run, flow_id), values)
     anew = FlowRun(run.flow, graph.plan, None, {}, stored=True)
     return (yield from played(graph, anew, None, flow_id, address))
@@ -206,8 +219,9 @@ def _inside(flow: "Flow[Any]", inputs: dict[str, Any], around: Running) -> Progr
     return (yield from played(graph, run, inputs, thread_id))
 
 
-def _resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
-    saver = checkpointer_for(flow.checkpointer)
+def resumed(flow: "Flow[Any]", flow_id: str, feedback: Any) -> Program[Any]:
+    """A resume as a program."""
+    saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
     graph = compiled(flow, checkpointer=saver)
@@ -324,8 +338,13 @@ def played(
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention)
-    with shown_flow(flow):
-        tell(flow, FlowStartedEvent, lambda: {"inputs": dict(run.inputs) or None, "flow_id": thread_id or run.flow_id})
+    with shown_flow(flow), running(), noted_flow(run, graph.checkpointer):
+        tell(
+            flow,
+            FlowStartedEvent,
+            lambda: {"inputs": without_turn(run.inputs) or None, "flow_id": thread_id or run.flow_id},
+        )
+        turn_begins(run)
         try:
             result = yield from _told(run, ran, retention)
         except (GeneratorExit, GraphBubbleUp, Parked):
@@ -333,6 +352,7 @@ def played(
         except BaseException as error:
             failure = _without_machinery(error)
             tell(flow, FlowFailedEvent, lambda: {"error": failure})
+            turn_fails(run, failure)
             raise
         yield Heard()
     return result
@@ -359,6 +379,7 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
         return waits
     result = run.outputs[-1] if run.outputs else run.revived(ran.written.get("output"))
     tell(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
+    turn_ends(run)
     return result
 
 

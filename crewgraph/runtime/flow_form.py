@@ -3,8 +3,8 @@
 import warnings
 from typing import Any
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.graph import FlowForm
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CompileError, DefinitionError
 
@@ -24,7 +24,7 @@ def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") ->
         raise CompileError(
             f'`granularity` is {granularity!r}; give "method" (a node for each method) or "flow" (one node for all).'
         )
-    definition = flow.flow_definition()
+    definition = flow.topology()
     form: FlowForm | None = definition.kept.get(granularity)
     if form is None:
         if definition.faults:

@@ -17,9 +17,10 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.branch import branch, id_of
 from crewgraph.runtime.flow import compiled, metadata_of, no_run, played
 from crewgraph.runtime.labels import is_whole
+from crewgraph.runtime.place import own_saver
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["afork", "ahistory", "fork", "history"]
+__all__ = ["afork", "ahistory", "fork", "forked_at", "history", "steps_of"]
 
 
 class _ReadHistory(Operation):
@@ -37,29 +38,30 @@ class _ReadHistory(Operation):
 
 def history(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
-    return drive(_steps(flow, flow_id))
+    return drive(steps_of(flow, flow_id))
 
 
 async def ahistory(flow: "Flow[Any]", flow_id: str | None) -> list[FlowStep]:
     """What a run did; see `Flow.history`."""
-    return await adrive(_steps(flow, flow_id))
+    return await adrive(steps_of(flow, flow_id))
 
 
 def fork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
-    return drive(_forked(flow, step, state))
+    return drive(forked_at(flow, step, state))
 
 
 async def afork(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Any:
     """Run on from a step; see `Flow.fork`."""
-    return await adrive(_forked(flow, step, state))
+    return await adrive(forked_at(flow, step, state))
 
 
 def _graph(flow: "Flow[Any]") -> FlowGraph:
-    return compiled(flow, checkpointer=checkpointer_for(flow.checkpointer))
+    return compiled(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def _steps(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+def steps_of(flow: "Flow[Any]", flow_id: str | None) -> Program[list[FlowStep]]:
+    """The steps of a run, as a program."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
     if not states:
@@ -129,7 +131,8 @@ def _told(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[
         number += 1
 
 
-def _forked(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+def forked_at(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, Any] | None) -> Program[Any]:
+    """A run from a step on, as a program."""
     graph = _graph(flow)
     config: Any = {
         "configurable": {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": ""}

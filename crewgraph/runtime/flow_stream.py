@@ -4,10 +4,11 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from typing import Any
 
-from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk, StreamResult
+from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.stream import FlowFinished, FlowPaused
 from crewgraph.definitions.stream import StreamItem, Token, ToolCallToken
+from crewgraph.events.pieces import Ended
 from crewgraph.runtime.chunks import chunk_of
 from crewgraph.runtime.flow import run_of
 from crewgraph.runtime.flow_audience import FlowAudience
@@ -30,7 +31,7 @@ def chunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff` returns for a flow that streams."""
     audience = FlowAudience(flow)
 
-    def pieces() -> Generator[StreamChunk | StreamResult]:
+    def pieces() -> Generator[StreamChunk | Ended]:
         with closing(streamed(run_of(flow, inputs, None), audience)) as items:
             for item in items:
                 yield from _pieces(audience, item)
@@ -42,7 +43,7 @@ def achunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
     """What `kickoff_async` returns for a flow that streams."""
     audience = FlowAudience(flow)
 
-    async def pieces() -> AsyncGenerator[StreamChunk | StreamResult]:
+    async def pieces() -> AsyncGenerator[StreamChunk | Ended]:
         async with aclosing(astreamed(run_of(flow, inputs, None), audience)) as items:
             async for item in items:
                 for piece in _pieces(audience, item):
@@ -51,11 +52,11 @@ def achunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
     return FlowStreamingOutput(async_iterator=pieces())
 
 
-def _pieces(audience: FlowAudience, item: StreamItem) -> Generator[StreamChunk | StreamResult]:
+def _pieces(audience: FlowAudience, item: StreamItem) -> Generator[StreamChunk | Ended]:
     """The chunk for an item, or the result; nothing for the others."""
     if isinstance(item, (Token, ToolCallToken)):
         yield chunk_of(item, audience.about(item))
     elif isinstance(item, FlowFinished):
-        yield StreamResult(item.result)
+        yield Ended(item.result)
     elif isinstance(item, FlowPaused):
-        yield StreamResult(item.pending)
+        yield Ended(item.pending)

@@ -1,16 +1,16 @@
 """Kickoff and resume: a crew is compiled, its graph is run, its results are shown."""
 
-import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
+from crewgraph.caller import callers_level
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.agent import check_coworkers, check_ready
+from crewgraph.compiler.bodies.ready import check_coworkers, check_ready
 from crewgraph.compiler.budget import check_prices
 from crewgraph.compiler.equipment import LookAhead
 from crewgraph.compiler.flow.run import Parked
@@ -22,7 +22,6 @@ from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import PendingCrew
@@ -35,10 +34,15 @@ from crewgraph.events.crew import (
     CrewKickoffPausedEvent,
     CrewKickoffStartedEvent,
 )
+from crewgraph.events.lineage import running
 from crewgraph.llm.resolve import as_model
+from crewgraph.runtime.boundaries import bounded, entered
+from crewgraph.runtime.callback_arguments import taken
+from crewgraph.runtime.checkpointed_crew import BEGINNING, Followed, noted
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.graphs import graph_of
+from crewgraph.runtime.input_files import inputs_alone, noted_files, parted
 from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.logfile import logged
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
@@ -108,6 +112,10 @@ def kicked_off(
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
+    beginning = crew.beginning()
+    if beginning is not None:
+        gone_on: Program[CrewOutput] = beginning(crew, inputs, thread_id, checkpointer, audience)
+        return (yield from gone_on)
     with closing(Opened()) as opened:
         return (yield from _begun(crew, inputs, thread_id, checkpointer, granularity, audience, opened))
 
@@ -127,7 +135,9 @@ def _begun(
         raise
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": thread_id}
-        told = dict(inputs) if isinstance(inputs, Mapping) else None
+        told = (
+            {str(name): value for name, value in inputs_alone(inputs).items()} if isinstance(inputs, Mapping) else None
+        )
         tell(CrewKickoffStartedEvent, crew, **about, inputs=told)
         tell(CrewKickoffFailedEvent, crew, **about, error=why(error))
         raise
@@ -148,13 +158,14 @@ def _prepared(
     granularity: str,
     opened: Opened,
 ) -> "Program[tuple[StartedRun, dict[str, Any]]]":
-    """The run, and its inputs as the `before_kickoff` functions left them."""
-    given = checked_inputs(inputs or {})
+    """The run, and its inputs as the `before_kickoff` functions and the hooks left them."""
+    given, files = parted(checked_inputs(inputs or {}))
     for callback in crew.before_kickoff_callbacks:
-        changed = yield CallBack(callback, *_taken(callback, given))
+        changed = yield CallBack(callback, *taken(callback, given))
         given = given if changed is None else checked_inputs(changed)
-    given = plain_inputs(given)
+    given = plain_inputs(checked_inputs((yield from entered(crew, given))))
     _warn_of_open_placeholders(crew, given)
+    given |= yield from noted_files(files)
     run = StartedRun(crew, run_place(crew, thread_id, checkpointer), granularity, opened)
     run.check_worded(given)
     if not run.place.known:
@@ -235,6 +246,7 @@ class StartedRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
+        self.followed: Followed = BEGINNING
 
     @property
     def steps(self) -> list[Assignment]:
@@ -244,7 +256,11 @@ class StartedRun:
     def as_kept(self, metadata: Mapping[str, Any] | None) -> "StartedRun":
         """The same in the granularity that the metadata of its checkpoints tell: what its steps have done is kept with them."""
         granularity: str = (metadata or {}).get(CREW_GRANULARITY, "task")
-        return self if granularity == self.granularity else StartedRun(self.crew, self.place, granularity, self.opened)
+        if granularity == self.granularity:
+            return self
+        made = StartedRun(self.crew, self.place, granularity, self.opened)
+        made.followed = self.followed
+        return made
 
     def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
         """Find what the last task misses before the first is paid for.
@@ -258,13 +274,13 @@ class StartedRun:
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""
-        crew = self.crew
+        crew, inputs = self.crew, inputs_alone(inputs)
         crew.inputs = dict(inputs)
         for agent in dict.fromkeys([*crew.agents, *(one.agent for one in self.tasks)]):
             if agent.crew is not crew:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        with shown(crew), logged(crew):
+        with shown(crew), logged(crew), running(), noted(self.crew, self.place, self.tasks, inputs, self.followed):
             tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)
@@ -281,7 +297,15 @@ class StartedRun:
         return output
 
     def _ran(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
-        place, crew, notes = self.place, self.crew, RunNotes()
+        output = yield from bounded(self.crew, self._played(given, inputs))
+        if not isinstance(output, PendingCrew):
+            for callback in self.crew.after_kickoff_callbacks:
+                changed = yield CallBack(callback, *taken(callback, output))
+                output = output if changed is None else changed
+        return output
+
+    def _played(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
+        place, crew, notes = self.place, self.crew, RunNotes(crew=(str(self.crew.id), self.crew.key))
         own = place.checkpointer if place.detached else None
         retention = Retention(crew.keep_history, f"crew `{crew.name}`", own or None, place.thread_id)
         written: Mapping[str, Any] = {}
@@ -328,9 +352,6 @@ class StartedRun:
         output = crew_output(self.tasks, written, place.shown_thread, notes, self.planning)
         crew.publish(output)
         self.tokens = output.token_usage.total_tokens
-        for callback in crew.after_kickoff_callbacks:
-            changed = yield CallBack(callback, *_taken(callback, output))
-            output = output if changed is None else changed
         return output
 
 
@@ -352,16 +373,6 @@ def _config(crew: Crew, tasks: Sequence[Assignment], place: RunPlace) -> Runnabl
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
         config["max_concurrency"] = beside + 4
     return config
-
-
-def _taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
-    """The value, if the function takes one."""
-    try:
-        parameters = inspect.signature(callback).parameters.values()
-    except (TypeError, ValueError):  # builtins have no signature
-        return (value,)
-    takes = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
-    return (value,) if takes else ()
 
 
 def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:

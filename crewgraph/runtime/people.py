@@ -12,6 +12,7 @@ from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.human_input import given_provider
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.terminal import has_terminal, said_at_terminal
 from crewgraph.core.bridge import in_thread
@@ -103,7 +104,7 @@ def place_to_ask(place: RunPlace, work: Sequence[Engagement]) -> RunPlace:
         return place
     if has_terminal():
         return replace(place, checkpointer=_IN_MEMORY, thread_id=str(uuid4()), for_now=True)
-    sure = next((one for one in asking if isinstance(one, Assignment) and one.task.human_input), None)
+    sure = next((one for one in asking if _is_looked_at(one)), None)
     if sure is not None:
         raise RunError(
             f"{sure.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, so it cannot wait "
@@ -113,11 +114,15 @@ def place_to_ask(place: RunPlace, work: Sequence[Engagement]) -> RunPlace:
 
 
 def _asks(work: Engagement) -> bool:
-    human_input = isinstance(work, Assignment) and bool(work.task.human_input)
+    human_input = _is_looked_at(work)
     given = [tool.tool.source for tool in work.tools.values()]
     if work.crew is not None:  # work may be handed on to them
         given += [tool for agent in work.crew.agents for tool in agent.tools or []]
     return human_input or any(approval_of(tool) for tool in given)
+
+
+def _is_looked_at(work: Engagement) -> bool:
+    return isinstance(work, Assignment) and bool(work.task.human_input) and given_provider() is None
 
 
 def forget(place: RunPlace) -> None:

@@ -12,11 +12,23 @@ from langgraph.types import Command, Interrupt
 from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
+from crewgraph.definitions.checkpoint_config import config_of
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
+from crewgraph.runtime.snapshots_taken import saver_in
 from crewgraph.runtime.storage import checkpointer_for
 
-__all__ = ["RunPlace", "own_place", "place_around", "place_in_flow", "run_place", "saver_of", "thread_in_flow"]
+__all__ = [
+    "RunPlace",
+    "own_place",
+    "own_saver",
+    "place_around",
+    "place_in_flow",
+    "run_place",
+    "saver_of",
+    "thread_in_flow",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +107,24 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
         around = place_in_flow(thread_id) or (place_around() if thread_id is None else None)
         if around is not None:
             return around
-    saver = checkpointer_for(checkpointer, crew.checkpointer)
+    saver = checkpointer_for(checkpointer, own_saver(crew))
     if saver is None:
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     wished = thread_id is not None or checkpointer is not None or crew.checkpointer is not None
     beside = None if wished else RUNNING.get()
     return RunPlace(checkpointer=saver, thread_id=str(thread_id or uuid4()), detached=True, beside=beside)
+
+
+def own_saver(crew: "Crew | Flow[Any]") -> Any:
+    """Where a crew or a flow says that it is kept: its `checkpointer`, else beside its checkpoints; None where it does not.
+
+    Raises:
+        StorageError: that database cannot be opened.
+    """
+    if crew.checkpointer is not None:
+        return crew.checkpointer
+    config = config_of(crew.checkpoint)
+    return None if config is None else saver_in(config)
 
 
 def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
@@ -126,7 +150,7 @@ def saver_of(crew: Crew, checkpointer: Any) -> Any:
     around = RUNNING.get()
     if checkpointer is None and crew.checkpointer is None and around is not None and around.run.stored:
         return around.run.saver
-    saver = checkpointer_for(checkpointer, crew.checkpointer)
+    saver = checkpointer_for(checkpointer, own_saver(crew))
     if saver is None:
         raise RunError(f"runs of crew `{crew.name}` are kept nowhere (`checkpointer=False`), so they have no past")
     return saver

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from crewgraph.core.operations import adrive, drive
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.plan_steps import PlanStep
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
 from crewgraph.runtime.alone import plan
@@ -18,6 +19,9 @@ class ReasoningPlan(BaseModel):
 
     plan: str
     """The plan."""
+
+    steps: list[PlanStep] = Field(default_factory=list[PlanStep])
+    """Its steps, where the agent's `planning` asks for them."""
 
     ready: bool
     """Whether the agent finds it good enough to begin."""

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from crewgraph.caller import callers_level
 from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.inside import around, threads_of
@@ -14,7 +15,6 @@ from crewgraph.compiler.flow.whole import caught_up
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Operation
-from crewgraph.definitions.definition import callers_level
 from crewgraph.definitions.keep_history import checkpoints_kept
 
 __all__ = ["Retention", "Trim"]

@@ -205,7 +205,7 @@ def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int 
     kind, given = flow if isinstance(flow, type) else type(flow), flow.name
     asked = _Asked(
         labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
-        told=partial(_flow_told, Plan(flow.flow_definition())),
+        told=partial(_flow_told, Plan(flow.topology())),
         status=status,
         inside=inside,
         limit=limit,

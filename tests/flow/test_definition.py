@@ -28,8 +28,8 @@ from crewgraph.flow import (
 
 
 def doubts(flow: type[Flow]) -> tuple[str, ...]:
-    assert flow.flow_definition().faults == ()
-    return flow.flow_definition().doubts
+    assert flow.topology().faults == ()
+    return flow.topology().doubts
 
 
 # Faults
@@ -163,7 +163,7 @@ def test_conditions_may_be_given_as_the_dicts_that_others_write():
         def both(self):
             return "both"
 
-    assert Given.flow_definition().methods["both"].trigger == AndCondition(("a", OrCondition(("b", "c"))))
+    assert Given.topology().methods["both"].trigger == AndCondition(("a", OrCondition(("b", "c"))))
 
 
 def test_persisting_what_is_no_flow_is_refused():
@@ -488,9 +488,9 @@ def test_a_definition_is_data_that_names_its_parts():
         def route(self):
             return "more"
 
-    methods = Whole.flow_definition().methods
+    methods = Whole.topology().methods
     assert [type(one) for one in methods.values()] == [StartMethod, ListenMethod, RouterMethod]
-    assert Whole.flow_definition().to_plain() == {
+    assert Whole.topology().to_plain() == {
         "name": "Whole",
         "methods": {
             "begin": {"start": True, "router": False, "listens_to": None, "again_at": "more", "labels": []},

@@ -289,7 +289,7 @@ class Holding(Flow[Held]):
 
 
 def test_classes_are_those_that_the_flow_knows():
-    found = classes_of(Holding.flow_definition(), Holding, Held)
+    found = classes_of(Holding.topology(), Holding, Held)
     assert {found[name] for name in ("Held", "Leaf", "Point", "Colour")} == {Held, Leaf, Point, Colour}
     assert Flow.__name__ not in found
     assert "Connection" not in found
@@ -304,7 +304,7 @@ def test_classes_of_a_function_around_the_flow_are_known_too():
         def begin(self):
             return Local(n=2)
 
-    found = classes_of(Here.flow_definition(), Here, None)
+    found = classes_of(Here.topology(), Here, None)
     assert revived(recorded(Local(n=3), "here"), found) == Local(n=3)
 
 

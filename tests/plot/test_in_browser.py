@@ -39,7 +39,7 @@ def test_it_is_shown_without_network_and_without_complaints(flow: type[Flow[Any]
     page = opened(browser, flow, tmp_path)
     assert page.addresses() == [(tmp_path / "flow.html").as_uri()]
     assert page.complaints() == []
-    assert page.value("document.querySelectorAll('.method').length") == len(flow.flow_definition().methods)
+    assert page.value("document.querySelectorAll('.method').length") == len(flow.topology().methods)
     assert len(page.screenshot()) > 5_000
 
 

@@ -30,7 +30,7 @@ def overlap(one: Box, other: Box) -> bool:
     return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
 
 
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: f"{flow.__name__} {len(flow.flow_definition().methods)}")
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: f"{flow.__name__} {len(flow.topology().methods)}")
 class TestEveryFlow:
     def test_nothing_overlaps(self, flow: type[Flow[Any]]):
         _, layout = drawn(flow)

@@ -4,9 +4,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task
+from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.tools import tool
 
-__all__ = ["agent", "asked", "assessing", "by_prompt", "crew", "is_assessment", "served", "task"]
+__all__ = [
+    "agent",
+    "asked",
+    "assessing",
+    "broken",
+    "by_prompt",
+    "crew",
+    "is_assessment",
+    "served",
+    "task",
+    "using_a_broken_tool",
+]
 
 
 def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:
@@ -59,3 +71,22 @@ def by_prompt(messages: Sequence[dict[str, Any]]) -> str:
 def asked(llm: ScriptedLLM) -> list[str]:
     """The last message of each request."""
     return [str(request.messages[-1]["content"]) for request in llm.requests]
+
+
+@tool
+def broken() -> str:
+    """Look out."""
+    raise OSError("the glass is broken")
+
+
+def using_a_broken_tool(worker: BaseAgent | None = None, of_task: Any = None, **of_crew: Any) -> Crew:
+    """A crew whose model uses a tool that fails, and then says `done`.
+
+    Args:
+        worker: the agent; it is given the tool and the model.
+        of_task: further fields of the task.
+        of_crew: further fields of the crew.
+    """
+    worker = worker or agent(None)
+    worker.llm, worker.tools = ScriptedLLM([ToolUse("broken", {}), "done"]), [broken]
+    return crew(task("one", worker, **(of_task or {})), checkpointer=False, **of_crew)

@@ -432,13 +432,5 @@ def test_a_structure_is_a_pydantic_model(mode: Mode):
 @pytest.mark.parametrize("field", [{"from_repository": "x"}])
 def test_what_an_agent_cannot_do_yet_is_refused(mode: Mode, field: dict[str, Any]):
     (name,) = field
-    with pytest.raises(CompileError, match=f"does not offer `{name}.*` of agent `worker` yet"):
+    with pytest.raises(CompileError, match=f"does not offer `{name}.*` of agent `worker`"):
         replied(mode, agent(ScriptedLLM([]), **field), "go")
-
-
-@pytest.mark.parametrize("keyword", ["input_files", "from_checkpoint"])
-def test_what_kickoff_cannot_do_yet_is_refused(mode: Mode, keyword: str):
-    one = agent(ScriptedLLM([]))
-    given: dict[str, Any] = {keyword: {}}
-    with pytest.raises(CompileError, match=f"does not offer `{keyword}` of an agent's kickoff yet"):
-        mode.run(lambda: one.kickoff("go", **given), lambda: one.akickoff("go", **given))

@@ -13,15 +13,18 @@ from typing import Any, cast
 import pytest
 from modes import Mode
 from pydantic import BaseModel
+from servers.a2a_server import RemoteServer, says
 from servers.docker_program import put_docker
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import idle
+from crewgraph.compiler.idle import WithoutEffect
 from crewgraph.definitions.conversion import convert_with_instructions
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.security import Fingerprint
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.tools.a2a import A2AClientConfig
 
 from .crew_seen import BONN, FAR, LOOK, Town
 from .parts import agent, asked, crew, task
@@ -44,18 +47,8 @@ _RULE = "a rule that pydantic applies when the agent is made, no verb; what it c
 NO_VERBS: dict[str, str] = {
     "post_init_setup": _RULE,
     "validate_from_repository": _RULE,
-    "message": "`kickoff` takes a conversation, and gives it back with the answer in `messages`",
-    "last_messages": "conversations stand in `TaskOutput.messages`, and in those of a kickoff",
-    "planning_enabled": "plans that are carried out step by step are not offered yet",
 }
-UNKNOWN: dict[str, str] = {
-    "a2a": "agents of other servers are tools",
-    "executor_class": "`agent_executor` takes what does the work",
-    "use_better_compaction": "there is one way to condense a conversation",
-}
-"""Keywords that are left out with a warning."""
-
-REFUSED: dict[str, Any] = {"from_repository": "keeper", "planning": True, "planning_config": object()}
+REFUSED: dict[str, Any] = {"from_repository": "keeper"}
 """Refused by name."""
 
 
@@ -142,6 +135,14 @@ def _planned(seen: Seen) -> bool:
     once = seen.told("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
     twice = seen.told("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
     return (len(once), len(twice)) == (2, 3) and "Look at home." in twice[-1]
+
+
+def _by_steps(seen: Seen) -> bool:
+    plan = '{"plan": "P", "steps": [{"step_number": 1, "description": "Look."}], "ready": true}'
+    simply = seen.told(plan, "at home", planning=True)
+    seen_through = seen.told(plan, "at home", "{}", "{}", planning_config=PlanningConfig())
+    worker = agent(ScriptedLLM([]), planning_config=PlanningConfig())
+    return (len(simply), len(seen_through)) == (3, 5) and "at home" in simply[-1] and worker.planning_enabled
 
 
 def _again(seen: Seen) -> bool:
@@ -238,7 +239,47 @@ def _embedded(seen: Seen) -> bool:
     return {"three boats", "boats"} <= {*texts}
 
 
+def _elsewhere(seen: Seen) -> bool:
+    with RemoteServer([says("depth 9")]) as server:
+        remote = A2AClientConfig(endpoint=server.endpoint)
+        worker = agent(ScriptedLLM([ToolUse("Ask Harbour Office", {"message": "depth?"}), "x"]), a2a=remote)
+        seen.ran(worker)
+        return server.texts == ["depth?"]
+
+
+class Loud:
+    """Does an agent's work, for an agent that is told so by its class."""
+
+    def __init__(self, *, agent: Agent, tools: list[Any], **given: Any) -> None:
+        self.agent, self.tools = agent, tools
+
+    def invoke(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"output": f"{self.agent.role} with {len(self.tools)}, asked for {inputs['input'][-4:]}"}
+
+
+def _by_class(seen: Seen) -> bool:
+    return seen.ran(seen.looking(executor_class=Loud), description="the boats").raw.startswith("worker with 1")
+
+
+def _said(seen: Seen) -> bool:
+    worker = seen.looking(LOOK, "x", "y")
+    seen.ran(worker)
+    assert [one["role"] for one in worker.last_messages] == ["system", "user", "assistant", "user"]
+    seen.replied(worker)
+    return worker.last_messages[-1] == {"role": "assistant", "content": "y"}
+
+
+def _in_one_way(seen: Seen) -> bool:
+    with pytest.warns(WithoutEffect, match="`use_better_compaction` of `Agent`"):
+        return seen.ran(agent(ScriptedLLM(["x"]), use_better_compaction=False)).raw == "x"
+
+
 WORKS: dict[str, Row] = {
+    "executor_class": _by_class,
+    "last_messages": _said,
+    "use_better_compaction": _in_one_way,
+    "message": lambda seen: agent(ScriptedLLM(["nine"])).message("How many?") == "nine",
+    "a2a": _elsewhere,
     "allow_code_execution": _code,
     "code_execution_mode": _code_in_docker_alone,
     "date_format": lambda seen: "the year 20" in seen.told(inject_date=True, date_format="the year %Y")[0],
@@ -256,6 +297,9 @@ WORKS: dict[str, Row] = {
     "max_reasoning_attempts": _planned,
     "max_retry_limit": _again,
     "multimodal": _seeing,
+    "planning": _by_steps,
+    "planning_config": _by_steps,
+    "planning_enabled": _by_steps,
     "prompt_template": _framed,
     "reasoning": _planned,
     "respect_context_window": _condensed,
@@ -283,7 +327,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, UNKNOWN, REFUSED]
+    lists = [WORKS, NO_VERBS, REFUSED]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -298,16 +342,9 @@ def test_every_name_works(seen: Seen):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_offered_is_refused_by_name(seen: Seen, name: str):
-    with pytest.raises(CompileError, match=f"does not offer `{name}` of agent `worker` yet"):
+    with pytest.raises(CompileError, match=f"does not offer `{name}` of agent `worker`"):
         seen.ran(agent(ScriptedLLM(["x"]), **{name: REFUSED[name]}))
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_what_is_no_keyword_here_is_told(name: str):
-    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
-        Agent.model_validate({"role": "r", "goal": "g", "backstory": "b", name: object()})
-
-
 def test_what_is_listed_as_absent_is_absent():
-    absent = (*NO_VERBS, *UNKNOWN)
-    assert [name for name in absent if name in Agent.model_fields or hasattr(Agent, name)] == []
+    assert [name for name in NO_VERBS if name in Agent.model_fields or hasattr(Agent, name)] == []

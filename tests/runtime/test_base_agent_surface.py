@@ -20,18 +20,21 @@ from servers.mcp_server import PROGRAM
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
+from crewgraph.definitions.runtime_state import RuntimeState
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.memory.unified import Memory
 from crewgraph.prompts.i18n import I18N
+from crewgraph.tools.cache import CacheHandler
+from crewgraph.tools.failure import ToolExecutionFailedError
 from crewgraph.tools.mcp import MCPServerStdio
 
 from .crew_seen import LOOK, Gate, Shelf
-from .parts import asked, crew, task
+from .parts import asked, crew, task, using_a_broken_tool
 
 BASE_AGENT = """
 adapted_agent agent_executor allow_delegation apps backstory cache cache_handler callbacks config crew goal i18n id knowledge
@@ -48,32 +51,13 @@ NAMES = set(BASE_AGENT.split())
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
 _RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
-_KEPT = "runs are kept by the checkpointer of a crew, or of the graph around an agent's kickoff"
-_FAILURES = "a failing tool is told to the model and counted in `Task.tools_errors`; see the events"
-_SKILLS = "folders of instructions; give their text as `backstory`, or a tool that reads them"
 NO_VERBS: dict[str, str] = {
     **{name: _RULE for name in NAMES if name.startswith("validate_")},
     "process_model_config": _RULE,
     "set_private_attrs": _RULE,
     "model_post_init": "a part of pydantic",
-    "fork": _KEPT,
-    "from_checkpoint": _KEPT,
-    "last_tool_failures": _FAILURES,
-    "reset_tool_failures": _FAILURES,
-    "set_skills": _SKILLS,
 }
-UNKNOWN: dict[str, str] = {
-    "tools_handler": "tool calls are counted and kept by the run, not by a handler of the agent",
-    "checkpoint": _KEPT,
-    "checkpoint_kickoff_event_id": _KEPT,
-    "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
-    "execution_context": _KEPT,
-    "skills": _SKILLS,
-    "tool_failure_policy": _FAILURES,
-}
-"""Keywords that are left out with a warning."""
-
-IDLE: dict[str, Any] = {"callbacks": [print], "max_tokens": 10}
+IDLE: dict[str, Any] = {"callbacks": [print], "execution_context": {"flow_id": "f"}, "max_tokens": 10}
 """Accepted, and told to be without effect."""
 
 
@@ -277,6 +261,14 @@ def _filled_by_hand(seen: Seen) -> bool:
     return (worker.role, worker.goal, worker.backstory) == ("Keeper of Kiel", "see Kiel", "of Kiel")
 
 
+def _handled(seen: Seen) -> bool:
+    worker, shelf = seen.made(LOOK, "x", tools=[seen.look]), CacheHandler()
+    worker.set_cache_handler(shelf)
+    seen.work(worker)
+    used = worker.tools_handler.last_used_tool
+    return worker.tools_handler.cache is shelf and used is not None and used.tool_name == "look"
+
+
 def _no_results(seen: Seen) -> bool:
     worker = seen.made(LOOK, "x", tools=[seen.look])
     seen.work(worker)
@@ -298,6 +290,17 @@ def _knowing(seen: Seen) -> bool:
     config = {"results_limit": 1, "score_threshold": 0}
     one = told(knowledge_sources=["three boats", "two boats in the harbour"], knowledge_config=config)
     return all("three boats" in text for text in found) and "harbour" not in one
+
+
+def _skilled(seen: Seen) -> bool:
+    folder = seen.folder / "skills" / "boats"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text("---\nname: boats\ndescription: On boats.\n---\nCount twice.", "utf-8")
+    given, set_later = seen.made("x", skills=[folder]), seen.made("x")
+    set_later.set_skills(given.skills)
+    for worker in (given, set_later):
+        seen.work(worker)
+    return all("On boats." in cast("ScriptedLLM", worker.llm).requests[0].text for worker in (given, set_later))
 
 
 def _knowing_elsewhere(seen: Seen) -> bool:
@@ -325,7 +328,49 @@ def _resolved(seen: Seen) -> bool:
     )
 
 
+def _noted(seen: Seen) -> bool:
+    place = seen.folder / "noted"
+    config = CheckpointConfig(location=str(place), on_events=["agent_execution_completed"])
+    seen.work(seen.made("x", checkpoint=config))
+    return len(list(place.rglob("main/*.json"))) == 1
+
+
+def _begun_with(seen: Seen) -> bool:
+    worker = seen.made("x", checkpoint=CheckpointConfig(location=str(seen.folder / "begun")))
+    seen.mode.run(lambda: worker.kickoff("go"), lambda: worker.akickoff("go"))
+    return worker.checkpoint_kickoff_event_id is not None
+
+
+def _taken_up(verb: str) -> Row:
+    def taken_up(seen: Seen) -> bool:
+        config = CheckpointConfig(location=str(seen.folder / verb), on_events=["lite_agent_execution_completed"])
+        one = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini", checkpoint=config, max_iter=7)
+        RuntimeState([one]).noted([{"thread_id": None, "database": None, "inputs": {}}]).checkpoint(config.location)
+        made = getattr(Agent, verb)(config)
+        return made is not one and (made.role, made.max_iter) == ("r", 7)
+
+    return taken_up
+
+
+def _failed(seen: Seen) -> bool:
+    worker = seen.made()
+    seen.mode.kickoff(using_a_broken_tool(worker))
+    failed = [one.tool_name for one in worker.last_tool_failures]
+    worker.reset_tool_failures()
+    with pytest.raises(ToolExecutionFailedError, match="the glass is broken"):
+        seen.mode.kickoff(using_a_broken_tool(seen.made(tool_failure_policy="raise")))
+    return failed == ["broken"] and list(worker.last_tool_failures) == []
+
+
 WORKS: dict[str, Row] = {
+    "last_tool_failures": _failed,
+    "reset_tool_failures": _failed,
+    "tool_failure_policy": _failed,
+    "checkpoint": _noted,
+    "checkpoint_kickoff_event_id": _begun_with,
+    "entity_type": lambda seen: seen.made("x").entity_type == "agent",
+    "fork": _taken_up("fork"),
+    "from_checkpoint": _taken_up("from_checkpoint"),
     "adapted_agent": _adapted,
     "agent_executor": _carried_out,
     "allow_delegation": _delegating,
@@ -341,6 +386,8 @@ WORKS: dict[str, Row] = {
     "knowledge": _knowing,
     "knowledge_config": _knowing,
     "knowledge_sources": _knowing,
+    "set_skills": _skilled,
+    "skills": _skilled,
     "knowledge_storage": _knowing_elsewhere,
     "llm": lambda seen: seen.work(seen.made("three boats")) == "three boats",
     "max_iter": _ends,
@@ -353,6 +400,7 @@ WORKS: dict[str, Row] = {
         == SecurityConfig.model_validate({"fingerprint": "seed"}).fingerprint
     ),
     "tools": lambda seen: seen.looks() == 1,
+    "tools_handler": _handled,
     "tools_results": _no_results,
     "verbose": _shown,
     "aexecute_task": _executed,
@@ -380,7 +428,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: p
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, UNKNOWN, IDLE]
+    lists = [WORKS, NO_VERBS, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -399,14 +447,6 @@ def test_what_has_no_effect_says_so(seen: Seen, name: str):
         assert seen.work(seen.made("x", **{name: IDLE[name]})) == "x"
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
-@pytest.mark.parametrize("kind", [Agent, Plain])
-def test_what_is_no_keyword_here_is_told(kind: type[BaseAgent], name: str):
-    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
-        kind.model_validate({"role": "r", "goal": "g", "backstory": "b", name: object()})
-
-
 def test_what_is_listed_as_absent_is_absent():
-    absent = (*NO_VERBS, *UNKNOWN)
-    assert [name for name in absent if name in Agent.model_fields] == []
-    assert [name for name in absent if hasattr(Agent, name)] == ["model_post_init"]
+    assert [name for name in NO_VERBS if name in Agent.model_fields] == []
+    assert [name for name in NO_VERBS if hasattr(Agent, name)] == ["model_post_init"]

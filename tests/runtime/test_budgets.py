@@ -397,13 +397,13 @@ def test_a_model_that_does_not_tell_its_tokens_is_warned_of_once(mode: Mode):
 
 
 def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run(mode: Mode):
-    llm = ScriptedLLM(["late", "later", "in time"], delay=1.5)
+    llm = ScriptedLLM(["late", "later", "in time"], delay=3)
     made = chain(llm, 1, max_seconds=0.4)
     began = time.monotonic()
     with pytest.raises(BudgetExceeded) as stopped:
         mode.kickoff(made, thread_id="s")
-    assert time.monotonic() - began < 1.3
-    assert stopped.value.budget == "max_seconds" and 0.4 <= stopped.value.spent < 1
+    assert time.monotonic() - began < 2.8
+    assert stopped.value.budget == "max_seconds" and 0.4 <= stopped.value.spent < 2
     assert "seconds are spent, and its `max_seconds` is 0.4 seconds" in str(stopped.value)
     with pytest.raises(BudgetExceeded):
         mode.resume(made, "s")
@@ -411,7 +411,7 @@ def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run
     made.max_seconds = 0.8
     with pytest.raises(BudgetExceeded) as stopped:
         mode.resume(made, "s")
-    assert 0.8 <= stopped.value.spent < 1.2
+    assert 0.8 <= stopped.value.spent < 2.4
     made.max_seconds, llm.delay = 20, 0
     assert mode.resume(made, "s").raw == "in time"
 

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from modes import Mode
 
 from crewgraph import ScriptedLLM
+from crewgraph.outdated import Outdated
 
 from .parts import agent, crew, task
 
@@ -60,8 +62,10 @@ def test_a_quiet_run_prints_nothing(mode: Mode, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("verbose", [1, 2, True])
-def test_numbers_are_taken_as_former_levels(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool):
-    mode.kickoff(crew(task("explore", agent(ScriptedLLM(["x"]))), verbose=verbose))
+def test_numbers_are_taken_as_former_levels(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool | int):
+    told = pytest.warns(Outdated, match="write `verbose=True`") if verbose == 2 else nullcontext()
+    with told:
+        mode.kickoff(crew(task("explore", agent(ScriptedLLM(["x"]))), verbose=verbose))
     assert "explore" in capsys.readouterr().out
 
 

@@ -58,7 +58,7 @@ class OnlyConvert(Converter):
 
 
 class Late(Converter):
-    async def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
+    async def to_pydantic(self, current_attempt: int = 1) -> BaseModel:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.model(x=7)
 
 

@@ -18,7 +18,7 @@ from modes import Mode
 from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
@@ -32,9 +32,10 @@ from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.prompts.i18n import I18N
+from crewgraph.tools.failure import ToolExecutionFailedError
 
 from .crew_seen import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
-from .parts import agent, assessing, crew, is_assessment, task
+from .parts import agent, assessing, crew, is_assessment, task, using_a_broken_tool
 
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
@@ -49,19 +50,6 @@ checkpoint checkpoint_inputs checkpoint_kickoff_event_id checkpoint_train entity
 tool_failure_policy
 """
 NAMES = set(FIELDS.split())
-
-_KEPT = "runs are kept by a checkpointer: `kickoff(thread_id=)`, `resume`, `fork`"
-UNKNOWN: dict[str, str] = {
-    **{name: _KEPT for name in FIELDS.split() if name.startswith("checkpoint")},
-    "execution_context": _KEPT,
-    "entity_type": "the kind of a kept thing, of their checkpoints; ours know it",
-    "skills": "folders of instructions; give their text as `backstory`, or a tool that reads them",
-    "tool_failure_policy": "a failing tool is told to the model and counted in `Task.tools_errors`; see the events",
-}
-"""Keywords that are left out with a warning."""
-
-FORMER = {"full_output": "the output always holds those of all tasks"}
-"""Keywords that are left out without a word."""
 
 IDLE: dict[str, Any] = {
     "embedder": {"provider": "openai"},
@@ -251,6 +239,15 @@ def _shown(seen: Seen) -> bool:
     return not quiet and "harbour" in screen.getvalue()
 
 
+def _skilled(seen: Seen) -> bool:
+    folder = seen.folder / "skills" / "boats"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: boats\ndescription: On boats.\n---\nCount twice.", "utf-8")
+    worker = agent(ScriptedLLM(["x"]))
+    seen.mode.kickoff(crew(task("one", worker), skills=[folder]))
+    return "On boats." in worker.llm.requests[0].text
+
+
 def _knowing(seen: Seen) -> bool:
     worker = agent(ScriptedLLM(["boats", "x", "boats", "x"]))
     given = crew(task("one", worker), checkpointer=False, knowledge=Knowledge(sources=["three boats"]))
@@ -262,9 +259,37 @@ def _knowing(seen: Seen) -> bool:
     return "three boats" in told[0] and "two boats" in told[1] and isinstance(of_texts.knowledge, Knowledge)
 
 
+def _noted_crew(seen: Seen, place: str) -> Crew:
+    made = crew(task("one", agent(ScriptedLLM(["x"]))), checkpoint=CheckpointConfig(location=str(seen.folder / place)))
+    seen.mode.kickoff(made, {"place": "Bonn"})
+    return made
+
+
+def _noted(seen: Seen) -> bool:
+    _noted_crew(seen, "noted")
+    return len(list((seen.folder / "noted" / "main").iterdir())) == 1
+
+
+def _strict(seen: Seen) -> bool:
+    with pytest.raises(ToolExecutionFailedError, match="the glass is broken"):
+        seen.mode.kickoff(using_a_broken_tool(tool_failure_policy="raise"))
+    return seen.mode.kickoff(using_a_broken_tool()).raw == "done"
+
+
 WORKS: dict[str, Row] = {
+    "full_output": lambda seen: len(seen.ran("x", full_output=True).tasks_output) == 1,
+    "tool_failure_policy": _strict,
+    "checkpoint": _noted,
+    "checkpoint_inputs": lambda seen: _noted_crew(seen, "inputs").checkpoint_inputs == {"place": "Bonn"},
+    "checkpoint_train": lambda seen: _noted_crew(seen, "train").checkpoint_train is False,
+    "checkpoint_kickoff_event_id": lambda seen: _noted_crew(seen, "id").checkpoint_kickoff_event_id is not None,
+    "entity_type": lambda seen: crew(task("one", agent(ScriptedLLM([])))).entity_type == "crew",
+    "execution_context": lambda seen: (
+        crew(task("one", agent(ScriptedLLM([]))), execution_context=None).execution_context is None
+    ),
     "knowledge": _knowing,
     "knowledge_sources": _knowing,
+    "skills": _skilled,
     "after_kickoff_callbacks": _after,
     "agents": lambda seen: seen.output.tasks_output[0].agent == "Keeper of Bonn",
     "before_kickoff_callbacks": _before,
@@ -322,7 +347,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_every_field_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, UNKNOWN, FORMER, IDLE]
+    lists = [WORKS, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -339,14 +364,3 @@ def test_every_field_has_its_effect(seen: Seen):
 def test_what_has_no_effect_says_so(seen: Seen, name: str):
     with pytest.warns(WithoutEffect, match=f"without effect: `{name}` of `Crew`"):
         assert seen.ran("x", **{name: IDLE[name]}).raw == "x"
-
-
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_what_is_no_keyword_here_is_told(seen: Seen, name: str):
-    with pytest.warns(UnknownKeyword, match=f"has no keyword `{name}`; it has no effect"):
-        assert seen.ran("x", **{name: object()}).raw == "x"
-
-
-def test_former_keywords_change_nothing(seen: Seen):
-    assert len(seen.ran("x", full_output=True).tasks_output) == 1
-    assert not {*FORMER, *UNKNOWN} & {*Crew.model_fields}

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import Crew, ScriptedLLM, TaskOutput, UsageMetrics
+from crewgraph import Agent, CheckpointConfig, Crew, ScriptedLLM, Task, TaskOutput, UsageMetrics
+from crewgraph.definitions.runtime_state import RuntimeState
 
 from .crew_seen import Forgets, Seen
 from .parts import agent, crew, task
@@ -32,7 +33,6 @@ NOT_HERE: dict[str, str] = {
     **{name: _RULE for name in NAMES if name.startswith(("check_", "validate_"))},
     "set_private_attrs": _RULE,
     "model_post_init": "a part of pydantic",
-    "from_checkpoint": "runs are kept by a checkpointer: `kickoff(thread_id=)`, `resume`, `fork`",
 }
 
 Row = Callable[[Seen], Any]
@@ -120,7 +120,17 @@ def _queried(seen: Seen) -> bool:
     return seen.mode.run(made.query_knowledge, made.aquery_knowledge, ["boats"], 3, 0.5) is None
 
 
+def _taken_up(seen: Seen) -> bool:
+    config = CheckpointConfig(location=str(seen.folder / "taken"))
+    by = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini")
+    made = Crew(name="desk", agents=[by], tasks=[Task(description="d", expected_output="e", agent=by)])
+    run: dict[str, Any] = {"thread_id": None, "database": None, "inputs": {}, "outputs": {}}
+    RuntimeState([made]).noted([run]).checkpoint(config.location)
+    return Crew.from_checkpoint(config).name == "desk"
+
+
 WORKS: dict[str, Row] = {
+    "from_checkpoint": _taken_up,
     "akickoff": _kicked_off,
     "akickoff_for_each": _for_each,
     "aquery_knowledge": _queried,

@@ -369,6 +369,7 @@ def test_a_storage_that_fails_is_told_once_and_the_run_goes_on(mode: Mode):
     assert failed == [
         ("query_failed", "short_term"),
         ("query_failed", "external"),
+        ("retrieval_failed", "agent"),
         ("save_failed", "short_term"),
         ("save_failed", "short_term"),
         ("save_failed", "external"),

@@ -27,8 +27,9 @@ from crewgraph import (
     ToolUse,
 )
 from crewgraph.definitions.security import SecurityConfig
+from crewgraph.tools.failure import ToolExecutionFailedError
 
-from .parts import agent, asked, crew, task
+from .parts import agent, asked, crew, task, using_a_broken_tool
 
 TASK = """
 agent allow_crewai_trigger_context async_execution callback config context converter_cls create_directory delegations
@@ -54,7 +55,6 @@ NAMES = {
 }
 
 _RULE = "a rule that pydantic applies when the task is made, no verb; what it checks is checked here, too"
-_FILES = "no files are passed to models; give their text as an input, or a tool that reads them"
 NOT_HERE: dict[tuple[str, str], str] = {
     **{
         ("Task", name): _RULE
@@ -66,20 +66,6 @@ NOT_HERE: dict[tuple[str, str], str] = {
     ("Task", "set_attributes_based_on_config"): _RULE,
     ("Task", "model_post_init"): "a part of pydantic",
     ("TaskOutput", "set_summary"): _RULE,
-    ("Task", "i18n"): "the texts of the prompts are a crew's or an agent's; taken without a word, without effect",
-    (
-        "Task",
-        "checkpoint_original_description",
-    ): "what a checkpoint holds is read by resume; the template is `template(field)`",
-    ("Task", "checkpoint_original_expected_output"): "as above",
-    ("Task", "input_files"): _FILES,
-    ("Task", "response_model"): "the structure is asked for with `output_pydantic`, whatever the model can do natively",
-    (
-        "Task",
-        "tool_failure_policy",
-    ): "a failing tool is told to the model and counted in `tools_errors`; see the events",
-    ("TaskOutput", "tool_failures"): "failures are told as events and counted in `Task.tools_errors`",
-    ("TaskOutput", "has_tool_failures"): "as above",
 }
 
 
@@ -148,6 +134,11 @@ Row = Callable[[Seen], Any]
 
 def _good(output: TaskOutput) -> tuple[bool, str]:
     return output.raw == "good", "good" if output.raw == "good" else "no"
+
+
+def _as_json(seen: Seen) -> bool:
+    output = seen.ran('It is {"name": "Bonn"}.', response_model=Town)
+    return (output.raw, output.pydantic, output.output_format) == ('{"name":"Bonn"}', None, OutputFormat.RAW)
 
 
 def _in_order(seen: Seen) -> bool:
@@ -241,7 +232,26 @@ def _judged(seen: Seen) -> bool:
     return isinstance(waits, PendingCrew) and seen.mode.resume(made, "judged", answer="").raw == "x"
 
 
+def _with_file(seen: Seen) -> bool:
+    notes = seen.folder / "notes.txt"
+    notes.write_text("three boats")
+    model = ScriptedLLM(["x"])
+    seen.mode.kickoff(crew(task("a", agent(model), input_files={"notes": str(notes)}), checkpointer=False))
+    return "notes" in model.requests[0].text
+
+
+def _failed(seen: Seen) -> bool:
+    output = seen.mode.kickoff(using_a_broken_tool()).tasks_output[0]
+    with pytest.raises(ToolExecutionFailedError, match="the glass is broken"):
+        seen.mode.kickoff(using_a_broken_tool(of_task={"tool_failure_policy": "raise"}))
+    return output.has_tool_failures and [one.tool_name for one in output.tool_failures] == ["broken"]
+
+
 WORKS: dict[tuple[str, str], Row] = {
+    ("Task", "input_files"): _with_file,
+    ("Task", "tool_failure_policy"): _failed,
+    ("TaskOutput", "tool_failures"): _failed,
+    ("TaskOutput", "has_tool_failures"): _failed,
     ("Task", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
     ("Task", "allow_crewai_trigger_context"): _triggered,
     ("Task", "async_execution"): _beside,
@@ -260,6 +270,14 @@ WORKS: dict[tuple[str, str], Row] = {
     ("Task", "guardrail_max_retries"): lambda seen: seen.task.retry_count == 1,
     ("Task", "guardrails"): _in_order,
     ("Task", "human_input"): _judged,
+    ("Task", "i18n"): lambda seen: seen.task.agent is not None and seen.task.i18n is seen.task.agent.i18n,
+    ("Task", "checkpoint_original_description"): lambda seen: (
+        seen.task.checkpoint_original_description == "Count boats in {place}"
+    ),
+    ("Task", "checkpoint_original_expected_output"): lambda seen: (
+        seen.task.checkpoint_original_expected_output == "A number for {place}"
+    ),
+    ("Task", "response_model"): _as_json,
     ("Task", "id"): lambda seen: seen.task.id != seen.first.id,
     ("Task", "markdown"): lambda seen: "Markdown" in asked(seen.model)[1] and "Markdown" not in asked(seen.model)[0],
     ("Task", "max_retries"): lambda seen: (

@@ -155,8 +155,8 @@ def test_one_crew_serves_sync_and_async_runs_one_after_the_other():
 
 
 def test_compile_refuses_what_it_cannot_translate_by_name():
-    made = crew(task("a", agent(ScriptedLLM([]), planning=True, from_repository="ours")))
-    with pytest.raises(ValueError, match="`planning` of agent `worker`, `from_repository` of agent `worker`"):
+    made = crew(task("a", agent(ScriptedLLM([]), from_repository="ours")))
+    with pytest.raises(ValueError, match="`from_repository` of agent `worker`"):
         made.compile()
     with pytest.raises(ValueError, match="refused rather than"):
         made.kickoff()
