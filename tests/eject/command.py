@@ -1,0 +1,17 @@
+"""The command `crewgraph` in a fork: a job of `warm.py`."""
+
+import sys
+from pathlib import Path
+
+from crewgraph.cli.command import main as command
+
+
+def main(place: Path, *words: Path) -> None:
+    """Run the command with these words; what it wrote, and its status, are left as files."""
+    sys.argv = ["crewgraph", *map(str, words)]
+    sys.path.insert(0, "")
+    with (place / "out").open("w") as sys.stdout, (place / "err").open("w") as sys.stderr:
+        try:
+            command()
+        except SystemExit as ended:
+            (place / "status").write_text(str(ended.code or 0))

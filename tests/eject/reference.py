@@ -1,0 +1,114 @@
+"""Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `warm.py`.
+
+Into the folder go `ejected.py` and `reference.json`: what the first run was given, what it gave, asked and used.
+"""
+
+import importlib.util
+import json
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any, cast
+
+import crewgraph_compat
+
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.eject.ejected import ejected
+from crewgraph.errors import CompileError
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
+from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowStartedEvent
+from crewgraph.events.llm import LLMCallStartedEvent
+from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent
+
+crewgraph_compat.install()
+
+
+class Heard:
+    """The first run, and what came of it."""
+
+    def __init__(self, module: str, folder: Path) -> None:
+        self.target: Any = None
+        self._module, self._folder = module, folder
+        self.told: dict[str, Any] = {"requests": 0, "tools": [], "done": False}
+        for kind in (CrewKickoffStartedEvent, FlowStartedEvent):
+            crewai_event_bus.on(kind)(self._start)
+        for kind in (CrewKickoffCompletedEvent, FlowFinishedEvent):
+            crewai_event_bus.on(kind)(self._end)
+        for kind in (CrewKickoffFailedEvent, FlowFailedEvent):
+            crewai_event_bus.on(kind)(self._fail)
+        crewai_event_bus.on(LLMCallStartedEvent)(self._ask)
+        for kind in (ToolUsageFinishedEvent, ToolUsageErrorEvent):
+            crewai_event_bus.on(kind)(self._use)
+
+    def _start(self, source: Any, event: Any) -> None:
+        if self.target is None:
+            self.target = source
+            self.told["inputs"] = dict(event.inputs or {})
+            self.eject(source)
+
+    def eject(self, target: Any) -> None:
+        """Eject what is kicked off, as it is before its run."""
+        self.told["kind"] = "crew" if isinstance(target, Crew) else "flow"
+        try:
+            made = ejected(cast("Crew | Flow[Any]", target), self._module)
+        except CompileError as error:
+            self.told["refused"] = str(error).splitlines()
+        else:
+            (self._folder / "ejected.py").write_text(made.source, "utf-8")
+            self.told["todo"] = list(made.todo)
+
+    def _end(self, source: Any, event: Any) -> None:
+        if source is not self.target or self.told["done"]:
+            return
+        self.told["done"] = True
+        if isinstance(source, Crew):
+            self.told["tasks"] = [one.raw for one in event.output.tasks_output]
+        else:
+            self.told["result"] = plain(event.result)
+            self.told["state"] = plain(event.state)
+
+    def _fail(self, source: Any, event: Any) -> None:
+        if source is self.target and not self.told["done"]:
+            self.told["done"] = True
+            self.told["failed"] = str(event.error)
+
+    def _ask(self, source: Any, event: Any) -> None:
+        if self.target is not None and not self.told["done"]:
+            self.told["requests"] += 1
+
+    def _use(self, source: Any, event: Any) -> None:
+        if self.target is not None and not self.told["done"]:
+            args: Any = event.tool_args
+            self.told["tools"].append([event.tool_name, json.loads(args) if isinstance(args, str) else args])
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON data."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    return json.loads(json.dumps(value, default=str))
+
+
+def main(program: Path, folder: Path) -> None:
+    """Run a program, and eject."""
+    sys.argv = [str(program)]
+    sys.path.insert(0, str(program.parent))
+    warnings.simplefilter("ignore")
+    heard = Heard(program.stem, folder)
+    spec = importlib.util.spec_from_file_location(program.stem, program)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[program.stem] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit):  # noqa: BLE001 - what it did before counts
+        traceback.print_exc()
+    told = heard.told
+    named = getattr(module, "target", None)
+    if named is not None:
+        heard.eject(named() if isinstance(named, type) else named)
+    elif heard.target is None:
+        told["refused"] = ["nothing was kicked off"]
+    (folder / "reference.json").write_text(json.dumps(told, default=str), "utf-8")

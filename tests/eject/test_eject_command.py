@@ -1,0 +1,255 @@
+"""`crewgraph eject`: what it takes, what it refuses, and what it leaves to be written."""
+
+import subprocess
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from eject.playing import done, process
+
+_CREW = """
+from crewai import Agent, Crew, LLM, Task
+from crewai.flow.flow import Flow, and_, listen, or_, router, start
+from crewai.tools import BaseTool, tool
+from pydantic import BaseModel, PrivateAttr
+
+from prices import price
+
+class Till(BaseTool):
+    name: str = "Till"
+    description: str = "Counts."
+    _drawer: list[int] = PrivateAttr(default_factory=list)
+
+    def _run(self, coins: int) -> str:
+        self._drawer.append(coins)
+        return str(sum(self._drawer))
+
+@tool
+def ask_price(of: str) -> str:
+    "What something costs."
+    return price(of)
+
+def crew_of(**fields):
+    agent = Agent(role="A", goal="g", backstory="b", **fields)
+    return Crew(agents=[agent], tasks=[Task(name="one", description="d", expected_output="e", agent=agent)])
+
+model = LLM("deepseek/deepseek-chat", temperature=0.5, api_key="SECRET-1")
+plain = crew_of(tools=[ask_price], llm=model)
+counted = crew_of(tools=[Till()], llm="gpt-4o")
+hard = crew_of(reasoning=True, multimodal=True, llm="gpt-4o")
+hard.planning = True
+
+class Hands(BaseModel):
+    both: int = 0
+
+class AtOnce(Flow[Hands]):
+    @start()
+    def left(self):
+        self.state.both += 1
+
+    @start()
+    def right(self):
+        self.state.both += 2
+
+class Kept(Flow[Hands]):
+    @start()
+    def left(self):
+        self.count = 1
+
+class Order(Flow):
+    @start()
+    def take(self):
+        return "take"
+
+    @listen(take)
+    def check(self):
+        return "check"
+
+class PaidOnce(Order):
+    @listen(or_("take", "check"))
+    def pay(self, given):
+        return given
+
+class PaidWithTwo(Order):
+    @listen(or_(and_("take", "check"), "take"))
+    def pay(self, given):
+        return given
+
+class PaidByLabel(Flow):
+    @start()
+    def take(self):
+        return "take"
+
+    @router(take)
+    def ask(self):
+        return "yes"
+
+    @listen("yes")
+    def check(self):
+        return "check"
+
+    @listen(or_("yes", check))
+    def pay(self, given):
+        return given
+
+class PaidByItself(Flow):
+    @start()
+    def take(self):
+        return "take"
+
+    @listen(or_(take, "thank"))
+    def pay(self, given):
+        return given
+
+    @listen(pay)
+    def thank(self):
+        return "thank"
+
+class RoutedTwice(Flow):
+    @start()
+    def take(self):
+        return "take"
+
+    @start()
+    def check(self):
+        return "check"
+
+    @router(or_(take, check))
+    def pay(self):
+        return "paid"
+
+class Lacking(Flow):
+    @start()
+    def take(self):
+        return "take"
+
+    @listen(take)
+    def pay(self, given, *, much):
+        return much
+
+class Loose(Flow):
+    @start()
+    def take(self, **inputs):
+        return inputs
+
+    @listen(take)
+    def pay(self, *given):
+        return given
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(_CREW, "utf-8")
+    (tmp_path / "prices.py").write_text("def price(of: str) -> str:\n    return f'{of}: 3'\n", "utf-8")
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Eject = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def warm() -> "Generator[subprocess.Popen[str]]":
+    with process("command") as found:
+        yield found
+
+
+@pytest.fixture
+def eject(warm: "subprocess.Popen[str]", project: Path, tmp_path_factory: pytest.TempPathFactory) -> Eject:
+    """Runs `crewgraph eject` in the project."""
+
+    def run(*words: str) -> Done:
+        place = tmp_path_factory.mktemp("said")
+        keys = {"OPENAI_API_KEY": "SECRET-2", "DEEPSEEK_API_KEY": "SECRET-3"}
+        done(warm, project, place / "said", keys, [str(place), "eject", *words])
+        out, err, status = ((place / name).read_text("utf-8") for name in ("out", "err", "status"))
+        return Done(int(status), out, err)
+
+    return run
+
+
+def test_the_program_is_shown_or_written(eject: Eject, project: Path):
+    shown = eject("shop.py:plain")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert eject("shop.py:plain", "--output", "graph.py").stdout == ""
+    assert (project / "graph.py").read_text("utf-8") == shown.stdout
+
+
+def test_keys_stay_in_the_environment_and_parameters_are_written(eject: Eject, project: Path):
+    source = eject("shop.py:plain").stdout
+    assert "SECRET" not in source
+    assert 'model="deepseek-chat"' in source and "temperature=0.5" in source and "https://api.deepseek.com" in source
+    assert 'SecretStr(os.environ["DEEPSEEK_API_KEY"])' in source
+
+
+def test_what_does_without_the_framework_is_imported_from_its_module(eject: Eject, project: Path):
+    source = eject("shop.py:plain").stdout
+    assert "from prices import price" in source
+    assert "def price" not in source and "from shop" not in source
+
+
+def test_a_tool_that_needs_its_object_is_left_to_be_written(eject: Eject, project: Path):
+    done = eject("shop.py:counted")
+    assert done.returncode == 3
+    assert 'raise NotImplementedError("TODO: write the tool `Till`")' in done.stdout
+    assert "TODO: tool `Till` of agent `A`: its `_run` uses `self._drawer` in line" in done.stderr
+
+
+def test_all_that_has_no_translation_is_told_at_once(eject: Eject, project: Path):
+    done = eject("shop.py:hard", "--output", "graph.py")
+    assert done.returncode == 1
+    assert not (project / "graph.py").exists()
+    for what in ("`planning` of crew `crew`", "`reasoning` of agent `A`", "`multimodal` of agent `A`"):
+        assert what in done.stderr
+
+
+def test_methods_that_change_the_same_field_at_once_are_refused(eject: Eject, project: Path):
+    done = eject("shop.py:AtOnce")
+    assert done.returncode == 1
+    assert "methods `left` and `right`: they may run at once, and both change `both` of the state" in done.stderr
+
+
+def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project: Path):
+    done = eject("shop.py:Kept")
+    assert done.returncode == 1
+    assert "method `left` of flow `Kept`: it uses `self.count` in its line 2" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flow", "why"),
+    [
+        ("PaidOnce", "it runs once for `take` and `check`, of which the second may come after the first"),
+        ("PaidWithTwo", "it waits for the first of `take` with `check` and `take`, which may end in different steps"),
+        ("PaidByLabel", "it runs once for `ask` saying `yes` and `check`, of which the second may come after"),
+        ("PaidByItself", "it runs once for `take` and `thank`, of which the second may come after the first"),
+        ("RoutedTwice", "it waits for the first of `take` and `check`, which may end in different steps"),
+    ],
+)
+def test_a_method_that_edges_would_let_run_twice_is_refused(eject: Eject, project: Path, flow: str, why: str):
+    done = eject(f"shop.py:{flow}")
+    assert done.returncode == 1
+    assert f"method `pay`: {why}" in done.stderr
+
+
+def test_a_parameter_that_nothing_is_known_of_is_refused(eject: Eject, project: Path):
+    done = eject("shop.py:Lacking")
+    assert done.returncode == 1
+    assert "method `pay` of flow `Lacking`: nothing is known that its parameter `much` could be" in done.stderr
+
+
+def test_stars_that_take_what_is_handed_on_or_the_inputs_are_refused(eject: Eject, project: Path):
+    done = eject("shop.py:Loose")
+    assert done.returncode == 1
+    assert "method `take` of flow `Loose`: its `**inputs` is given the inputs of a run" in done.stderr
+    assert "method `pay` of flow `Loose`: its `*given` is given what is handed on" in done.stderr

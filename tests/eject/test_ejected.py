@@ -1,0 +1,155 @@
+"""Crews and flows that were ejected do what they do on crewgraph, without it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+from parity.play import source
+
+from eject.playing import ROOT, Played, difference, players
+
+PROGRAMS = Path(__file__).parent / "programs"
+OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race")
+CREWS = (
+    *("two_tasks", "tool_class", "guardrail_retry", "conditional_skipped", "callbacks", "async_tasks"),
+    *("conditional_after_async", "pydantic_output", "context_list", "tool_several_at_once", "tool_result_as_answer"),
+    *("tool_async", "cache_function", "kickoff_callbacks", "human_input_guardrail", "human_input_nobody"),
+    *("hierarchical_tools", "hierarchical_conditional", "hierarchical_task_tools", "delegation_further", "project"),
+)
+FLOWS = (
+    *("flow_and", "flow_router_loop", "flow_router_list", "flow_router_computed", "flow_with_crew"),
+    *("flow_state_dict", "flow_nested", "flow_nested_and_or", "flow_agent_kickoff", "flow_crew_for_each"),
+)
+ALL = (*OWN_CREWS, *OWN_FLOWS, *CREWS, *FLOWS)
+
+Play = Callable[[str], Played]
+
+
+def program(name: str) -> Path:
+    own = PROGRAMS / f"{name}.py"
+    return own if own.exists() else source(name)
+
+
+@pytest.fixture(scope="module")
+def play(tmp_path_factory: pytest.TempPathFactory) -> Generator[Play]:
+    """Plays a program and its ejected form, once."""
+    known: dict[str, Played] = {}
+    with players() as player:
+
+        def once(name: str) -> Played:
+            if name not in known:
+                known[name] = player.play(program(name), tmp_path_factory.mktemp(name))
+            return known[name]
+
+        yield once
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_ejected_program_does_what_it_was_made_of_does(play: Play, name: str):
+    found = play(name)
+    assert difference(found) == "", found.said
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_ejected_program_has_no_trace_of_crewgraph(play: Play, name: str):
+    found = play(name)
+    assert found.outcome["framework"] == []
+    assert not re.search(r"^\s*(from|import) (crewai|crewgraph)", found.source, re.MULTILINE)
+    assert "key" not in re.findall(r'"(\w+)"', found.source)  # that of the environment
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_key_of_the_state_is_used(play: Play, name: str):
+    tree = ast.parse(play(name).source)
+    kinds = [one for one in tree.body if isinstance(one, ast.ClassDef)]
+    keys = {
+        one.target.id
+        for kind in kinds
+        if kind.name.endswith(("State", "Inputs"))
+        for one in kind.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    }
+    functions = ast.unparse(ast.Module([one for one in tree.body if not isinstance(one, ast.ClassDef)], []))
+    assert not [key for key in keys if not re.search(rf"['.]{key}\b", functions)]
+
+
+def test_ejected_programs_keep_to_the_linter(play: Play, tmp_path: Path):
+    for name in ALL:
+        (tmp_path / f"{name}.py").write_text(play(name).source, "utf-8")
+    for verb in (("check",), ("format", "--check")):
+        command = [sys.executable, "-m", "ruff", *verb, "--no-cache", "--config", str(ROOT / "pyproject.toml"), "."]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_ejected_from_typed_programs_is_typed(play: Play, tmp_path: Path):
+    for name in (*OWN_CREWS, *OWN_FLOWS):
+        text = play(name).source
+        assert "# ruff: noqa" not in text
+        (tmp_path / f"{name}.py").write_text(text, "utf-8")
+    # As in `pyproject.toml`: the types of langgraph are partially unknown.
+    lenient = {"reportUnknownMemberType": False, "reportMissingTypeStubs": False}
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", **lenient}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(play: Play):
+    outcome = play("harbour").outcome
+    assert outcome["nodes"] == ["__end__", "__start__", "end", "less", "look", "measure", "more", "title"]
+    assert outcome["edges"] == [
+        ["__start__", "look", False],
+        ["__start__", "measure", False],
+        ["end", "__end__", False],
+        ["less", "end", False],
+        ["look", "title", False],
+        ["measure", "title", False],
+        ["more", "end", True],
+        ["more", "less", True],
+        ["title", "end", True],
+        ["title", "less", True],
+        ["title", "more", True],
+    ]
+    assert sorted(outcome["steps"][:2]) == ["look", "measure"]
+    assert outcome["steps"][2:] == ["title", "more", "end"]
+
+
+def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_only_say_the_way(play: Play):
+    outcome = play("desk").outcome
+    assert outcome["nodes"] == ["__end__", "__start__", "draft", "judge", "layout", "out", "picture", "words"]
+    assert outcome["edges"] == [
+        ["__start__", "draft", False],
+        ["draft", "judge", False],
+        ["judge", "draft", True],
+        ["judge", "picture", True],
+        ["judge", "words", True],
+        ["layout", "out", True],
+        ["out", "__end__", False],
+        ["picture", "layout", False],
+        ["words", "layout", False],
+    ]
+    assert outcome["steps"][:4] == ["draft", "judge", "draft", "judge"]
+    assert sorted(outcome["steps"][4:6]) == ["picture", "words"]
+    assert outcome["steps"][6:] == ["layout", "out"]
+
+
+def test_files_are_written_and_callbacks_called_by_an_ejected_crew(
+    play: Play, tmp_path_factory: pytest.TempPathFactory
+):
+    play("harbour")
+    place = next(one for one in tmp_path_factory.getbasetemp().iterdir() if one.name.startswith("harbour"))
+    for work in ("work", "work2"):
+        assert json.loads((place / work / "out" / "Brest.json").read_text("utf-8")) == {
+            "harbour": "Brest",
+            "height": 6.5,
+        }
+    told = [(place / work / "notes.txt").read_text("utf-8").splitlines() for work in ("work", "work2")]
+    assert sorted(told[0]) == sorted(told[1])
+    assert told[1][-1] == "Writer: END-2"
