@@ -20,17 +20,16 @@ def main(arguments: list[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE)
         return
-    is_module = arguments[0] == "-m"
-    target, *given = arguments[is_module:] or [""]
-    if not target or target.startswith("-"):
-        sys.stderr.write(f"{_USAGE}\nError: there is no option `{target or '-m'}` without a program.\n")
+    program = Program.named(arguments)
+    if program is None:
+        sys.stderr.write(f"{_USAGE}\nError: `{' '.join(arguments)}` names no program.\n")
         sys.exit(2)
     try:
         install()
     except CrewaiImported as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(2)
-    Program(target, given, is_module=is_module).run()
+    program.run()
 
 
 if __name__ == "__main__":

@@ -4,60 +4,181 @@ __all__ = ["ABSENT", "reason"]
 
 _TELEMETRY = "crewgraph sends no telemetry; take the import out."
 _PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothing to do."
+_RUNS = "It holds steps of CrewAI's kickoff; crewgraph's is a graph: `crew.compile()` gives it, `crew.stream()` shows its steps."
+_OVERLAY = (
+    "Models are replaced where they are given: `Agent(llm=...)`, or a list, `llm=[first, second]`, to fall back on."
+)
 _COMMANDS = "It holds CrewAI's own commands; crewgraph's are listed by `crewgraph --help`."
-_HANDLER = "The run counts and keeps tool calls itself; give a `cache_handler` to keep results elsewhere."
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
-_MCP = "Runs open sessions with MCP servers themselves: give `mcps=[...]` to an agent, or ask it, `agent.get_mcp_tools([...])`."
 _TRACING = "Runs are traced with LangSmith (LANGSMITH_TRACING=true), or by listeners on `crewai.events`."
-_STORES = "Memory and knowledge keep their vectors with FAISS, not in this store."
+_STORES = "Texts are kept with FAISS: `create_client(QdrantConfig())`; Qdrant is searched by `QdrantVectorSearchTool`."
 _EMBEDDERS = 'An embedder is `{"provider": ..., "config": {...}}`, a function of texts, or a LangChain `Embeddings`.'
 _OWN_STORAGE = (
     "Memory keeps its records itself; give `Memory(storage=...)` a path, a LangGraph store or a `StorageBackend`."
 )
 _WAYS = "A memory remembers and recalls without flows: `Memory().remember(...)`, `Memory().recall(...)`."
-_EXECUTORS = (
-    "The loop of an agent is no object here; `agent_executor=` takes a LangChain runnable, a graph or a function."
-)
+_REPEATED = "A run ends by `max_iter`, and gives a repeated call the result that it had before."
 _OPENAI = "An agent of OpenAI's framework works as a function: `Agent(..., agent_executor=function)`."
 
+_DRAWN = (
+    "Flows are drawn by `flow.plot(filename)`, in a form of their own; `flow.to_mermaid()` gives them for other pages."
+)
+_GUIDE = "It holds what CrewAI writes about flows for models; crewgraph's flows are told in docs/flows.md."
+_SERVED = "crewgraph serves no agents; `crew.compile()` gives a graph, for LangGraph's server or one of your own."
+_SPOKEN = (
+    "An agent speaks to remote ones itself: `Agent(a2a=A2AClientConfig(endpoint=...))`; events tell of each message."
+)
+_UI_VERSION = "A2UI is known in version 0.8: `validate_a2ui_message`, `validate_a2ui_event`."
+
 ABSENT: dict[str, str] = {
+    "crewai.a2a.auth.utils": _SPOKEN,
+    "crewai.a2a.errors": "A remote agent that fails is a `crewgraph.errors.RemoteAgentError`, or is told to the model.",
+    "crewai.a2a.extensions.a2ui.prompt": _UI_VERSION,
+    "crewai.a2a.extensions.a2ui.schema": _UI_VERSION,
+    "crewai.a2a.extensions.a2ui.v0_9": _UI_VERSION,
+    "crewai.a2a.extensions.registry": _SPOKEN,
+    "crewai.a2a.task_helpers": _SPOKEN,
+    "crewai.a2a.templates": _SPOKEN,
+    "crewai.a2a.types.HANDLER_REGISTRY": _SPOKEN,
+    "crewai.a2a.types.HandlerType": _SPOKEN,
+    "crewai.a2a.types.PollingHandlerType": _SPOKEN,
+    "crewai.a2a.types.PushNotificationHandlerType": _SPOKEN,
+    "crewai.a2a.types.StreamingHandlerType": _SPOKEN,
+    "crewai.a2a.updates.base": _SPOKEN,
+    "crewai.a2a.updates.polling.handler": _SPOKEN,
+    "crewai.a2a.updates.push_notifications.handler": _SPOKEN,
+    "crewai.a2a.updates.streaming.handler": _SPOKEN,
+    "crewai.a2a.updates.streaming.params": _SPOKEN,
+    "crewai.a2a.utils.agent_card": _SPOKEN,
+    "crewai.a2a.utils.agent_card_signing": _SERVED,
+    "crewai.a2a.utils.content_type": _SPOKEN,
+    "crewai.a2a.utils.delegation": _SPOKEN,
+    "crewai.a2a.utils.task": _SERVED,
+    "crewai.a2a.utils.transport": _SPOKEN,
+    "crewai.a2a.wrapper": _SPOKEN,
     "crewai.Telemetry": _TELEMETRY,
-    "crewai.agents.ToolsHandler": _HANDLER,
     "crewai.agents.agent_adapters.openai_agents.openai_agent_tool_adapter": _OPENAI,
     "crewai.agents.agent_adapters.openai_agents.structured_output_converter": _OPENAI,
-    "crewai.agents.agent_builder.base_agent_executor": _EXECUTORS,
-    "crewai.agents.agent_builder.base_agent_executor_mixin": _EXECUTORS,
-    "crewai.agents.agent_executor": _EXECUTORS,
-    "crewai.agents.crew_agent_executor": _EXECUTORS,
-    "crewai.agents.tools_handler": _HANDLER,
+    "crewai.agent.core.AgentResponseProtocol": _SPOKEN,
+    "crewai.agent.core.overlay_active": _OVERLAY,
+    "crewai.agents.agent_builder.base_agent.PlatformApp": _PLATFORM,
+    "crewai.agents.agent_builder.base_agent.PlatformAppOrAction": _PLATFORM,
     "crewai.auth": _PLATFORM,
     "crewai.cli": _COMMANDS,
     "crewai.events.listeners.tracing": _TRACING,
-    "crewai.llms.providers": _PROVIDERS,
+    **dict.fromkeys(
+        (
+            *(
+                f"crewai.llm.{name}"
+                for name in ("AccumulatedToolArgs", "ChatCompletionDeltaToolCall", "Choices", "Delta")
+            ),
+            *(
+                f"crewai.llm.{name}"
+                for name in ("FilteredStream", "Function", "FunctionArgs", "LiteLLMDelta", "Message")
+            ),
+            *(f"crewai.llm.{name}" for name in ("LiteLLMStreamingChoices", "ModelResponse", "ModelResponseBase")),
+            *(f"crewai.llm.{name}" for name in ("ModelResponseStream", "StreamingChoices", "litellm")),
+            *(f"crewai.llm.{name}" for name in ("get_supported_openai_params", "supports_response_schema")),
+        ),
+        _PROVIDERS,
+    ),
+    **dict.fromkeys(
+        (f"crewai.llms.constants.{name}Models" for name in ("Anthropic", "Azure", "Bedrock", "Gemini", "OpenAI")),
+        "Models are not listed: any name that a provider knows will do.",
+    ),
+    **dict.fromkeys(
+        (
+            f"crewai.llms.providers.openai.completion.{name}"
+            for name in (
+                *(
+                    "CodeInterpreterFileResult",
+                    "CodeInterpreterLogResult",
+                    "CodeInterpreterResult",
+                    "ComputerUseResult",
+                ),
+                *(
+                    "FileSearchResult",
+                    "FileSearchResultItem",
+                    "ReasoningSummary",
+                    "ResponsesAPIResult",
+                    "WebSearchResult",
+                ),
+            )
+        ),
+        _PROVIDERS,
+    ),
+    "crewai.llms.context_window.context_windows_from_catalog": "It reads CrewAI's own catalog of models.",
+    "crewai.llms.providers.snowflake": _PROVIDERS,
+    "crewai.llms.providers.utils": _PROVIDERS,
     "crewai.llms.third_party": _PROVIDERS,
-    "crewai.mcp.BaseTransport": _MCP,
-    "crewai.mcp.MCPClient": _MCP,
-    "crewai.mcp.MCPToolResolver": _MCP,
-    "crewai.mcp.TransportType": _MCP,
-    "crewai.mcp.client": _MCP,
-    "crewai.mcp.tool_resolver": _MCP,
-    "crewai.mcp.transports": _MCP,
     "crewai.memory.EncodingFlow": _WAYS,
     "crewai.memory.encoding_flow": _WAYS,
     "crewai.memory.recall_flow": _WAYS,
-    "crewai.memory.storage.factory": _OWN_STORAGE,
     "crewai.memory.storage.kickoff_task_outputs_storage": "Runs are kept by a checkpointer; see `crew.runs` and `crew.replay`.",
     "crewai.memory.storage.lancedb_storage": _OWN_STORAGE,
     "crewai.memory.storage.qdrant_edge_storage": _OWN_STORAGE,
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
-    "crewai.rag.chromadb": _STORES,
-    "crewai.rag.core.base_embeddings_provider": _EMBEDDERS,
+    "crewai.utilities.agent_utils.MAX_REPEATED_TOOL_CALLS": _REPEATED,
+    "crewai.utilities.agent_utils.check_repeated_tool_call": _REPEATED,
+    "crewai.utilities.agent_utils.load_agent_from_repository": _PLATFORM,
+    "crewai.utilities.agent_utils.resolve_plus_client": _PLATFORM,
+    "crewai.utilities.agent_utils.resolve_plus_response": _PLATFORM,
+    "crewai.constants": _COMMANDS,
+    "crewai.crewai_core": _COMMANDS,
+    "crewai.crews.utils": _RUNS,
+    "crewai.flow.config": _DRAWN,
+    "crewai.flow.html_template_handler": _DRAWN,
+    "crewai.flow.legend_generator": _DRAWN,
+    "crewai.flow.visualization.renderers": _DRAWN,
+    "crewai.flow.visualization.render_interactive": _DRAWN,
+    "crewai.flow.visualization.visualize_flow_structure": _DRAWN,
+    "crewai.flow.visualize_flow_structure": _DRAWN,
+    "crewai.flow.visualization_utils.add_edges": _DRAWN,
+    "crewai.flow.visualization_utils.add_nodes_to_network": _DRAWN,
+    "crewai.flow.visualization_utils.compute_positions": _DRAWN,
+    "crewai.flow.flow_visualizer.COLORS": _DRAWN,
+    "crewai.flow.flow_visualizer.NODE_STYLES": _DRAWN,
+    "crewai.flow.flow_visualizer.HTMLTemplateHandler": _DRAWN,
+    "crewai.flow.flow_visualizer.add_edges": _DRAWN,
+    "crewai.flow.flow_visualizer.add_nodes_to_network": _DRAWN,
+    "crewai.flow.flow_visualizer.compute_positions": _DRAWN,
+    "crewai.flow.flow_visualizer.generate_legend_items_html": _DRAWN,
+    "crewai.flow.flow_visualizer.get_legend_items": _DRAWN,
+    "crewai.flow.skill": _GUIDE,
+    "crewai.llm_overlay": _OVERLAY,
+    "crewai.settings": _COMMANDS,
+    "crewai.tools.agent_tools.deferred_tool_result_reader": "What a tool gave is shown whole; a long conversation is condensed.",
+    "crewai.utilities.env": _TELEMETRY,
+    "crewai.utilities.llm_utils.ENV_VARS": _COMMANDS,
+    "crewai.utilities.llm_utils.GENERATION_SETTINGS": _OVERLAY,
+    "crewai.utilities.llm_utils.PROVIDER_SETTINGS": _OVERLAY,
+    "crewai.utilities.llm_utils.create_llm_from_kwargs_like": _OVERLAY,
+    "crewai.utilities.llm_utils.create_llm_like": _OVERLAY,
+    "crewai.utilities.llm_utils.overlay_llm_for": _OVERLAY,
+    "crewai.utilities.project_utils.build_env_with_all_tool_credentials": _PLATFORM,
+    "crewai.utilities.project_utils.build_env_with_tool_repository_credentials": _PLATFORM,
+    "crewai.utilities.reset_memories": _COMMANDS,
+    "crewai.utilities.token_counter_callback.CustomLogger": _PROVIDERS,
+    "crewai.utilities.token_counter_callback.Usage": _PROVIDERS,
     "crewai.rag.embeddings.providers.oracle": _EMBEDDERS,
-    "crewai.rag.qdrant": _STORES,
-    "crewai.telemetry": _TELEMETRY,
-    "crewai.tools.mcp_native_tool": _MCP,
-    "crewai.tools.mcp_tool_wrapper": _MCP,
+    "crewai.rag.qdrant.client": _STORES,
+    "crewai.rag.qdrant.types": _STORES,
+    "crewai.rag.qdrant.utils": _STORES,
+    "crewai.telemetry.constants": _TELEMETRY,
+    **dict.fromkeys(
+        (
+            f"crewai.telemetry.telemetry.{name}"
+            for name in (
+                *("CREWAI_TELEMETRY_BASE_URL", "CREWAI_TELEMETRY_SERVICE_NAME", "CommonAttributesSpanProcessor"),
+                *("CoreTelemetry", "SERVICE_NAME", "SafeOTLPSpanExporter", "TRACER_NAME", "common_span_attributes"),
+                "flush_and_shutdown",
+            )
+        ),
+        _TELEMETRY,
+    ),
+    "crewai.telemetry.tracing": _TELEMETRY,
+    "crewai.telemetry.utils": _TELEMETRY,
 }
 """A dotted path to why neither it nor anything below it is there: whole sentences."""
 

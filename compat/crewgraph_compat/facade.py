@@ -9,10 +9,13 @@ from threading import RLock
 from types import FrameType, ModuleType
 from typing import Any
 
+from crewgraph.outdated import tell_outdated
+from crewgraph_compat.former import instead
 from crewgraph_compat.missing import no_name
+from crewgraph_compat.reexports import target
 from crewgraph_compat.table import TABLE
 
-__all__ = ["Facade", "FacadeLoader"]
+__all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
 
 _importing = RLock()
 
@@ -21,17 +24,17 @@ class Facade(ModuleType):
     """A module whose names are in the table."""
 
     def __getattr__(self, name: str) -> Any:
-        target = TABLE[self.__name__].get(name)
-        if target is not None:
-            module, _, attribute = target.partition(":")
+        path = f"{self.__name__}.{name}"
+        if path in TABLE and name not in TABLE[self.__name__]:
+            return self._submodule(path)
+        found = target(self.__name__, name)
+        if found is not None:
+            module, _, attribute = found.partition(":")
             with _importing:  # threads that import one package's modules at once may meet Python's own deadlock check
                 value = getattr(importlib.import_module(module), attribute)
             self.__dict__[name] = value
             return value
-        path = f"{self.__name__}.{name}"
-        if path in TABLE:
-            return self._submodule(path)
-        if _is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+        if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             # Raised here because Python makes a message of its own from an AttributeError.
             raise ImportError(no_name(self.__name__, name), name=self.__name__, path=self.__file__)
         raise AttributeError(no_name(self.__name__, name), name=name, obj=self)
@@ -65,9 +68,11 @@ class FacadeLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])
+        if found := instead(module.__name__):
+            tell_outdated(f"`{found[0]}`", f"import from `{found[1]}`")
 
 
-def _is_named_in_an_import(frame: FrameType) -> bool:
+def is_named_in_an_import(frame: FrameType) -> bool:
     """Whether the frame is at the `name` of a `from module import name`."""
     code = frame.f_code.co_code
     return 0 <= frame.f_lasti < len(code) and opcode.opname[code[frame.f_lasti]] == "IMPORT_FROM"

@@ -3,6 +3,7 @@
 import difflib
 
 from crewgraph_compat.absent import reason
+from crewgraph_compat.reexports import origin
 from crewgraph_compat.table import TABLE
 
 __all__ = ["no_module", "no_name"]
@@ -14,7 +15,8 @@ _WAY_OUT = "If the program cannot do without it, run it with crewai itself."
 def no_name(module: str, name: str) -> str:
     """The message for a name that a module does not have."""
     path = f"{module}.{name}"
-    return f"{_told(path)} {reason(path) or _elsewhere(name) or _alike(module, name)}"
+    why = reason(path) or reason(origin(module, name) or "")
+    return f"{_told(path)} {why or _elsewhere(name) or _alike(module, name)}"
 
 
 def no_module(path: str) -> str:

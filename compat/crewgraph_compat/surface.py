@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from crewgraph.errors import CrewgraphError
 from crewgraph_compat.facade import Facade
+from crewgraph_compat.files_package import FilesFinder, is_stand_in
 from crewgraph_compat.finder import ROOT, Finder
+from crewgraph_compat.tools_package.finder import TOOLS, ToolsFinder
 
 __all__ = ["CrewaiImported", "install", "installed", "is_installed", "uninstall"]
 
@@ -21,6 +23,8 @@ class CrewaiImported(CrewgraphError, ImportError):
 class _Surface:
     lock: threading.RLock = field(default_factory=threading.RLock)
     finder: Finder = field(default_factory=Finder)
+    tools: ToolsFinder = field(default_factory=ToolsFinder)
+    files: FilesFinder = field(default_factory=FilesFinder)
     stays: bool = False
     blocks: int = 0
 
@@ -28,13 +32,19 @@ class _Surface:
         if self.finder in sys.meta_path:
             return
         _refuse_if_imported()
-        sys.meta_path.insert(0, self.finder)
+        sys.meta_path[:0] = [self.finder, self.tools, self.files]
 
     def leave(self) -> None:
-        if self.finder in sys.meta_path:
-            sys.meta_path.remove(self.finder)
-        for name in [name for name, module in list(sys.modules.items()) if isinstance(module, Facade)]:
+        for finder in (self.finder, self.tools, self.files):
+            if finder in sys.meta_path:
+                sys.meta_path.remove(finder)
+        # What of crewai_tools was imported meanwhile is bound to crewgraph.
+        for name in [name for name, module in list(sys.modules.items()) if _is_ours(name, module)]:
             del sys.modules[name]
+
+
+def _is_ours(name: str, module: object) -> bool:
+    return isinstance(module, Facade) or is_stand_in(module) or name.partition(".")[0] == TOOLS
 
 
 _surface = _Surface()

@@ -40,8 +40,10 @@ print(json.dumps([m for m in ("langgraph", "langchain_core", "openai", "rich", "
 def test_many_threads_import_at_once():
     told = python(
         """
-import importlib, sys, threading
+import importlib, sys, threading, warnings
 import crewgraph_compat
+from crewgraph.outdated import Outdated
+warnings.simplefilter("ignore", Outdated)
 crewgraph_compat.install()
 from crewgraph_compat.table import TABLE
 sys.setswitchinterval(1e-5)

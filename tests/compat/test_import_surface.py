@@ -14,6 +14,7 @@ from crewgraph_compat.facade import Facade
 
 import crewgraph
 from crewgraph.errors import CrewgraphError
+from crewgraph.outdated import Outdated
 
 
 def run(program: str) -> dict[str, Any]:
@@ -117,19 +118,29 @@ def test_star_imports_what_all_lists():
         "TaskOutput",
         "__version__",
     }
-    assert set(run("from crewai.tools import *")) - {"__builtins__"} == {"BaseTool", "EnvVar", "tool"}
+    assert set(run("from crewai.tools import *")) - {"__builtins__"} == {
+        "BaseTool",
+        "EnvVar",
+        "ToolExecutionFailedError",
+        "ToolFailure",
+        "ToolFailurePolicy",
+        "ToolFailureReason",
+        "ToolFailureRecord",
+        "tool",
+    }
 
 
 @pytest.mark.usefixtures("surface")
 def test_a_name_is_not_hidden_by_the_submodule_of_that_name():
-    run(
-        """
+    with pytest.warns(Outdated, match="`crewai.utilities.events`: import from `crewai.events`"):
+        run(
+            """
 from crewai.events import crewai_event_bus as bus
 from crewai.utilities.events.crewai_event_bus import crewai_event_bus as one
 from crewai.utilities.events import crewai_event_bus as two
 assert bus is one is two
 """
-    )
+        )
 
 
 @pytest.mark.usefixtures("surface")
@@ -148,14 +159,14 @@ def test_the_version_is_three_numbers():
         ("from crewai import BaseTool", ImportError, "There is `crewai.tools.BaseTool`."),
         ("from crewai import Agent, Nope", ImportError, "`crewai.Nope` is not provided"),
         ("from crewai.task import Nope", ImportError, "`crewai.task.Nope` is not provided"),
-        ("from crewai import Telemetry", ImportError, "sends no telemetry"),
+        ("from crewai.telemetry import utils", ImportError, "sends no telemetry"),
         ("import crewai; crewai.Nope", AttributeError, "`crewai.Nope` is not provided by crewgraph"),
-        ("import crewai; getattr(crewai, 'Telemetry')", AttributeError, "sends no telemetry"),
+        ("import crewai.telemetry; getattr(crewai.telemetry, 'utils')", AttributeError, "sends no telemetry"),
         ("import crewai.nope", ModuleNotFoundError, "`crewai.nope` is not provided by crewgraph"),
         ("import crewai.task.nope", ModuleNotFoundError, "`crewai.task.nope` is not provided by crewgraph"),
         ("import crewai.tolls", ModuleNotFoundError, "Is `crewai.tools` meant?"),
         ("from crewai.cli.cli import crewai", ModuleNotFoundError, "`crewgraph --help`"),
-        ("import crewai.telemetry", ModuleNotFoundError, "sends no telemetry"),
+        ("import crewai.telemetry.utils", ModuleNotFoundError, "sends no telemetry"),
     ],
 )
 def test_what_is_missing_is_told(program: str, kind: type[Exception], told: str):
@@ -224,7 +235,7 @@ def test_a_facade_can_be_reloaded():
 def test_no_warning_is_given_on_the_way():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run("import crewai.utilities.events.crewai_event_bus, crewai.tools.base_tool; from crewai import *")
+        run("import crewai.events.event_bus, crewai.tools.base_tool; from crewai import *")
 
 
 @pytest.mark.usefixtures("surface")
@@ -240,7 +251,8 @@ def test_nothing_is_there_before_install_and_after_uninstall():
     crewgraph_compat.install()
     assert crewgraph_compat.is_installed()
     run("from crewai.tools import BaseTool; import crewai.events.types.crew_events")
-    assert len([f for f in sys.meta_path if type(f).__module__.startswith("crewgraph_compat")]) == 1
+    ours = [type(f).__name__ for f in sys.meta_path if type(f).__module__.startswith("crewgraph_compat")]
+    assert ours == ["Finder", "ToolsFinder", "FilesFinder"]
     crewgraph_compat.uninstall()
     crewgraph_compat.uninstall()
     assert traces() == [] and not crewgraph_compat.is_installed()

@@ -3,20 +3,7 @@ from types import ModuleType
 
 import pytest
 from crewgraph_compat.absent import ABSENT, reason
-from crewgraph_compat.table import (
-    FILES,
-    TABLE,
-    agents,
-    crews,
-    embedders,
-    events,
-    flows,
-    knowledge,
-    memories,
-    models,
-    projects,
-    tools,
-)
+from crewgraph_compat.table import AREAS, FILES, TABLE
 from crewgraph_compat.table.rows import rows
 
 ROWS = sorted({target for names in TABLE.values() for target in names.values()})
@@ -29,8 +16,7 @@ def test_every_row_leads_to_something(target: str):
 
 
 def test_every_module_stands_in_one_area_only():
-    areas = [crews, agents, flows, projects, models, embedders, tools, memories, knowledge, events]
-    assert len(TABLE) == sum(len(area.MODULES) for area in areas)
+    assert len(TABLE) == sum(len(area.MODULES) for area in AREAS)
     assert set(FILES) == set(TABLE)
 
 
@@ -57,6 +43,6 @@ def test_rows_keep_names_or_rename_them():
 
 
 def test_the_areas_are_modules_with_their_own_files():
-    assert all(isinstance(area, ModuleType) for area in (crews, flows, projects, models, tools, events))
+    assert all(isinstance(area, ModuleType) for area in AREAS)
     assert FILES["crewai.tools"].endswith("tools.py")
     assert FILES["crewai.events.types.crew_events"].endswith("events.py")

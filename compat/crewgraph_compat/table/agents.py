@@ -10,7 +10,7 @@ _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _CONVERTER = rows("crewgraph.definitions.adapter_parts", "BaseConverterAdapter")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
 _LITE_AGENT = rows("crewgraph.definitions.lite_agent", "LiteAgent")
-_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
+_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput", "TodoExecutionResult")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
 _STRUCTURED_TOOL = rows("crewgraph.tools.structured", "CrewStructuredTool")
@@ -58,7 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_BASE_LLM,
         **_GUARDRAIL_TYPE,
         **_LITE_AGENT,
-        **_LITE_OUTPUT,
+        **rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput"),
         **_LLM,
         **_STEPS,
         **_STRUCTURED_TOOL,

@@ -38,7 +38,9 @@ _KNOWLEDGE = rows("crewgraph.knowledge.knowledge", "Knowledge")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
-_STREAMING = rows("crewgraph.definitions.chunks", "CrewStreamingOutput", "FlowStreamingOutput")
+_STREAMING = rows("crewgraph.definitions.chunks", "CrewStreamingOutput", "FlowStreamingOutput", "StreamingOutputBase")
+_FRAMES = rows("crewgraph.events.frame", "StreamChannel", "StreamFrame")
+_SESSIONS = rows("crewgraph.events.stream_session", "AsyncStreamSession", "StreamSession", "StreamSessionBase")
 _CHUNKS = rows("crewgraph.definitions.chunks", "StreamChunk", "StreamChunkType", "ToolCallChunk")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
@@ -47,6 +49,8 @@ _I18N = rows("crewgraph.prompts.i18n", "I18N")
 _LITE_AGENT = rows("crewgraph.definitions.lite_agent", "LiteAgent")
 _LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+
+_NAMESPACE = rows("crewgraph.definitions.security", CREW_AI_NAMESPACE="NAMESPACE")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai": {
@@ -66,6 +70,9 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph_compat.version", __version__="CREWAI_VERSION"),
     },
     "crewai.agent": {
+        **rows("crewgraph_compat.stand_ins.mcp_tools", "MCP_DISCOVERY_TIMEOUT", "MCP_MAX_RETRIES"),
+        **rows("crewgraph_compat.stand_ins.mcp_tools", MCP_CONNECTION_TIMEOUT="MCP_RESOLVER_TIMEOUT"),
+        **rows("crewgraph_compat.stand_ins.mcp_client", MCP_TOOL_EXECUTION_TIMEOUT="MCP_CLIENT_TIMEOUT"),
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
@@ -91,14 +98,18 @@ MODULES: dict[str, dict[str, str]] = {
         **_USAGE,
         **_BUS,
     },
-    "crewai.agents": {**_CACHE, **_PARSER},
+    "crewai.agents": {
+        **_CACHE,
+        **_PARSER,
+        **rows("crewgraph_compat.stand_ins.executor", "AgentExecutor", "AgentExecutorState"),
+        **rows("crewgraph.tools.handler", "ToolsHandler"),
+    },
     "crewai.agents.agent_builder": {},
     "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_I18N, **_RPM, **_SECURITY, **_TOOL},
     "crewai.agents.agent_builder.utilities": {},
     "crewai.agents.agent_builder.utilities.base_output_converter": _OUTPUT_CONVERTER,
     "crewai.agents.cache": _CACHE,
     "crewai.agents.cache.cache_handler": _CACHE,
-    "crewai.agents.parser": {**_PARSER, **rows("crewgraph.compiler.bodies.parser", "FINAL_ANSWER_ACTION")},
     "crewai.crew": {
         **_AGENT,
         **_BASE_AGENT,
@@ -124,7 +135,8 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.crews.crew_output": {**_CREW_OUTPUT, **_OUTPUT_FORMAT, **_TASK_OUTPUT, **_USAGE},
     "crewai.process": _PROCESS,
     "crewai.security": {**_FINGERPRINT, **_SECURITY},
-    "crewai.security.fingerprint": _FINGERPRINT,
+    "crewai.security.constants": _NAMESPACE,
+    "crewai.security.fingerprint": {**_FINGERPRINT, **_NAMESPACE},
     "crewai.security.security_config": {**_FINGERPRINT, **_SECURITY},
     "crewai.task": {
         **_BASE_AGENT,
@@ -156,24 +168,27 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.tasks.output_format": _OUTPUT_FORMAT,
     "crewai.tasks.task_output": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
-    "crewai.utilities": {**_CONVERTER, **_CONVERTER_ERROR, **_I18N, **_RPM},
-    "crewai.utilities.converter": {**_CONVERSION, **_CONVERTER, **_CONVERTER_ERROR, **_OUTPUT_CONVERTER},
     "crewai.types.crew_chat": {**_CHAT_INPUTS},
-    "crewai.types.streaming": {**_STREAMING, **_CHUNKS},
-    "crewai.utilities.guardrail": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
-    "crewai.utilities.evaluators": {},
-    "crewai.utilities.evaluators.task_evaluator": rows(
-        "crewgraph.definitions.training", TrainingTaskEvaluation="TrainedAgent"
-    ),
-    "crewai.utilities.planning_handler": rows(
-        "crewgraph.definitions.crew_plan", "PlanPerTask", PlannerTaskPydanticOutput="CrewPlan"
-    ),
-    "crewai.utilities.reasoning_handler": rows(
-        "crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"
-    ),
-    "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_LITE_OUTPUT, **_TASK_OUTPUT},
-    "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
-    "crewai.utilities.rpm_controller": _RPM,
-    "crewai.utilities.streaming": {**_STREAMING, **_CHUNKS},
+    "crewai.types.streaming": {**_STREAMING, **_CHUNKS, **_FRAMES, **_SESSIONS},
+    "crewai.utilities.streaming": {
+        **_STREAMING,
+        **_CHUNKS,
+        **rows("crewgraph.events.frame", stream_frame_from_event="frame_of"),
+        **rows(
+            "crewgraph_compat.stand_ins.streaming_queues",
+            "FrameStreamingState",
+            "StreamingState",
+            "TaskInfo",
+            "create_async_chunk_generator",
+            "create_async_frame_generator",
+            "create_chunk_generator",
+            "create_frame_generator",
+            "create_frame_streaming_state",
+            "create_streaming_state",
+            "register_cleanup",
+            "signal_end",
+            "signal_error",
+        ),
+    },
 }
 """The modules of this area."""

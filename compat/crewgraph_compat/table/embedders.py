@@ -4,56 +4,110 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_FUNCTION = rows("crewgraph.vectors.function", "EmbeddingFunction")
-_SPECS = "crewgraph.vectors.specs"
-_RESOLVE = rows("crewgraph.vectors.resolve", build_embedder="embedder_of", get_embedding_function="embedder_of")
+_STAND_INS = "crewgraph_compat.stand_ins"
+_FUNCTION = rows(f"{_STAND_INS}.embedding_function", "EmbeddingFunction")
+_VALUES = f"{_STAND_INS}.embedding_values"
+_VECTORS = rows(_VALUES, "Documents", "Embeddings")
+_FACTORY = rows(
+    f"{_STAND_INS}.embedder_factory",
+    "PROVIDER_PATHS",
+    "build_embedder",
+    "build_embedder_from_provider",
+    build_embedder_from_dict="build_embedder",
+    get_embedding_function="build_embedder",
+)
+_LOCAL, _HOSTED, _OPENAI = (f"{_STAND_INS}.{kind}_providers" for kind in ("local", "hosted", "openai"))
+_WATSONX = f"{_STAND_INS}.watsonx_provider"
 
-_PROVIDERS = {
-    "aws": ("Bedrock",),
-    "cohere": ("Cohere",),
-    "custom": ("Custom",),
-    "google": ("GenerativeAi", "VertexAI"),
-    "huggingface": ("HuggingFace",),
-    "ibm": ("WatsonX",),
-    "instructor": ("Instructor",),
-    "jina": ("Jina",),
-    "microsoft": ("Azure",),
-    "ollama": ("Ollama",),
-    "onnx": ("ONNX",),
-    "openai": ("OpenAI",),
-    "openclip": ("OpenCLIP",),
-    "openrouter": ("OpenRouter",),
-    "roboflow": ("Roboflow",),
-    "sentence_transformer": ("SentenceTransformer",),
-    "text2vec": ("Text2Vec",),
-    "voyageai": ("VoyageAI",),
+_PROVIDERS = (
+    ("aws", "bedrock", "Bedrock", _HOSTED),
+    ("cohere", "cohere_provider", "Cohere", _HOSTED),
+    ("custom", "custom_provider", "Custom", _LOCAL),
+    ("google", "generative_ai", "GenerativeAi", _HOSTED),
+    ("google", "vertex", "VertexAI", _HOSTED),
+    ("huggingface", "huggingface_provider", "HuggingFace", _HOSTED),
+    ("ibm", "watsonx", "WatsonX", _WATSONX),
+    ("instructor", "instructor_provider", "Instructor", _LOCAL),
+    ("jina", "jina_provider", "Jina", _HOSTED),
+    ("microsoft", "azure", "Azure", _OPENAI),
+    ("ollama", "ollama_provider", "Ollama", _LOCAL),
+    ("onnx", "onnx_provider", "ONNX", _LOCAL),
+    ("openai", "openai_provider", "OpenAI", _OPENAI),
+    ("openclip", "openclip_provider", "OpenCLIP", _LOCAL),
+    ("openrouter", "openrouter_provider", "OpenRouter", _OPENAI),
+    ("roboflow", "roboflow_provider", "Roboflow", _HOSTED),
+    ("sentence_transformer", "sentence_transformer_provider", "SentenceTransformer", _LOCAL),
+    ("text2vec", "text2vec_provider", "Text2Vec", _LOCAL),
+    ("voyageai", "voyageai_provider", "VoyageAI", _HOSTED),
+)
+"""Its package, the module of its class, its name, and where that class is here."""
+
+_FUNCTIONS = {
+    "google.genai_vertex_embedding": "GoogleGenAIVertexEmbeddingFunction",
+    "ibm.embedding_callable": "WatsonXEmbeddingFunction",
+    "voyageai.embedding_callable": "VoyageAIEmbeddingFunction",
 }
 
 
-def _of(names: tuple[str, ...]) -> dict[str, str]:
-    renamed = {f"{name}Provider{kind}": f"Provider{kind}" for name in names for kind in ("Config", "Spec")}
-    return rows(_SPECS, **renamed)
+def _provider_modules() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for package, module, name, home in _PROVIDERS:
+        types = {
+            **rows(f"{_STAND_INS}.provider_configs", f"{name}ProviderConfig"),
+            **rows(f"{_STAND_INS}.provider_specs", f"{name}ProviderSpec"),
+        }
+        provider = rows(home, f"{name}Provider")
+        found.setdefault(package, {}).update({**types, **provider})
+        found.setdefault(f"{package}.types", {}).update(types)
+        found[f"{package}.{module}"] = provider
+    found["aws.bedrock"] |= rows(_HOSTED, "create_aws_session")
+    for module, name in _FUNCTIONS.items():
+        function = rows(f"{_STAND_INS}.provided_function", name)
+        found[module] = {**function, **_VECTORS}
+    found["google"] |= rows(f"{_STAND_INS}.provided_function", _FUNCTIONS["google.genai_vertex_embedding"])
+    found["custom.embedding_callable"] = {
+        **_FUNCTION,
+        **_VECTORS,
+        **rows(f"{_STAND_INS}.embedding_function", "CustomEmbeddingFunction"),
+    }
+    return {f"crewai.rag.embeddings.providers.{module}": names for module, names in found.items()}
 
 
-_TYPES = {module: _of(names) for module, names in _PROVIDERS.items()}
-_SPEC_ROWS = {name: target for names in _TYPES.values() for name, target in names.items() if name.endswith("Spec")}
+_SPECS = rows(
+    f"{_STAND_INS}.provider_specs",
+    "AllowedEmbeddingProviders",
+    "EmbedderConfig",
+    "ProviderSpec",
+    *(f"{name}ProviderSpec" for _, _, name, _ in _PROVIDERS),
+)
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.rag": {},
     "crewai.rag.core": {},
-    "crewai.rag.core.base_embeddings_callable": _FUNCTION,
-    "crewai.rag.embeddings": {},
-    "crewai.rag.embeddings.factory": {**_FUNCTION, **_RESOLVE},
-    "crewai.rag.embeddings.types": {
-        **_SPEC_ROWS,
-        **rows(_SPECS, EmbedderConfig="ProviderSpec", ProviderSpec="ProviderSpec"),
-    },
-    "crewai.rag.embeddings.providers": {},
-    **{f"crewai.rag.embeddings.providers.{module}": names for module, names in _TYPES.items()},
-    "crewai.rag.embeddings.providers.custom.embedding_callable": {
+    "crewai.rag.core.base_embeddings_callable": {
         **_FUNCTION,
-        **rows("crewgraph.vectors.function", CustomEmbeddingFunction="EmbeddingFunction"),
+        **rows(
+            _VALUES,
+            "Embeddable",
+            "Embedding",
+            "Embeddings",
+            "PyEmbedding",
+            "maybe_cast_one_to_many",
+            "normalize_embeddings",
+            "validate_embeddings",
+        ),
     },
-    **{f"crewai.rag.embeddings.providers.{module}.types": names for module, names in _TYPES.items()},
+    "crewai.rag.core.base_embeddings_provider": {
+        **rows(f"{_STAND_INS}.embeddings_provider", "BaseEmbeddingsProvider"),
+        **_FUNCTION,
+    },
+    "crewai.rag.core.types": rows(
+        _VALUES, "Documents", "Embeddable", "Embedding", "Embeddings", "Images", "PyEmbedding", "PyEmbeddings"
+    ),
+    "crewai.rag.embeddings": {},
+    "crewai.rag.embeddings.factory": {**_FUNCTION, **_FACTORY},
+    "crewai.rag.embeddings.types": _SPECS,
+    "crewai.rag.embeddings.providers": {},
+    **_provider_modules(),
 }
 """The modules of this area."""

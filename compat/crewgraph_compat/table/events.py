@@ -5,8 +5,19 @@ from crewgraph_compat.table.rows import rows
 __all__ = ["MODULES"]
 
 _BASE = rows("crewgraph.events.base", "BaseEvent")
-_BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+_BUS = rows("crewgraph.events.bus", "crewai_event_bus", "is_replaying")
 _BUS_CLASS = rows("crewgraph.events.bus", CrewAIEventsBus="EventBus")
+_HANDLING = {
+    **rows("crewgraph.events.depends", "Handler"),
+    **rows("crewgraph_compat.stand_ins.handler_graph", "ExecutionPlan"),
+    **rows("crewgraph_compat.stand_ins.handlers", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"),
+    **rows(
+        "crewgraph.events.pairs",
+        SCOPE_ENDING_EVENTS="ENDS",
+        SCOPE_STARTING_EVENTS="STARTS",
+        VALID_EVENT_PAIRS="ENDINGS",
+    ),
+}
 _DEPENDS = rows("crewgraph.events.depends", "Depends")
 _CIRCULAR = rows("crewgraph.events.depends", "CircularDependencyError")
 _LISTENER = rows("crewgraph.events.listener", "BaseEventListener")
@@ -24,7 +35,114 @@ _AGENT = rows(
     "LiteAgentExecutionErrorEvent",
     "LiteAgentExecutionStartedEvent",
 )
+_CHECKPOINT = rows(
+    "crewgraph.events.checkpoint",
+    "CheckpointBaseEvent",
+    "CheckpointCompletedEvent",
+    "CheckpointFailedEvent",
+    "CheckpointForkBaseEvent",
+    "CheckpointForkCompletedEvent",
+    "CheckpointForkStartedEvent",
+    "CheckpointPrunedEvent",
+    "CheckpointRestoreBaseEvent",
+    "CheckpointRestoreCompletedEvent",
+    "CheckpointRestoreFailedEvent",
+    "CheckpointRestoreStartedEvent",
+    "CheckpointStartedEvent",
+)
+_CONTEXT_WINDOW = rows(
+    "crewgraph.events.context_window",
+    "ContextWindowSummarizationCompletedEvent",
+    "ContextWindowSummarizationEvent",
+    "ContextWindowSummarizationFailedEvent",
+    "ContextWindowSummarizationStartedEvent",
+)
+_OBSERVATION = rows(
+    "crewgraph.events.observation",
+    "GoalAchievedEarlyEvent",
+    "ObservationEvent",
+    "PlanRefinementEvent",
+    "PlanReplanTriggeredEvent",
+    "PlanStepCompletedEvent",
+    "PlanStepEvent",
+    "PlanStepStartedEvent",
+    "StepObservationCompletedEvent",
+    "StepObservationFailedEvent",
+    "StepObservationStartedEvent",
+)
+_A2A = {
+    **rows("crewgraph.events.a2a_base", "A2AEventBase"),
+    **rows(
+        "crewgraph.events.a2a_conversation",
+        "A2AConversationCompletedEvent",
+        "A2AConversationStartedEvent",
+        "A2ADelegationCompletedEvent",
+        "A2ADelegationStartedEvent",
+        "A2AMessageSentEvent",
+        "A2AParallelDelegationCompletedEvent",
+        "A2AParallelDelegationStartedEvent",
+        "A2AResponseReceivedEvent",
+    ),
+    **rows(
+        "crewgraph.events.a2a_progress",
+        "A2AArtifactReceivedEvent",
+        "A2APollingStartedEvent",
+        "A2APollingStatusEvent",
+        "A2APushNotificationReceivedEvent",
+        "A2APushNotificationRegisteredEvent",
+        "A2APushNotificationSentEvent",
+        "A2APushNotificationTimeoutEvent",
+        "A2AStreamingChunkEvent",
+        "A2AStreamingStartedEvent",
+    ),
+    **rows(
+        "crewgraph.events.a2a_service",
+        "A2AAgentCardFetchedEvent",
+        "A2AAuthenticationFailedEvent",
+        "A2AConnectionErrorEvent",
+        "A2AContentTypeNegotiatedEvent",
+        "A2AContextCompletedEvent",
+        "A2AContextCreatedEvent",
+        "A2AContextExpiredEvent",
+        "A2AContextIdleEvent",
+        "A2AContextPrunedEvent",
+        "A2AServerTaskCanceledEvent",
+        "A2AServerTaskCompletedEvent",
+        "A2AServerTaskFailedEvent",
+        "A2AServerTaskStartedEvent",
+        "A2ATransportNegotiatedEvent",
+    ),
+}
+_ENVIRONMENT = rows(
+    "crewgraph_compat.stand_ins.env_events",
+    "CCEnvEvent",
+    "CodexEnvEvent",
+    "CursorEnvEvent",
+    "DefaultEnvEvent",
+    "ENV_CONTEXT_EVENT_TYPES",
+    "EnvContextEvent",
+)
+_SYSTEM = rows(
+    "crewgraph.events.system",
+    "SIGNAL_EVENT_TYPES",
+    "SigContEvent",
+    "SigHupEvent",
+    "SigIntEvent",
+    "SigTStpEvent",
+    "SigTermEvent",
+    "SignalEvent",
+    "SignalType",
+    "on_signal",
+)
 _LOGGING = rows("crewgraph.events.agent", "AgentLogsExecutionEvent", "AgentLogsStartedEvent")
+_CONVERSATION = rows(
+    "crewgraph.events.conversation",
+    "ConversationMessageAddedEvent",
+    "ConversationRouteSelectedEvent",
+    "ConversationTurnCompletedEvent",
+    "ConversationTurnFailedEvent",
+    "ConversationTurnStartedEvent",
+)
 _CREW = rows(
     "crewgraph.events.crew",
     "CrewBaseEvent",
@@ -85,7 +203,7 @@ _LLM = rows(
     "LLMCallType",
     "LLMEventBase",
     "LLMStreamChunkEvent",
-)
+) | rows("crewgraph_compat.stand_ins.unheard_events", "LLMThinkingChunkEvent")
 _MODEL_CALLS = rows("crewgraph.events.llm", "FunctionCall", "ToolCall")
 _MCP = rows(
     "crewgraph.events.mcp",
@@ -96,7 +214,7 @@ _MCP = rows(
     "MCPToolExecutionCompletedEvent",
     "MCPToolExecutionFailedEvent",
     "MCPToolExecutionStartedEvent",
-)
+) | rows("crewgraph_compat.stand_ins.unheard_events", "MCPConfigFetchFailedEvent")
 _MEMORY = rows(
     "crewgraph.events.memory",
     "MemoryBaseEvent",
@@ -104,6 +222,7 @@ _MEMORY = rows(
     "MemoryQueryFailedEvent",
     "MemoryQueryStartedEvent",
     "MemoryRetrievalCompletedEvent",
+    "MemoryRetrievalFailedEvent",
     "MemoryRetrievalStartedEvent",
     "MemorySaveCompletedEvent",
     "MemorySaveFailedEvent",
@@ -123,6 +242,7 @@ _TOOL = rows(
     "crewgraph.events.tool",
     "ToolExecutionErrorEvent",
     "ToolSelectionErrorEvent",
+    "ToolFailureDetectedEvent",
     "ToolUsageErrorEvent",
     "ToolUsageEvent",
     "ToolUsageFinishedEvent",
@@ -131,22 +251,31 @@ _TOOL = rows(
 )
 
 _TYPES = {
+    "a2a_events": {**_A2A, **_BASE},
     "agent_events": {**_AGENT, **_BASE},
+    "checkpoint_events": {**_BASE, **_CHECKPOINT},
     "crew_events": {**_BASE, **_CREW},
-    "flow_events": {**_BASE, **_FLOW},
+    "env_events": {**_BASE, **_ENVIRONMENT},
+    "flow_events": {**_BASE, **_CONVERSATION, **_FLOW},
     "knowledge_events": {**_BASE, **_KNOWLEDGE},
-    "llm_events": {**_BASE, **_LLM, **_MODEL_CALLS},
+    "llm_events": {**_BASE, **_CONTEXT_WINDOW, **_LLM, **_MODEL_CALLS},
     "llm_guardrail_events": {**_BASE, **_GUARDRAIL},
     "logging_events": {**_BASE, **_LOGGING},
     "mcp_events": {**_BASE, **_MCP},
     "memory_events": {**_BASE, **_MEMORY},
     "reasoning_events": {**_BASE, **_REASONING},
+    "system_events": {**_BASE, **_SYSTEM},
     "task_events": {**_BASE, **_TASK},
     "tool_usage_events": {**_BASE, **_TOOL},
+    "hook_events": {**_BASE, **rows("crewgraph.events.hooks", "HookDispatchedEvent")},
 }
 _ALL = {
+    **_A2A,
     **_AGENT,
     **_BASE,
+    **_CHECKPOINT,
+    **_CONTEXT_WINDOW,
+    **_CONVERSATION,
     **_CREW,
     **_FLOW,
     **_GUARDRAIL,
@@ -155,6 +284,7 @@ _ALL = {
     **_LOGGING,
     **_MCP,
     **_MEMORY,
+    **_OBSERVATION,
     **_REASONING,
     **_TASK,
     **_TOOL,
@@ -164,11 +294,14 @@ _EVERYTHING = {**_ALL, **_BUS, **_CIRCULAR, **_DEPENDS, **_LISTENER}
 MODULES: dict[str, dict[str, str]] = {
     "crewai.events": _EVERYTHING,
     "crewai.events.base_event_listener": {**_BUS, **_BUS_CLASS, **_LISTENER},
-    "crewai.events.base_events": _BASE,
-    "crewai.events.depends": {**_BASE, **_DEPENDS},
-    "crewai.events.event_bus": {**_BASE, **_BUS, **_BUS_CLASS, **_DEPENDS},
-    "crewai.events.event_types": _ALL,
-    "crewai.events.handler_graph": {**_CIRCULAR, **_DEPENDS},
+    "crewai.events.event_bus": {
+        **_BASE,
+        **_BUS,
+        **_BUS_CLASS,
+        **_DEPENDS,
+        **_HANDLING,
+    },
+    "crewai.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.type_names", "EventTypes")},
     "crewai.events.stream_context": rows(
         "crewgraph.events.stream_context", "add_stream_sink", "publish_stream_event", "reset_stream_sinks"
     ),

@@ -38,7 +38,11 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.source": {},
     "crewai.knowledge.source.base_file_knowledge_source": {**_FILE, **_BASE, **_BASE_STORAGE, **_STORAGE},
     "crewai.knowledge.source.base_knowledge_source": {**_BASE, **_BASE_STORAGE, **_STORAGE},
-    "crewai.knowledge.source.crew_docling_source": {**_DOCLING, **_BASE},
+    "crewai.knowledge.source.crew_docling_source": {
+        **_DOCLING,
+        **_BASE,
+        **rows("crewgraph_compat.stand_ins.docling", "DOCLING_AVAILABLE"),
+    },
     "crewai.knowledge.source.csv_knowledge_source": {**_CSV, **_FILE},
     "crewai.knowledge.source.excel_knowledge_source": {**_EXCEL, **_BASE},
     "crewai.knowledge.source.json_knowledge_source": {**_JSON, **_FILE},
@@ -57,12 +61,14 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.knowledge.storage": {},
     "crewai.knowledge.storage.base_knowledge_storage": _BASE_STORAGE,
+    "crewai.knowledge.storage.factory": rows(
+        "crewgraph.knowledge.storage.factory", "resolve_knowledge_storage", "set_knowledge_storage_factory"
+    ),
     "crewai.knowledge.storage.knowledge_storage": {**_STORAGE, **_BASE_STORAGE, **_RESULT},
     "crewai.knowledge.utils": {},
     "crewai.knowledge.utils.knowledge_utils": {
         **rows("crewgraph.knowledge.passage", "extract_knowledge_context"),
         **_RESULT,
     },
-    "crewai.rag.types": _RESULT,
 }
 """The modules of this area."""

@@ -80,6 +80,9 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.memory.backend", "EmbeddingDimensionMismatchError", "StorageBackend"),
         **_RECORDS,
     },
+    "crewai.memory.storage.factory": rows(
+        "crewgraph.memory.storage_factory", "resolve_memory_storage", "set_memory_storage_factory"
+    ),
     "crewai.memory.storage.interface": _STORAGE,
     "crewai.memory.storage.llm_sqlite_storage": _LTM,
     "crewai.memory.storage.ltm_sqlite_storage": _LTM,
@@ -87,7 +90,10 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.memory.mem0_storage", "Mem0Storage"),
         **_STORAGE,
     },
-    "crewai.memory.storage.rag_storage": _RAG,
+    "crewai.memory.storage.rag_storage": {
+        **_RAG,
+        **rows("crewgraph_compat.stand_ins.base_rag_storage", "BaseRAGStorage"),
+    },
     "crewai.memory.types": {**_RECORDS, **_SCORES, **_VECTORS},
     "crewai.memory.unified_memory": {**_MEMORY, **_RECORDS, **_SCORES, **_BUS},
     "crewai.memory.utils": _PATHS,

@@ -1,0 +1,23 @@
+"""The arguments of a call, as they are taken out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst
+
+__all__ = ["without"]
+
+
+def without(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any], Any]:
+    """The change that takes arguments out of a call."""
+    gone = [arg in dropped for arg in call.args]
+
+    def changed(updated: libcst.Call) -> libcst.Call:
+        kept = [arg for arg, is_gone in zip(updated.args, gone, strict=True) if not is_gone]
+        if kept and gone[-1]:
+            kept[-1] = kept[-1].with_changes(
+                comma=updated.args[-1].comma, whitespace_after_arg=updated.args[-1].whitespace_after_arg
+            )
+        return updated.with_changes(args=kept)
+
+    return changed

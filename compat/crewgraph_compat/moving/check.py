@@ -1,0 +1,167 @@
+"""What a project uses of CrewAI, and how it stands with each on crewgraph."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crewgraph import __version__
+from crewgraph_compat.moving.data_uses import dependency_uses, json_uses, yaml_uses
+from crewgraph_compat.moving.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.python_uses import imports_of, python_uses
+from crewgraph_compat.moving.sources import Kind, Source, sources
+from crewgraph_compat.moving.states import Mark, State, state_of
+from crewgraph_compat.moving.types import Imports, OwnClass, own_classes
+from crewgraph_compat.moving.uses import Feature, Sort, Use
+
+__all__ = ["SCHEMA", "Broken", "Checked", "Found", "check"]
+
+SCHEMA = 1
+"""The version of what `Checked.as_data` gives; it is raised when a key changes its meaning or goes."""
+
+_DATA = {
+    Kind.yaml: yaml_uses,
+    Kind.json: json_uses,
+    Kind.pyproject: dependency_uses,
+    Kind.requirements: dependency_uses,
+    Kind.setup_cfg: dependency_uses,
+}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A file, or a cell of a notebook, that could not be read."""
+
+    file: str
+    line: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A feature, how it stands with it, and where it is used."""
+
+    feature: Feature
+    state: State
+    uses: tuple[Use, ...]
+
+
+@dataclass
+class Checked:
+    """What a project uses."""
+
+    path: str
+    files: int
+    """How many files use something."""
+
+    found: list[Found]
+    broken: list[Broken]
+
+    def of(self, mark: Mark) -> list[Found]:
+        """The features with which it stands so, the most used first."""
+        return [one for one in self.found if one.state.mark is mark]
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it as data for JSON; docs/moving.md says what the keys mean."""
+        return {
+            "schema": SCHEMA,
+            "crewgraph": __version__,
+            "path": self.path,
+            "summary": {
+                "files": self.files,
+                "broken": len(self.broken),
+                **{mark.value: len(self.of(mark)) for mark in Mark},
+            },
+            "features": [_as_data(one) for one in self.found],
+            "broken": [{"file": one.file, "line": one.line, "why": one.why} for one in self.broken],
+        }
+
+
+def _as_data(found: Found) -> dict[str, Any]:
+    rows = found.state.differences
+    return {
+        "feature": found.feature.shown,
+        "sort": found.feature.sort.value,
+        "state": found.state.mark.value,
+        "said": list(found.state.said),
+        "differences": [
+            {"what": one.row, "crewai_1_2": one.old, "crewai_1_15": one.new, "crewgraph": one.here} for one in rows
+        ],
+        "uses": [
+            {"file": use.file, "line": use.line, **({"cell": use.cell} if use.cell else {})} for use in found.uses
+        ],
+    }
+
+
+@dataclass
+class _Python:
+    """A Python file or a notebook, parsed."""
+
+    source: Source
+    tree: ast.AST
+    imports: Imports
+    notebook: Notebook | None = None
+
+
+@dataclass
+class _Project:
+    broken: list[Broken] = field(default_factory=list[Broken])
+    uses: list[Use] = field(default_factory=list[Use])
+    python: list[_Python] = field(default_factory=list[_Python])
+    classes: dict[str, OwnClass] = field(default_factory=dict[str, OwnClass])
+
+    def take(self, source: Source) -> None:
+        """Read a file; what cannot be read is told, and does not stop the others."""
+        try:
+            if source.kind in (Kind.python, Kind.notebook):
+                self._take_python(source)
+            elif (read := _DATA.get(source.kind)) is not None:
+                self.uses += read(source.text, source.shown)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            line = getattr(error, "lineno", None) or 1
+            why = error.msg if isinstance(error, SyntaxError) else str(error)
+            self.broken.append(Broken(source.shown, line, why or type(error).__name__))
+
+    def _take_python(self, source: Source) -> None:
+        notebook = read_notebook(source.text) if source.kind is Kind.notebook else None
+        if notebook is not None:
+            self.broken += [Broken(source.shown, 1, f"cell {cell}: {why}") for cell, why in notebook.unread]
+        tree = ast.parse(source.text if notebook is None else notebook.program)
+        imports = imports_of(tree)
+        self.classes.update(own_classes(tree, imports))
+        self.python.append(_Python(source, tree, imports, notebook))
+
+    def find(self) -> None:
+        """Find what the Python files use, once the classes of all of them are known."""
+        for one in self.python:
+            found = python_uses(one.tree, one.source.shown, one.imports, self.classes)
+            self.uses += found if one.notebook is None else [_in_cell(use, one.notebook) for use in found]
+
+
+def _in_cell(use: Use, notebook: Notebook) -> Use:
+    cell, line = notebook.cell_of(use.line)
+    return Use(use.file, line, use.feature, cell)
+
+
+def check(path: Path) -> Checked:
+    """What is used of CrewAI below a path; nothing of it is imported or run.
+
+    Raises:
+        NoProject: there is nothing at the path.
+    """
+    project = _Project()
+    for source in sources(path):
+        project.take(source)
+    project.find()
+    return Checked(str(path), len({use.file for use in project.uses}), _grouped(project.uses), project.broken)
+
+
+def _grouped(uses: Sequence[Use]) -> list[Found]:
+    """Uses by what is shown of their feature and how it stands: one keyword may differ with one value alone."""
+    groups: dict[tuple[Sort, str, State], list[Use]] = defaultdict(list)
+    for use in uses:
+        groups[use.feature.sort, use.feature.shown, state_of(use.feature)].append(use)
+    found = [Found(used[0].feature, state, tuple(sorted(used))) for (*_, state), used in groups.items()]
+    return sorted(found, key=lambda one: (-len(one.uses), one.feature))

@@ -1,0 +1,100 @@
+"""Where crewgraph does something else than CrewAI, and what a program has to use for that to matter."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from crewgraph_compat.moving.classes import class_of
+from crewgraph_compat.moving.uses import Feature, Sort
+
+__all__ = ["Difference", "differences_of"]
+
+_WORDS = ("row", "old", "new", "here")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+_FORMS: tuple[tuple[Sort, re.Pattern[str]], ...] = (
+    (Sort.base, re.compile(r"class\((?P<owner>\w+)\)")),
+    (Sort.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
+    (Sort.bare, re.compile(r"@(?P<owner>\w+)")),
+    (Sort.argument, re.compile(r"(?P<owner>\w+)\.(?P<method>\w+)\((?P<word>\w+)=\)")),
+    (Sort.attribute, re.compile(r"(?P<owner>\w+)\.(?P<word>\w+)")),
+    (Sort.keyword, re.compile(r"(?P<owner>\w+)\((?P<word>\w+)=(?P<value>.*)\)")),
+    (Sort.imported, re.compile(r"(?P<owner>\w+)")),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of the table of differences."""
+
+    row: str
+    """What is done."""
+
+    old: str
+    """What CrewAI 1.2.1 does then."""
+
+    new: str
+    """What CrewAI 1.15 does."""
+
+    here: str
+    """What crewgraph does."""
+
+    of: tuple[str, ...]
+    """What a program has to use for this to be told of it."""
+
+
+@dataclass(frozen=True)
+class _Address:
+    sort: Sort
+    owner: str
+    word: str
+    value: str
+    method: str
+
+
+def differences_of(feature: Feature) -> list[Difference]:
+    """What is to be told of a feature."""
+    owners = _owners(feature)
+    return [one for address, one in _addressed() if address.owner in owners and _is_meant(address, feature)]
+
+
+def _owners(feature: Feature) -> set[str]:
+    """The names of a class and of those it is made of; the last part of a path."""
+    if not feature.owner:
+        return {feature.path.rpartition(".")[2]}
+    made = class_of(feature.owner)
+    return {feature.owner.rpartition(":")[2], *(one.__name__ for one in getattr(made, "__mro__", ()))}
+
+
+def _is_meant(address: _Address, feature: Feature) -> bool:
+    if address.sort is not feature.sort or address.word != feature.word or address.method != feature.of_method:
+        return False
+    if feature.sort is not Sort.keyword or address.value:
+        return address.value == feature.value if feature.sort is Sort.keyword else True
+    return feature.value not in ("False", "None")
+
+
+@cache
+def _addressed() -> tuple[tuple[_Address, Difference], ...]:
+    table = tomllib.loads((resources.files("crewgraph_compat.moving") / "differences.toml").read_text("utf-8"))
+    told: list[dict[str, Any]] = table["difference"]
+    rows = [Difference(*(_plain(one[name]) for name in _WORDS), of=tuple(one["of"])) for one in told]
+    return tuple((_address(said), row) for row in rows for said in row.of)
+
+
+def _plain(words: str) -> str:
+    """The words of a page without its links, which lead nowhere from a terminal."""
+    return _LINK.sub(r"\1", words)
+
+
+def _address(said: str) -> _Address:
+    for sort, form in _FORMS:
+        if (found := form.fullmatch(said)) is not None:
+            parts = found.groupdict(default="")
+            return _Address(
+                sort, parts["owner"], parts.get("word", ""), parts.get("value", ""), parts.get("method", "")
+            )
+    raise ValueError(f"`{said}` in differences.toml is no address; its head says what they look like")

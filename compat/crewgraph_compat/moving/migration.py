@@ -1,0 +1,208 @@
+"""A project rewritten from crewai to crewgraph: what is to change, told before it is done."""
+
+import ast
+import difflib
+import io
+import os
+import re
+import shutil
+import tempfile
+import tokenize
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from crewgraph_compat.moving.dependencies import rewrite_pyproject, rewrite_requirements, rewrite_setup_cfg
+from crewgraph_compat.moving.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.python_uses import imports_of
+from crewgraph_compat.moving.reading import Note
+from crewgraph_compat.moving.requirement import OURS
+from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting import rewrite
+from crewgraph_compat.moving.sources import Kind, Source, sources
+from crewgraph_compat.moving.types import OwnClass, own_classes
+
+__all__ = ["Migration", "Rewritten", "migration"]
+
+_COMMAND = re.compile(
+    r"(?<![\w.@/-])(?:crewai\s+(?:run|install|create|train|test|replay|chat|flow|reset-memories|update)\b)"
+)
+_PIP = re.compile(r"(?<![\w-])pip3?\s+install\b|(?<![\w-])uv\s+(?:add|pip)\b|(?<![\w-])poetry\s+add\b")
+_IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>!~]+)?(?=[\s\"']|$)")
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A file that is to change."""
+
+    path: Path
+    shown: str
+    before: bytes
+    after: bytes
+    encoding: str = "utf-8"
+
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        told: list[str] = []
+        old, new = (side.decode(self.encoding).splitlines(keepends=True) for side in (self.before, self.after))
+        for line in difflib.unified_diff(old, new, f"a/{self.shown}", f"b/{self.shown}"):
+            told.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
+        return "".join(told)
+
+    def write(self) -> None:
+        """Put the new text in the place of the old one, or nothing.
+
+        Raises:
+            OSError: it cannot be written; the old text is there.
+        """
+        place = self.path.resolve()
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.after)
+            shutil.copymode(place, name)
+            Path(name).replace(place)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+@dataclass
+class Migration:
+    """What is to change in a project, and what is left for people."""
+
+    files: list[Rewritten] = field(default_factory=list[Rewritten])
+    notes: list[Note] = field(default_factory=list[Note])
+    broken: list[Note] = field(default_factory=list[Note])
+    """Files that could not be read, and stay."""
+
+    def diff(self) -> str:
+        """All changes as one unified diff."""
+        return "".join(file.diff() for file in self.files)
+
+    def write(self) -> None:
+        """Write all files, each whole.
+
+        Raises:
+            OSError: one cannot be written; those before it are.
+        """
+        for file in self.files:
+            file.write()
+
+
+def migration(path: Path) -> Migration:
+    """What is to change below a path; nothing is written.
+
+    Raises:
+        NoProject: there is nothing at the path.
+    """
+    made = Migration()
+    project = list(sources(path))
+    classes = _classes(project)
+    for source in project:
+        if source.kind in (Kind.python, Kind.notebook):
+            _take(made, source, partial(_REWRITERS[source.kind], classes=classes))
+    needed = [note for note in made.notes if note.left]
+    with_tools = any(note.text.endswith(TOOLS_NOTE) for note in made.notes)
+    for source in project:
+        if source.kind is Kind.script:
+            _take(made, source, _commands)
+        elif source.kind in _DEPENDENCIES and needed and b"crewai" in source.data.lower():
+            made.notes.append(_still_needed(source, needed))
+        elif source.kind in _DEPENDENCIES and b"crewai" in source.data.lower():
+            _take(made, source, partial(_dependencies, with_tools=with_tools))
+    made.notes.sort()
+    return made
+
+
+def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:
+    """The classes of a project that are made of CrewAI's; files that cannot be read are told later."""
+    found: dict[str, OwnClass] = {}
+    for source in project:
+        if source.kind is Kind.python and b"crewai" in source.data:
+            with suppress(SyntaxError, ValueError):
+                tree = ast.parse(source.text)
+                found.update(own_classes(tree, imports_of(tree)))
+    return found
+
+
+def _still_needed(source: Source, needed: Sequence[Note]) -> Note:
+    where = f"`{needed[0].file}:{needed[0].line}`"
+    return Note(source.shown, 1, f"stays as it is, as the project still imports crewai ({where}); add `{OURS}` to it.")
+
+
+def _take(made: Migration, source: Source, rewriter: "_Rewriter") -> None:
+    try:
+        after, notes = rewriter(source)
+        encoding = (
+            tokenize.detect_encoding(io.BytesIO(source.data).readline)[0] if source.kind is Kind.python else "utf-8"
+        )
+    except (SyntaxError, ValueError) as error:
+        made.broken.append(Note(source.shown, getattr(error, "lineno", None) or 1, f"{error}"))
+        return
+    made.notes += notes
+    if after != source.data:
+        made.files.append(Rewritten(source.path, source.shown, source.data, after, encoding))
+
+
+def _python(source: Source, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[Note]]:
+    return rewrite(source.data, source.shown, classes)
+
+
+def _notebook(source: Source, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[Note]]:
+    notebook = read_notebook(source.text)
+    after, found = rewrite(notebook.program.encode(), source.shown, classes)
+    notes = [_in_cell(one, notebook) for one in found]
+    notes += [Note(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread]
+    notebook.masked.update({mask: _pip_line(line) for mask, line in notebook.masked.items()})
+    text = notebook.with_program(after.decode())
+    if not notebook.is_kept:
+        notes.append(Note(source.shown, 1, "the notebook's JSON is laid out anew."))
+    return source.data if text is None else text.encode(), notes
+
+
+def _in_cell(note: Note, notebook: Notebook) -> Note:
+    cell, line = notebook.cell_of(note.line)
+    return Note(note.file, line, f"(cell {cell}) {note.text}", note.left)
+
+
+def _pip_line(line: str) -> str:
+    return _IN_PIP.sub("crewgraph", line) if _PIP.search(line) else line
+
+
+def _dependencies(source: Source, *, with_tools: bool) -> tuple[bytes, list[Note]]:
+    mark = b"\xef\xbb\xbf" if source.data.startswith(b"\xef\xbb\xbf") else b""
+    text, notes = _DEPENDENCIES[source.kind](source.text, source.shown, with_tools=with_tools)
+    return mark + text.encode(), notes
+
+
+def _commands(source: Source) -> tuple[bytes, list[Note]]:
+    """Commands of CrewAI, and installations of it, in files that are not rewritten: the first of each, and how many."""
+    lines = list(enumerate(source.text.splitlines(), 1))
+    commands = [(number, found[0]) for number, line in lines if (found := _COMMAND.search(line)) is not None]
+    installed = [number for number, line in lines if _PIP.search(line) and _IN_PIP.search(line)]
+    notes: list[Note] = []
+    if commands:
+        number, command = commands[0]
+        told = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
+        notes.append(Note(source.shown, number, told))
+    if installed:
+        notes.append(Note(source.shown, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`."))
+    return source.data, notes
+
+
+def _more(found: Sequence[object]) -> str:
+    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+
+
+_Rewriter = Callable[[Source], tuple[bytes, list[Note]]]
+
+_REWRITERS = {Kind.python: _python, Kind.notebook: _notebook}
+
+_DEPENDENCIES = {
+    Kind.pyproject: rewrite_pyproject,
+    Kind.requirements: rewrite_requirements,
+    Kind.setup_cfg: rewrite_setup_cfg,
+}

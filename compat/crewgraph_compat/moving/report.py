@@ -1,0 +1,81 @@
+"""What was found in a project, for people."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from crewgraph_compat.moving.check import Checked, Found
+from crewgraph_compat.moving.states import Mark
+from crewgraph_compat.moving.uses import Use
+
+__all__ = ["report"]
+
+_SHOWN = 3
+"""How many places of a feature are told one by one."""
+
+_HEADS = {
+    Mark.absent: "Absent: the program has to do without, or run on CrewAI",
+    Mark.differs: "Differs: it works, and does something else than on CrewAI",
+    Mark.works: "Works",
+}
+
+
+def report(checked: Checked, *, everywhere: bool = False) -> str:
+    """What was found, as text: what is absent, what differs, what works, a line that sums it up.
+
+    Args:
+        checked: what was found.
+        everywhere: whether all places are told, not the first few of each.
+    """
+    parts = [
+        "\n".join([_HEADS[mark], *(line for line in _LINES[mark](checked.of(mark), everywhere))])
+        for mark in (Mark.absent, Mark.differs, Mark.works)
+        if checked.of(mark)
+    ]
+    if checked.broken:
+        parts.append("\n".join(["Not read", *(f"  {one.file}:{one.line}: {one.why}" for one in checked.broken)]))
+    return "\n\n".join([*parts, _summary(checked)])
+
+
+def _each(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
+    for one in found:
+        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+        yield from (f"    {said}" for said in one.state.said)
+
+
+def _by_words(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
+    """What is told of several features is told once."""
+    told: dict[tuple[str, ...], list[Found]] = defaultdict(list)
+    for one in found:
+        told[one.state.said].append(one)
+    for said, several in told.items():
+        for one in several:
+            yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+        yield from (f"    - {line}" for line in said)
+
+
+def _short(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
+    for one in found:
+        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+
+
+_LINES = {Mark.absent: _each, Mark.differs: _by_words, Mark.works: _short}
+
+
+def _places(uses: Sequence[Use], everywhere: bool) -> str:
+    places = list(dict.fromkeys(_place(use) for use in uses))
+    shown = places if everywhere else places[:_SHOWN]
+    more = f" and {len(places) - len(shown)} more" if len(places) > len(shown) else ""
+    return f"{', '.join(shown)}{more}"
+
+
+def _place(use: Use) -> str:
+    return f"{use.file}:{use.line}" if not use.cell else f"{use.file}:cell {use.cell}:{use.line}"
+
+
+def _summary(checked: Checked) -> str:
+    count = {mark: len(checked.of(mark)) for mark in Mark}
+    broken = f"; {len(checked.broken)} not read" if checked.broken else ""
+    return (
+        f"{len(checked.found)} features in {checked.files} file{'' if checked.files == 1 else 's'}: "
+        f"{count[Mark.works]} work, {count[Mark.differs]} differ, {count[Mark.absent]} absent{broken}."
+    )

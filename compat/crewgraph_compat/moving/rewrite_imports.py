@@ -1,0 +1,174 @@
+"""`from crewai... import ...`, each name from where it is now."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst
+
+from crewgraph_compat.absent import reason
+from crewgraph_compat.moving.elsewhere import elsewhere
+from crewgraph_compat.moving.names import home, is_module, meant, names_of
+from crewgraph_compat.moving.reading import Reading, dotted, expression
+
+__all__ = ["TOOLS_NOTE", "absent_note", "is_theirs", "place", "rewrite_imports"]
+
+TOOLS_NOTE = (
+    "`crewai_tools` imports crewai itself: run the program with `crewgraph run`, or call `crewgraph_compat.install()` "
+    "before the import."
+)
+"""What is told where the package of tools is used."""
+
+_Place = tuple[str, str]
+"""A module and a name in it."""
+
+_Moved = tuple[libcst.ImportAlias, _Place | None]
+"""A name of an import, and where it is now; None for where it was."""
+
+
+def is_theirs(path: str) -> bool:
+    """Whether a path is crewai's; `crewai_tools` is another package."""
+    return path == "crewai" or path.startswith("crewai.")
+
+
+def place(path: str) -> _Place | None:
+    """Where a name of crewai, or one that older programs import from LangChain, is imported from now."""
+    name = meant(path)
+    return elsewhere(path) if name is None else home(name)
+
+
+def absent_note(path: str) -> str:
+    """What is told of a name that there is not."""
+    why = reason(path) or "There is none in crewgraph."
+    return f"`{path}` stays as it is: {why}"
+
+
+def rewrite_imports(reading: Reading) -> None:
+    """Let every `from ... import` of crewai's names, and of what has moved, name where they are in crewgraph."""
+    _tell_tools(reading)
+    for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
+        made: dict[Any, list[_Moved]] = {
+            statement: moved
+            for statement in line.body
+            if isinstance(statement, libcst.ImportFrom) and (moved := _moved(reading, statement)) is not None
+        }
+        if not made:
+            continue
+        if isinstance(line, libcst.SimpleStatementLine) and len(line.body) == 1:
+            [moved] = made.values()
+            reading.change(line, lambda updated, moved=moved: _lines(updated, moved))
+        else:
+            places = [made.get(statement) for statement in line.body]
+            reading.change(line, lambda updated, places=places: _beside(updated, places))
+
+
+def _tell_tools(reading: Reading) -> None:
+    """Tell, once, that a file needs the package of tools."""
+    for statement in reading.of(libcst.ImportFrom):
+        module = dotted(statement.module) or ""
+        if module.partition(".")[0] != "crewai_tools" or isinstance(statement.names, libcst.ImportStar):
+            continue
+        if any(place(f"{module}.{dotted(alias.name)}") is None for alias in statement.names):
+            reading.note(statement, TOOLS_NOTE)
+            return
+
+
+def _moved(reading: Reading, statement: libcst.ImportFrom) -> list[_Moved] | None:
+    """Where the names of a statement are now; None where it stays as it is."""
+    module = dotted(statement.module) if not statement.relative else None
+    if module is None:
+        return None
+    if isinstance(statement.names, libcst.ImportStar):
+        return _star(reading, statement, module)
+    moved: list[_Moved] = []
+    for alias in statement.names:
+        path = f"{module}.{dotted(alias.name)}"
+        where = None if is_module(path) else place(path)  # `rewrite_paths` sees what is used of modules
+        if where is None and not is_module(path) and is_theirs(path):
+            reading.note(statement, absent_note(path), left=True)
+        moved.append((alias, where))
+    return moved if any(where is not None for _, where in moved) else None
+
+
+def _star(reading: Reading, statement: libcst.ImportFrom, module: str) -> list[_Moved] | None:
+    if not is_theirs(module):
+        return None
+    used = {node.value for node in reading.of(libcst.Name)}
+    names = sorted(used & set(names_of(module)))
+    if not names:
+        reading.note(statement, f"`from {module} import *` stays: nothing in the file seems to use it.", left=True)
+        return None
+    reading.note(statement, f"`from {module} import *` names what this file uses; others may take more from it.")
+    return [(libcst.ImportAlias(libcst.Name(name)), place(f"{module}.{name}")) for name in names]
+
+
+def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_Moved]) -> Any:
+    """A line for each module: what stands above it on the first, what stands behind it on the last."""
+    statement: Any = line.body[0]
+    made = _statements(statement, moved)
+    lines = [libcst.SimpleStatementLine([one]) for one in made]
+    lines[0] = lines[0].with_changes(leading_lines=line.leading_lines)
+    lost = Counter(_comments(statement)) - Counter(_comments(made[0]))
+    behind = line.trailing_whitespace
+    if lost:  # they stood beside names that went to the other lines
+        own = [] if behind.comment is None else [behind.comment.value]
+        said = libcst.Comment("  ".join([*lost.elements(), *own]))
+        behind = behind.with_changes(whitespace=libcst.SimpleWhitespace("  "), comment=said)
+    lines[-1] = lines[-1].with_changes(trailing_whitespace=behind)
+    return libcst.FlattenSentinel(lines)
+
+
+def _beside(line: Any, places: Sequence[Sequence[_Moved] | None]) -> Any:
+    """The statements of a line that holds several."""
+    body: list[Any] = []
+    for statement, moved in zip(line.body, places, strict=True):
+        if moved is None:
+            body.append(statement)
+            continue
+        made = _statements(statement, moved)
+        body += [one.with_changes(semicolon=libcst.MaybeSentinel.DEFAULT) for one in made[:-1]]
+        body.append(made[-1].with_changes(semicolon=statement.semicolon))
+    return line.with_changes(body=body)
+
+
+def _statements(statement: libcst.ImportFrom, moved: Sequence[_Moved]) -> list[libcst.ImportFrom]:
+    """A statement for each module that names are in, in the order of the names; the first keeps its form."""
+    modules: dict[str, list[libcst.ImportAlias]] = defaultdict(list)
+    was = dotted(statement.module) or ""
+    for alias, where in moved:
+        modules[was if where is None else where[0]].append(alias if where is None else _named(alias, where[1]))
+    made: list[libcst.ImportFrom] = []
+    for module, names in modules.items():
+        if made or isinstance(statement.names, libcst.ImportStar):
+            plain = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names]
+            made.append(libcst.ImportFrom(expression(module), plain))
+        else:
+            names[-1] = names[-1].with_changes(comma=_last_comma(names[-1].comma, statement.names[-1].comma))
+            made.append(statement.with_changes(module=expression(module), names=names))
+    return made
+
+
+def _last_comma(own: Any, last: Any) -> Any:
+    """What stands behind a name that is the last one now: its own comment, and the way to the bracket."""
+    ours, theirs = getattr(own, "whitespace_after", None), getattr(last, "whitespace_after", None)
+    if isinstance(ours, libcst.ParenthesizedWhitespace) and isinstance(theirs, libcst.ParenthesizedWhitespace):
+        return last.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
+    return last
+
+
+def _named(alias: libcst.ImportAlias, name: str) -> libcst.ImportAlias:
+    """An imported name under its new name; in the program it is called as before."""
+    called = dotted(alias.name)
+    if called == name:
+        return alias
+    if alias.asname is None:
+        return alias.with_changes(name=libcst.Name(name), asname=libcst.AsName(libcst.Name(called or name)))
+    same = isinstance(alias.asname.name, libcst.Name) and alias.asname.name.value == name
+    return alias.with_changes(name=libcst.Name(name), asname=None if same else alias.asname)
+
+
+def _comments(node: libcst.CSTNode) -> Iterator[str]:
+    for child in node.children:
+        if isinstance(child, libcst.Comment):
+            yield child.value
+        yield from _comments(child)

@@ -1,0 +1,249 @@
+"""`import crewai`, `import crewai.tools as t`, `from crewai import tools`: what is used of modules, from where it is now."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import libcst
+
+from crewgraph_compat.moving.names import Name, found, home, is_module, meant, module_home
+from crewgraph_compat.moving.reading import Reading, dotted, expression
+from crewgraph_compat.moving.rewrite_imports import absent_note, is_theirs
+from crewgraph_compat.table import TABLE
+
+__all__ = ["part_modules", "rewrite_paths"]
+
+
+@dataclass
+class _Binding:
+    """A name of the program that stands for a module of crewai."""
+
+    alias: libcst.ImportAlias
+    statement: Any
+    root: str
+    """The name."""
+
+    module: str
+    """What it stands for."""
+
+    imported: str
+    """The module that is imported: one below it in `import crewai.tools`."""
+
+    uses: list[tuple[libcst.CSTNode, str]] = field(default_factory=list[tuple[libcst.CSTNode, str]])
+    """Where it is used, each with the whole path."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What an import is to name."""
+
+    modules: tuple[str, ...]
+    called: bool = False
+    """Whether the one module gets the name that there was."""
+
+    stays: bool = False
+    """Whether what it named is still used."""
+
+
+_Plan = dict[libcst.ImportAlias, _Wanted]
+
+
+def part_modules(reading: Reading) -> None:
+    """Part statements that import modules of crewai beside names, as both go different ways."""
+    for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
+        for statement in line.body:
+            parts = _parts(statement)
+            if parts is None:
+                continue
+            if isinstance(line, libcst.SimpleStatementLine) and len(line.body) == 1:
+                reading.change(line, lambda updated, parts=parts: _apart(updated, parts))
+            else:
+                reading.change(statement, lambda _, parts=parts: libcst.FlattenSentinel(parts))
+
+
+def _parts(statement: libcst.CSTNode) -> tuple[libcst.ImportFrom, libcst.ImportFrom] | None:
+    if not isinstance(statement, libcst.ImportFrom) or isinstance(statement.names, libcst.ImportStar):
+        return None
+    module = None if statement.relative else dotted(statement.module)
+    if module is None or not is_theirs(module):
+        return None
+    modules = [alias for alias in statement.names if is_module(f"{module}.{dotted(alias.name)}")]
+    names = [alias for alias in statement.names if alias not in modules]
+    if not modules or not names:
+        return None
+    names[-1] = names[-1].with_changes(comma=statement.names[-1].comma)
+    apart = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in modules]
+    first = statement.with_changes(names=names, semicolon=libcst.MaybeSentinel.DEFAULT)
+    return first, libcst.ImportFrom(expression(module), apart, semicolon=statement.semicolon)
+
+
+def _apart(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, libcst.ImportFrom]) -> Any:
+    first, second = parts
+    return libcst.FlattenSentinel([line.with_changes(body=[first]), libcst.SimpleStatementLine([second])])
+
+
+def rewrite_paths(reading: Reading) -> None:
+    """Let every use of a name of crewai through one of its modules name the module of crewgraph."""
+    bindings = list(_bindings(reading))
+    if not bindings:
+        return
+    _find_uses(reading, bindings)
+    groups: dict[tuple[str, str], list[_Binding]] = defaultdict(list)
+    for binding in bindings:
+        groups[binding.root, binding.module].append(binding)
+    plans: dict[libcst.CSTNode, _Plan] = defaultdict(dict)
+    for group in groups.values():
+        plan = _renamed(group) or _spelled_out(reading, group)
+        for binding in group:
+            plans[binding.statement][binding.alias] = plan[binding.alias]
+    for statement, plan in plans.items():
+        if isinstance(statement, libcst.ImportFrom):
+            _rewrite_from(reading, statement, plan)
+        else:
+            reading.change(statement, partial(_imports, statement, plan))
+
+
+def _bindings(reading: Reading) -> Iterator[_Binding]:
+    for statement in reading.of(libcst.Import, libcst.ImportFrom):
+        if isinstance(statement.names, libcst.ImportStar) or getattr(statement, "relative", ()):
+            continue
+        above = dotted(statement.module) if isinstance(statement, libcst.ImportFrom) else None
+        for alias in statement.names:
+            path = f"{above}.{dotted(alias.name)}" if above is not None else str(dotted(alias.name))
+            if not is_theirs(path) or (above is not None and not is_module(path)):
+                continue
+            called = None if alias.asname is None else dotted(alias.asname.name)
+            if above is None and called is None:
+                yield _Binding(alias, statement, "crewai", "crewai", path)
+            else:
+                yield _Binding(alias, statement, called or path.rpartition(".")[2], path, path)
+
+
+def _find_uses(reading: Reading, bindings: list[_Binding]) -> None:
+    by_statement = {(id(binding.statement), binding.root): binding for binding in bindings}
+    roots = {binding.root for binding in bindings}
+    inside = {id(node) for binding in bindings for node in _below(binding.statement)}
+    for name in reading.of(libcst.Name):
+        if name.value not in roots or id(name) in inside or not _is_looked_up(reading, name):
+            continue
+        known = [by_statement.get((id(node), name.value)) for node in reading.assigned(name, name.value)]
+        first = known[0] if known else None
+        if first is not None and all(one is not None and one.module == first.module for one in known):
+            first.uses.append(_chain(reading, name, first.module))
+
+
+def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _below(child)
+
+
+def _is_looked_up(reading: Reading, name: libcst.Name) -> bool:
+    """Whether a name is one whose value is asked for: no attribute, keyword or parameter."""
+    parent = reading.parent(name)
+    if isinstance(parent, (libcst.Attribute, libcst.Arg)):
+        return parent.value is name
+    return not isinstance(parent, (libcst.Param, libcst.AssignTarget, libcst.FunctionDef, libcst.ClassDef))
+
+
+def _chain(reading: Reading, name: libcst.Name, module: str) -> tuple[libcst.CSTNode, str]:
+    """The attributes behind a name that are taken one of the other, as far as they lead to something of crewai's."""
+    nodes: list[libcst.CSTNode] = [name]
+    path = module
+    while isinstance(parent := reading.parent(nodes[-1]), libcst.Attribute) and parent.value is nodes[-1]:
+        nodes.append(parent)
+        path = f"{path}.{parent.attr.value}"
+    behind = 0 if (known := found(path)) is None else len(known.rest)
+    return nodes[-1 - behind], path.rsplit(".", behind)[0] if behind else path
+
+
+def _renamed(group: list[_Binding]) -> _Plan:
+    """What imports may name instead, under the name there was, if that is all there is to do; else nothing."""
+    if any(binding.root == "crewai" and binding.alias.asname is None for binding in group):
+        return {}  # the name itself is another one then
+    homes: set[str | None] = set()
+    for _, path in (use for binding in group for use in binding.uses):
+        name, (module, _, last) = meant(path), path.rpartition(".")
+        same = name is not None and module == group[0].module and home(name)[1] == last
+        homes.add(home(name)[0] if name is not None and same else None)
+    if len(homes or {1}) != 1 or None in homes:
+        return {}
+    only = homes.pop() if homes else module_home(group[0].module)
+    return {} if only is None else {binding.alias: _Wanted((only,), called=True) for binding in group}
+
+
+def _spelled_out(reading: Reading, group: list[_Binding]) -> _Plan:
+    """Every use with the whole path, and what the imports have to name for that."""
+    modules: dict[str, None] = {}
+    stays = False
+    for node, path in (use for binding in group for use in binding.uses):
+        if (name := meant(path)) is not None:
+            modules[home(name)[0]] = None
+            _spell(reading, node, name)
+        elif (module := module_home(path)) is not None:
+            modules[module] = None
+            reading.note(node, f"`{path}` is used as a module; `{module}` may not have the same names.")
+            reading.change(node, lambda _, module=module: expression(module))
+        else:
+            stays = True
+            reading.note(node, absent_note(path), left=True)
+    return {binding.alias: _wanted(reading, binding, tuple(modules), stays=stays) for binding in group}
+
+
+def _wanted(reading: Reading, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _Wanted:
+    if modules or stays:
+        return _Wanted(modules, stays=stays)
+    if binding.imported not in TABLE:  # nothing of it is used, but it may not be there
+        reading.note(binding.statement, absent_note(binding.imported), left=True)
+        return _Wanted((), stays=True)
+    return _Wanted((module_home(binding.imported) or "crewgraph",))
+
+
+def _spell(reading: Reading, node: libcst.CSTNode, name: Name) -> None:
+    spelled = ".".join([*home(name), *name.rest])
+    reading.change(node, lambda updated: expression(spelled).with_changes(lpar=updated.lpar, rpar=updated.rpar))
+
+
+def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _Wanted], updated: libcst.Import) -> libcst.Import:
+    names: list[libcst.ImportAlias] = []
+    known: set[str] = set()
+    for was, alias in zip(old.names, updated.names, strict=True):
+        wanted = plan.get(was)
+        if wanted is None or wanted.stays:
+            names.append(alias)
+        for module in () if wanted is None else wanted.modules:
+            if wanted is not None and wanted.called:
+                names.append(alias.with_changes(name=expression(module)))
+            elif module not in known:
+                known.add(module)
+                names.append(libcst.ImportAlias(expression(module)))
+    return updated.with_changes(names=[one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names])
+
+
+def _rewrite_from(reading: Reading, statement: libcst.ImportFrom, plan: Mapping[libcst.ImportAlias, _Wanted]) -> None:
+    """`from crewai import tools` becomes imports of the modules."""
+    made: list[Any] = []
+    for alias, wanted in plan.items():
+        called = str(dotted(alias.name if alias.asname is None else alias.asname.name))
+        if wanted.stays:
+            kept = alias.with_changes(comma=libcst.MaybeSentinel.DEFAULT)
+            made.append(libcst.ImportFrom(statement.module, [kept]))
+        for module in wanted.modules:
+            made.append(_import_as(module, called) if wanted.called else _import(module))
+    if made:
+        made[-1] = made[-1].with_changes(semicolon=statement.semicolon)
+        reading.change(statement, lambda _: libcst.FlattenSentinel(made))
+
+
+def _import(module: str) -> libcst.Import:
+    return libcst.Import([libcst.ImportAlias(expression(module))])
+
+
+def _import_as(module: str, called: str) -> libcst.Import | libcst.ImportFrom:
+    above, _, last = module.rpartition(".")
+    as_name = None if last == called else libcst.AsName(libcst.Name(called))
+    if not above:
+        return libcst.Import([libcst.ImportAlias(expression(module), as_name)])
+    return libcst.ImportFrom(expression(above), [libcst.ImportAlias(libcst.Name(last), as_name)])

@@ -1,0 +1,178 @@
+"""Tools as older programs write them: fields without a type, classes in the place of objects."""
+
+from collections.abc import Iterator, Mapping
+
+import libcst
+
+from crewgraph_compat.moving.class_bases import ClassBases, target_of
+from crewgraph_compat.moving.reading import Reading
+from crewgraph_compat.moving.types import OwnClass
+
+__all__ = ["rewrite_tools"]
+
+_TOOL = "crewgraph.tools.base:BaseTool"
+_TAKE_TOOLS = frozenset(
+    {
+        "crewgraph.definitions.agent:Agent",
+        "crewgraph.definitions.task:ConditionalTask",
+        "crewgraph.definitions.task:Task",
+    }
+)
+_FIELDS = {
+    "description": "str",
+    "description_updated": "bool",
+    "max_usage_count": "int | None",
+    "name": "str",
+    "once": "bool",
+    "result_as_answer": "bool",
+}
+"""Fields of a tool, to their types."""
+
+_SCHEMAS = ("args_schema", "result_schema")
+_LITERALS: tuple[tuple[tuple[type[libcst.BaseExpression], ...], str], ...] = (
+    ((libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString), "str"),
+    ((libcst.Integer,), "int"),
+    ((libcst.Float,), "float"),
+    ((libcst.List, libcst.ListComp), "list"),
+    ((libcst.Dict, libcst.DictComp), "dict"),
+    ((libcst.Tuple,), "tuple"),
+    ((libcst.Set, libcst.SetComp), "set"),
+)
+
+
+def rewrite_tools(reading: Reading, classes: Mapping[str, OwnClass]) -> None:
+    """Give the fields of tools their types, and agents and tasks tools that are made."""
+    bases = ClassBases(reading, classes)
+    for node in bases.here.values():
+        if any(bases.of(base.value) == _TOOL for base in node.bases):
+            _type_fields(reading, node)
+    for call in reading.of(libcst.Call):
+        if bases.of(call.func) in _TAKE_TOOLS:
+            _make_tools(reading, call, bases)
+
+
+def _statements(node: libcst.ClassDef) -> Iterator[libcst.BaseSmallStatement]:
+    for line in node.body.body:
+        if isinstance(line, libcst.SimpleStatementLine):
+            yield from line.body
+        elif isinstance(line, libcst.BaseSmallStatement):
+            yield line
+
+
+def _fields_of(node: libcst.ClassDef) -> dict[str, libcst.AnnAssign]:
+    found = [one for one in _statements(node) if isinstance(one, libcst.AnnAssign)]
+    return {one.target.value: one for one in found if isinstance(one.target, libcst.Name)}
+
+
+def _type_fields(reading: Reading, node: libcst.ClassDef) -> None:
+    typed = _fields_of(node)
+    for one in _statements(node):
+        if not isinstance(one, libcst.Assign):
+            continue
+        names = [each.target.value for each in one.targets if isinstance(each.target, libcst.Name)]
+        if not names or names[0] in typed or names[0].startswith(("_", "model_")):
+            continue
+        kind = _kind(reading, node, names[0], one.value) if len(one.targets) == 1 else ""
+        if kind:
+            reading.change(one, lambda updated, kind=kind: _typed(updated, kind))
+        elif kind is not None:
+            reading.note(one, f"`{names[0]}` of a tool has no type; write one: `{names[0]}: <type> = ...`.")
+
+
+def _kind(reading: Reading, node: libcst.ClassDef, name: str, value: libcst.BaseExpression) -> str | None:
+    """The type of a field, as it is written; empty where the text does not tell, None where it is no field."""
+    if name in _FIELDS:
+        return _FIELDS[name]
+    if name in _SCHEMAS:
+        model = next((one for one in _names_of_models(reading, node)), None)
+        return f"type[{model}]" if model else ""
+    if isinstance(value, libcst.UnaryOperation):
+        value = value.expression
+    if isinstance(value, libcst.Name) and value.value in ("True", "False"):
+        return "bool"
+    if isinstance(value, (libcst.Name, libcst.Attribute, libcst.Lambda)):  # a method's other name, a constant
+        return None
+    return next((kind for kinds, kind in _LITERALS if isinstance(value, kinds)), "")
+
+
+def _names_of_models(reading: Reading, node: libcst.ClassDef) -> Iterator[str]:
+    """What the file calls pydantic's `BaseModel`."""
+    scope = reading.scope(node)
+    for one in reading.of(libcst.Name):
+        if reading.path(one) == "pydantic.BaseModel" and reading.scope(one) is scope:
+            yield one.value
+
+
+def _typed(updated: libcst.Assign, kind: str) -> libcst.AnnAssign:
+    target = updated.targets[0]
+    equal = libcst.AssignEqual(target.whitespace_before_equal, target.whitespace_after_equal)
+    note = libcst.Annotation(libcst.parse_expression(kind))
+    return libcst.AnnAssign(target.target, note, updated.value, equal, updated.semicolon)
+
+
+def _make_tools(reading: Reading, call: libcst.Call, bases: ClassBases) -> None:
+    for arg in call.args:
+        if arg.keyword is None or arg.keyword.value != "tools":
+            continue
+        for one in _elements(reading, arg.value):
+            if _is_class(reading, one, bases):
+                reading.change(one, lambda updated: libcst.Call(updated))
+
+
+def _elements(reading: Reading, tools: libcst.BaseExpression) -> Iterator[libcst.CSTNode]:
+    if isinstance(tools, (libcst.List, libcst.Tuple)):
+        yield from (one.value for one in tools.elements if isinstance(one, libcst.Element))
+    elif isinstance(tools, libcst.BinaryOperation) and isinstance(tools.operator, libcst.Add):
+        yield from _elements(reading, tools.left)
+        yield from _elements(reading, tools.right)
+
+
+def _is_class(reading: Reading, node: libcst.CSTNode, bases: ClassBases) -> bool:
+    """Whether a tool is certainly a class, that is made without arguments."""
+    if isinstance(node, libcst.Name) and node.value in bases.here:
+        own = bases.here[node.value]
+        is_it = bases.of(node) == _TOOL and [own] == reading.assigned(node, node.value)
+        if is_it and (needed := _needed(bases.parents(own))):
+            reading.note(node, f"`{node.value}` is a class, and needs {needed}: write `{node.value}(...)`.")
+            return False
+        return is_it
+    path = reading.path(node) if isinstance(node, (libcst.Name, libcst.Attribute)) else None
+    if path is None or target_of(reading, node) == _TOOL:
+        return False
+    package, name = path.partition(".")[0], path.rpartition(".")[2]
+    is_tool = bases.of(node) == _TOOL or package == "crewai_tools" or package.startswith("langchain")
+    return is_tool and name[:1].isupper()
+
+
+def _needed(classes: "list[libcst.ClassDef]") -> str:
+    """What a tool wants to be made; empty where it wants nothing."""
+    given = {name for one in classes for name in (*_given(one), *_methods(one))}
+    for one in classes:
+        init = _methods(one).get("__init__")
+        if init is not None:
+            wanted = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
+            names = [each.name.value for each in wanted if each.default is None and each.name.value != "self"]
+            return ", ".join(f"`{name}`" for name in names)
+    typed = {name: field for one in reversed(classes) for name, field in _fields_of(one).items()}
+    names = [
+        name
+        for name, field in typed.items()
+        if name not in given and not name.startswith("_") and not _is_of_class(field.annotation.annotation)
+    ]
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _given(node: libcst.ClassDef) -> Iterator[str]:
+    yield from (name for name, field in _fields_of(node).items() if field.value is not None)
+    for one in _statements(node):
+        if isinstance(one, libcst.Assign):
+            yield from (each.target.value for each in one.targets if isinstance(each.target, libcst.Name))
+
+
+def _methods(node: libcst.ClassDef) -> dict[str, libcst.FunctionDef]:
+    return {one.name.value: one for one in node.body.body if isinstance(one, libcst.FunctionDef)}
+
+
+def _is_of_class(kind: libcst.BaseExpression) -> bool:
+    outer = kind.value if isinstance(kind, libcst.Subscript) else kind
+    return isinstance(outer, libcst.Name) and outer.value == "ClassVar"

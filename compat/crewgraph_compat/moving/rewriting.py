@@ -1,0 +1,105 @@
+"""A Python file, rewritten."""
+
+import ast
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from types import MappingProxyType
+
+import libcst
+
+from crewgraph_compat.moving.known_types import KnownTypes
+from crewgraph_compat.moving.reading import Note, Reading
+from crewgraph_compat.moving.rewrite_attributes import rewrite_attributes
+from crewgraph_compat.moving.rewrite_calls import rewrite_calls
+from crewgraph_compat.moving.rewrite_imports import rewrite_imports
+from crewgraph_compat.moving.rewrite_outputs import rewrite_outputs
+from crewgraph_compat.moving.rewrite_paths import part_modules, rewrite_paths
+from crewgraph_compat.moving.rewrite_sources import rewrite_sources
+from crewgraph_compat.moving.rewrite_strings import rewrite_strings
+from crewgraph_compat.moving.rewrite_tools import rewrite_tools
+from crewgraph_compat.moving.types import OwnClass
+
+__all__ = ["Unreadable", "rewrite"]
+
+_SIGNS = (b"crewai", b"langchain", b"crewgraph")
+"""A file without any of these has nothing to rewrite."""
+
+
+class Unreadable(ValueError):
+    """A file that cannot be rewritten; the message says why."""
+
+
+def rewrite(data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingProxyType({})) -> tuple[bytes, list[Note]]:
+    """A Python file as it is to be, and what people have to look at.
+
+    What is not rewritten stays byte for byte. Rewriting what came of it changes nothing more.
+
+    Args:
+        data: the file.
+        file: how it is called.
+        classes: the classes of the project, of all its files, that are made of CrewAI's.
+
+    Raises:
+        Unreadable: it is no Python, or what would come of it is none.
+    """
+    if not any(sign in data for sign in (*_SIGNS, *(name.encode() for name in classes))):
+        return data, []
+    tree = _parsed(data)
+    parting = Reading(tree, file)
+    part_modules(parting)
+    reading = Reading(parting.rewritten(), file)
+    for rule in (rewrite_imports, rewrite_paths, rewrite_strings, rewrite_calls):
+        rule(reading)
+    for rule in (rewrite_tools, rewrite_sources):
+        rule(reading, classes)
+    known = KnownTypes(reading, classes)
+    rewrite_attributes(reading, known)
+    rewrite_outputs(reading, known)
+    done = reading.rewritten().bytes
+    if tree.bytes != data:
+        done = _applied(data, tree.bytes, done)
+    if done != data:
+        _check(done)
+    return done, sorted(set(reading.notes))
+
+
+def _parsed(data: bytes) -> libcst.Module:
+    try:
+        return libcst.parse_module(data)
+    except (libcst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, LookupError) as error:
+        why = error.message if isinstance(error, libcst.ParserSyntaxError) else str(error)
+        raise Unreadable(
+            f"it cannot be read as Python ({why.splitlines()[0] if why else type(error).__name__})"
+        ) from None
+
+
+def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
+    """A file with the lines changed that differ between two versions of it.
+
+    libcst does not give all files back as they were: blank lines between comments at the end may go.
+
+    Raises:
+        Unreadable: what is to change is not as it was, either.
+    """
+    lines, old, new = (version.splitlines(keepends=True) for version in (data, before, after))
+    places = {
+        block.b + one: block.a + one
+        for block in SequenceMatcher(None, lines, old, autojunk=False).get_matching_blocks()
+        for one in range(block.size)
+    }
+    for tag, start, end, first, last in reversed(SequenceMatcher(None, old, new, autojunk=False).get_opcodes()):
+        if tag == "equal":
+            continue
+        there = [places.get(line) for line in range(start, end)]
+        where = there[0] if there else places.get(start - 1, -1) + 1
+        if where is None or there != list(range(where, where + len(there))):
+            raise Unreadable("it would not stay as it is elsewhere: it ends in comments that libcst changes")
+        lines[where : where + len(there)] = new[first:last]
+    return b"".join(lines)
+
+
+def _check(done: bytes) -> None:
+    try:
+        ast.parse(done)
+    except (SyntaxError, ValueError) as error:
+        raise Unreadable(f"it would be no Python any more ({error}); it stays as it is") from None

@@ -1,0 +1,78 @@
+"""The tool that runs code, in the words of crewai_tools."""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from crewgraph.tools.code import CodeInterpreterTool as _Ours
+
+__all__ = ["CodeInterpreterSchema", "CodeInterpreterTool"]
+
+
+class CodeInterpreterSchema(BaseModel):
+    """What a model fills in."""
+
+    code: str = Field(description="A complete Python program; what it prints is the result")
+    libraries_used: list[str] = Field(
+        default_factory=list[str],
+        description="The libraries that it imports; only those that are installed already are there",
+    )
+
+
+class CodeInterpreterTool(_Ours):
+    """Runs Python in a Docker container that is thrown away, never on this machine."""
+
+    args_schema: type[BaseModel] = CodeInterpreterSchema
+
+    code: str | None = None
+    """A program to run where the model gives none."""
+
+    default_image_tag: str | None = None
+    """The image, in other words; nothing is built."""
+
+    unsafe_mode: bool = False
+    """Refused where it is True."""
+
+    user_dockerfile_path: str | None = None
+    """Refused: build the image and give it as `image`."""
+
+    user_docker_base_url: str | None = None
+    """Refused: Docker's own variable DOCKER_HOST says where it is."""
+
+    @field_validator("unsafe_mode")
+    @classmethod
+    def _refuse_unsafe(cls, value: bool) -> bool:
+        if value:
+            raise ValueError(
+                "`unsafe_mode=True` would run what a model wrote on this machine, with all that you may do here; it is "
+                "refused. Leave it out, which takes Docker"
+            )
+        return value
+
+    @field_validator("user_dockerfile_path", "user_docker_base_url")
+    @classmethod
+    def _refuse_building(cls, value: str | None) -> str | None:
+        if value is not None:
+            raise ValueError(
+                "no image is built here: build it (`docker build --tag NAME FOLDER`), and give its name as `image=`; where "
+                "Docker is, says the variable DOCKER_HOST"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _take_tag(self) -> Self:
+        if self.default_image_tag and "image" not in self.model_fields_set:
+            object.__setattr__(self, "image", self.default_image_tag)
+        return self
+
+    def _run(self, code: str | None = None, libraries_used: list[str] | None = None, **_given: Any) -> str:
+        """What the program prints.
+
+        Raises:
+            ToolFailed: it could not be run, took too long, or ended with an error.
+            ValueError: there is no program.
+        """
+        program = code or self.code
+        if not program:
+            raise ValueError("there is no `code` to run.")
+        return super()._run(program)

@@ -1,0 +1,122 @@
+"""Models with the provider in the name of their class: each is an `LLM` that this provider serves."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from crewgraph import LLM
+from crewgraph.llm.providers import PROVIDERS
+
+__all__ = [
+    "OPENAI_COMPATIBLE_PROVIDERS",
+    "AnthropicCompletion",
+    "AzureCompletion",
+    "BedrockCompletion",
+    "GeminiCompletion",
+    "OpenAICompatibleCompletion",
+    "OpenAICompletion",
+    "ProviderConfig",
+]
+
+
+class _Completion(LLM):
+    """A model of one provider."""
+
+    served_by: ClassVar[str] = ""
+
+    def __init__(self, model: str, **given: Any) -> None:
+        """Name a model; the keywords are those of `LLM`."""
+        given.setdefault("provider", type(self).served_by)
+        super().__init__(model, **given)
+
+
+class OpenAICompletion(_Completion):
+    """A model of OpenAI's."""
+
+    served_by = "openai"
+
+    def __init__(self, model: str = "gpt-4o", **given: Any) -> None:
+        """Name a model; the keywords are those of `LLM`."""
+        super().__init__(model, **given)
+
+    @property
+    def organization(self) -> str | None:
+        """Whose account is asked, where it was given."""
+        return self._word("organization")
+
+    @property
+    def max_retries(self) -> int | None:
+        """How often a request is repeated, where it was given."""
+        return self._word("max_retries")
+
+    @property
+    def default_headers(self) -> dict[str, str] | None:
+        """Headers of all requests, where they were given."""
+        return self._word("default_headers")
+
+    @property
+    def default_query(self) -> dict[str, Any] | None:
+        """Parameters of all addresses, where they were given."""
+        return self._word("default_query")
+
+    @property
+    def is_o1_model(self) -> bool:
+        """Whether it is one of the models named o1."""
+        return self.model.startswith("o1")
+
+    @property
+    def is_gpt4_model(self) -> bool:
+        """Whether it is one of the models named gpt-4."""
+        return self.model.startswith("gpt-4")
+
+
+class OpenAICompatibleCompletion(OpenAICompletion):
+    """A model of a provider that speaks OpenAI's protocol; `provider` says which."""
+
+
+class AnthropicCompletion(_Completion):
+    """A model of Anthropic's."""
+
+    served_by = "anthropic"
+
+
+class AzureCompletion(_Completion):
+    """A model that Azure serves."""
+
+    served_by = "azure"
+
+
+class GeminiCompletion(_Completion):
+    """A model of Google's."""
+
+    served_by = "gemini"
+
+
+class BedrockCompletion(_Completion):
+    """A model that AWS serves."""
+
+    served_by = "bedrock"
+
+
+@dataclass(frozen=True)
+class ProviderConfig:
+    """Where a provider that speaks OpenAI's protocol is, and how it knows who asks."""
+
+    base_url: str
+    api_key_env: str
+    base_url_env: str | None = None
+    default_headers: dict[str, str] = field(default_factory=dict[str, str])
+    api_key_required: bool = True
+    default_api_key: str | None = None
+
+
+OPENAI_COMPATIBLE_PROVIDERS: dict[str, ProviderConfig] = {
+    name: ProviderConfig(
+        base_url=one.base_url,
+        api_key_env=one.key_variables[0],
+        base_url_env=next(iter(one.base_variables), None),
+        api_key_required=one.key_needed,
+    )
+    for name, one in PROVIDERS.items()
+    if one.base_url and one.key_variables and one.module == "langchain_openai"
+}
+"""The providers that speak OpenAI's protocol, by name."""

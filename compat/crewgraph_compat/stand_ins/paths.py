@@ -1,0 +1,26 @@
+"""Where things are kept."""
+
+import os
+from pathlib import Path
+
+from crewgraph.settings import storage_dir
+
+__all__ = ["db_storage_path", "get_project_directory_name"]
+
+
+def db_storage_path() -> str:
+    """The folder for what is kept between runs, made if it is not there.
+
+    It is crewgraph's own; see `crewgraph.settings.storage_dir`. CrewAI's is one for each working directory.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder = storage_dir()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return str(folder)
+
+
+def get_project_directory_name() -> str:
+    """What CREWAI_STORAGE_DIR says, else the name of the working directory."""
+    return os.environ.get("CREWAI_STORAGE_DIR") or Path.cwd().name

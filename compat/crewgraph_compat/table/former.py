@@ -1,0 +1,16 @@
+"""Modules of older releases that newer ones have not, and what only older programs take from newer ones."""
+
+from crewgraph_compat.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_TELEMETRY = rows("crewgraph_compat.stand_ins.telemetry", "Telemetry")
+_CONFIGURATOR = rows("crewgraph_compat.stand_ins.embedding_configurator", "EmbeddingConfigurator")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.rag.embeddings.configurator": _CONFIGURATOR,
+    "crewai.telemetry": _TELEMETRY,
+    "crewai.telemetry.telemetry": _TELEMETRY,
+    "crewai.utilities.embedding_configurator": _CONFIGURATOR,
+}
+"""The modules of this area."""

@@ -1,0 +1,82 @@
+"""The modules of an installed crewai_tools, loaded on crewgraph."""
+
+import builtins
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+from crewgraph_compat.tools_package.pip_line import pip_line
+
+__all__ = ["ToolsLoader"]
+
+_PLATFORM = "crewai_tools.tools.crewai_platform_tools"
+
+_OPTIONAL = {
+    "crewai_tools.adapters.crewai_rag_adapter": ("qdrant_client",),
+    "crewai_tools.rag.core": ("chromadb", "litellm"),
+    "crewai_tools.tools.brightdata_tool.brightdata_dataset": ("aiohttp",),
+    _PLATFORM: ("crewai_core",),
+    f"{_PLATFORM}.integrations_client": ("crewai_core",),
+}
+"""A module to the packages that it imports at its top, although only few of its tools, or none, make use of them."""
+
+_AFTERWARDS = {
+    "crewai_tools": "old_names:add_old_names",
+    "crewai_tools.tools.rag.rag_tool": "old_config:take_old_config",
+}
+"""A module to the function here that it is given to once it is loaded."""
+
+
+class ToolsLoader(SourceFileLoader):
+    """Loads a module of crewai_tools as it is; a package that hardly anything in it needs may be missing."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module.
+
+        Raises:
+            ModuleNotFoundError: a package is missing; a note says how to install what crewai_tools needs.
+        """
+        name = module.__name__
+        if optional := _OPTIONAL.get(name):
+            # Its own `__import__`: what other modules import, or look for, stays as it is.
+            module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import_without(optional)}
+        try:
+            super().exec_module(module)
+        except ModuleNotFoundError as error:
+            if not _is_told(error):
+                error.add_note(pip_line())
+            raise
+        if afterwards := _AFTERWARDS.get(name):
+            _ours(afterwards)(module)
+
+
+def _import_without(optional: tuple[str, ...]) -> Callable[..., Any]:
+    def import_(
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        try:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            package = name.partition(".")[0]
+            if level or package not in optional or error.name != package:
+                raise
+            return _ours("lacking:Lacking")(name if fromlist else package)
+
+    return import_
+
+
+def _ours(path: str) -> Callable[..., Any]:
+    """What is needed only once crewai_tools is imported, and takes a while to import."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), name)
+
+
+def _is_told(error: ModuleNotFoundError) -> bool:
+    whose = str(error.name).partition(".")[0]
+    return whose in ("crewai", "crewai_tools") or bool(getattr(error, "__notes__", ()))

@@ -1,0 +1,181 @@
+"""`crewgraph check`: what a project uses of CrewAI, and how it stands with each."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.conftest import Python, python
+from crewgraph_compat.moving.check import check
+from crewgraph_compat.moving.report import report
+
+from moving.rewriting import PROJECTS, notebook, put
+
+__all__ = ["python"]
+
+CHECK = ("-m", "crewgraph", "check")
+HEAD = "from crewai import Agent, Crew, Process, Task\n"
+
+
+def states(text: str, folder: Path) -> dict[str, str]:
+    """The features of a program, each with its state."""
+    checked = check(put(folder, program__py=text))
+    assert checked.broken == []
+    return {one.feature.shown: one.state.mark.value for one in checked.found}
+
+
+USES = {
+    "Agent(role='r')": ("Agent(role=)", "works"),
+    "Agent(memory=False)": ("Agent(memory=)", "differs"),
+    "Crew(memory=False)": ("Crew(memory=)", "works"),
+    "Crew(memory=True)": ("Crew(memory=)", "differs"),
+    "Crew(verbose=2)": ("Crew(verbose=)", "differs"),
+    "Crew(verbose=True)": ("Crew(verbose=)", "works"),
+    "Crew(full_output=True)": ("Crew(full_output=)", "works"),
+    "Agent(colour='red')": ("Agent(colour=)", "differs"),
+    "Task(max_retries=1)": ("Task(max_retries=)", "differs"),
+    "Crew().kickoff(inputs={})": ("Crew.kickoff(inputs=)", "works"),
+    "Crew().kickoff(given={})": ("Crew.kickoff(given=)", "absent"),
+    "Crew().kickoff().raw": ("CrewOutput.raw", "works"),
+    "Crew().kickoff().tasks_output[0].pydantic": ("TaskOutput.pydantic", "works"),
+    "Crew().kickoff().final_output": ("CrewOutput.final_output", "differs"),
+    "Crew().kickoff().strip()": ("CrewOutput.strip", "differs"),
+    "Crew().kickoff().nothing": ("CrewOutput.nothing", "absent"),
+    "Crew().replay('x')": ("Crew.replay", "differs"),
+    "Process.hierarchical": ("Process.hierarchical", "differs"),
+    "Process.consensual": ("Process.consensual", "absent"),
+    "from crewai.plus_api import PlusAPI": ("crewai.plus_api.PlusAPI", "absent"),
+    "from crewai.nothing import x": ("crewai.nothing.x", "absent"),
+    "import crewai.plus_api": ("crewai.plus_api", "absent"),
+    "from crewai_tools import SerperDevTool": ("crewai_tools.SerperDevTool", "differs"),
+    "from crewai_tools import BaseTool": ("crewai_tools.BaseTool", "works"),
+    "def f(crew: 'Crew | None'): crew.train(n_iterations=1)": ("Crew.train(n_iterations=)", "works"),
+    "def f(crews: list[Crew]):\n    for one in crews: one.nothing": ("Crew.nothing", "absent"),
+    "class A(Agent):\n    def execute_task(self, *a): pass": ("override Agent.execute_task", "differs"),
+    "class A(Agent):\n    colour: str\nA(colour='red').colour": ("class(Agent)", "works"),
+    "from crewai.flow.flow import start\n@start\ndef f(): pass": ("@start", "differs"),
+    "import crewai as c\nc.Crew().kickoff()": ("Crew.kickoff", "works"),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_use_and_its_state(tmp_path: Path, use: str):
+    feature, state = USES[use]
+    assert states(f"{HEAD}{use}\n", tmp_path).get(feature) == state
+
+
+def test_names_that_crewai_only_imports_need_not_be_installed(tmp_path: Path):
+    text = (
+        "import crewai.agent.core as core\nfrom crewai.rag.chromadb.config import Settings\ncore.Any\nSettings(x=1).y\n"
+    )
+    assert states(text, tmp_path)["crewai.agent.core"] == "works"
+
+
+def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
+    text = (
+        f"{HEAD}class Mine(Agent):\n    colour: str = ''\nmine = Mine(colour='red')\nmine.colour\nmine.kickoff('x')\n"
+    )
+    found = states(text, tmp_path)
+    assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "differs"
+
+
+def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
+    checked = check(shutil.copytree(PROJECTS / "old_crew", tmp_path / "old"))
+    places = {one.feature.shown: [f"{use.file}:{use.line}" for use in one.uses] for one in checked.found}
+    assert places["CrewOutput.final_output"] == ["src/old_crew/main.py:9"]
+    assert places["Agent(personality=)"] == ["src/old_crew/config/agents.yaml:9"]
+    assert places["Task(output_file=)"] == ["src/old_crew/config/tasks.yaml:10"]
+    assert places["crewai[tools]>=0.41.1"] == ["pyproject.toml:7"]
+
+
+def test_notebooks_are_told_by_cell(tmp_path: Path):
+    checked = check(
+        put(tmp_path, a__ipynb=notebook("!ls\nfrom crewai import Crew", "%%bash\nls", "\nCrew().nothing", "no py"))
+    )
+    places = {one.feature.shown: [(use.cell, use.line) for use in one.uses] for one in checked.found}
+    assert places == {"crewai.Crew": [(1, 2)], "Crew.nothing": [(3, 2)]}
+    assert [one.why for one in checked.broken] == ["cell 4: invalid syntax (<unknown>, line 1)"]
+    assert "a.ipynb:cell 3:2" in report(checked)
+
+
+def test_crews_in_json_are_seen(tmp_path: Path):
+    crew = '{\n  // a crew\n  "agents": ["a"],\n  "memory": true,\n  "tasks": [{"description": "d", "colour": 1}]\n}\n'
+    checked = check(put(tmp_path, crew__jsonc=crew, other__json='{"agents": 1}'))
+    assert {one.feature.shown: one.uses[0].line for one in checked.found} == {
+        "Crew(memory=)": 4,
+        "Task(description=)": 5,
+        "Task(colour=)": 5,
+    }
+
+
+def test_files_that_cannot_be_read_are_told_and_stop_nothing(tmp_path: Path):
+    put(tmp_path, a__py="from crewai import (\n", b__py=HEAD, agents__yaml="a: [", pyproject__toml="[")
+    (tmp_path / "c.py").write_bytes(b"# \xff\n")
+    (tmp_path / "d.py").write_bytes(b"# coding: nothing\n")
+    checked = check(tmp_path)
+    assert sorted(one.file for one in checked.broken) == ["a.py", "agents.yaml", "c.py", "d.py", "pyproject.toml"]
+    assert len(checked.found) == 4
+
+
+def test_nothing_of_a_project_is_run(tmp_path: Path, python: Python):
+    put(tmp_path, setup__py="raise SystemExit('run')\n", a__py="import crewai\nraise SystemExit('run')\n")
+    (tmp_path / "crewai").mkdir()
+    put(tmp_path / "crewai", __init____py="raise SystemExit('run')\n")
+    assert python(*CHECK, ".").returncode == 0
+
+
+def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
+    put(
+        tmp_path,
+        a__py=f"{HEAD}from crewai.plus_api import PlusAPI\nCrew(memory=True)\n" + "Task(description='d')\n" * 5,
+    )
+    done = python(*CHECK, "a.py")
+    assert done.returncode == 1
+    absent, differs, works, summary = done.stdout.split("\n\n")
+    assert (
+        absent.startswith("Absent: ")
+        and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
+    )
+    assert differs.startswith("Differs: ") and "\n    - `Crew(memory=True)`: four kinds" in differs
+    assert "  Task(description=)  a.py:4, a.py:5, a.py:6 and 2 more" in works
+    assert summary == "7 features in 1 file: 5 work, 1 differ, 1 absent.\n"
+    assert "a.py:7, a.py:8" in python(*CHECK, "a.py", "--all").stdout
+
+
+def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
+    put(tmp_path, works__py=HEAD, differs__py=f"{HEAD}Crew(memory=True)\n")
+    assert python(*CHECK, "works.py", "--strict").returncode == 0
+    assert python(*CHECK, "differs.py").returncode == 0
+    assert python(*CHECK, "differs.py", "--strict").returncode == 1
+    for given in ("nowhere", "--nothing"):
+        assert python(*CHECK, given).returncode == 2
+    assert (
+        python(*CHECK, "nowhere").stderr == "Error: there is no `nowhere`; give the folder of a project, or a file.\n"
+    )
+
+
+def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Python):
+    put(tmp_path, a__py="from crewai import Crew\nCrew(memory=True)\n", b__ipynb=notebook("import crewai"), c__py="(")
+    told: dict[str, Any] = json.loads(python(*CHECK, ".", "--json").stdout)
+    assert list(told) == ["schema", "crewgraph", "path", "summary", "features", "broken"]
+    assert told["schema"] == 1
+    assert told["summary"] == {"files": 2, "broken": 1, "works": 2, "differs": 1, "absent": 0}
+    [memory] = [one for one in told["features"] if one["state"] == "differs"]
+    assert list(memory) == ["feature", "sort", "state", "said", "differences", "uses"]
+    assert (memory["feature"], memory["sort"], memory["uses"]) == (
+        "Crew(memory=)",
+        "keyword",
+        [{"file": "a.py", "line": 2}],
+    )
+    assert list(memory["differences"][0]) == ["what", "crewai_1_2", "crewai_1_15", "crewgraph"]
+    assert {"file": "b.ipynb", "line": 1, "cell": 1} in [use for one in told["features"] for use in one["uses"]]
+    assert told["broken"] == [{"file": "c.py", "line": 1, "why": "'(' was never closed"}]
+
+
+@pytest.mark.parametrize("project", ["old_crew", "harbour_flow", "notebooks"])
+def test_what_is_moved_over_uses_nothing_of_crewai_any_more(tmp_path: Path, python: Python, project: str):
+    shutil.copytree(PROJECTS / project, tmp_path / "p")
+    python("-m", "crewgraph", "migrate", "p", "--write")
+    left = [one.feature.shown for one in check(tmp_path / "p").found]
+    assert not [one for one in left if one.startswith("crewai") and one != "crewai-tools"]

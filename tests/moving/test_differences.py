@@ -1,0 +1,78 @@
+"""The differences that are told of programs are those of the page, and each leads to something that programs use."""
+
+import pytest
+from crewgraph_compat.moving.classes import attributes, keywords, takes_any
+from crewgraph_compat.moving.differences import differences_of
+from crewgraph_compat.moving.names import found, home
+from crewgraph_compat.moving.uses import Feature, Sort
+from crewgraph_compat.table import TABLE
+
+from moving.differences import data, page_rows, written
+
+AGAIN = (
+    "the page and the data differ: run `PYTHONPATH=tests python -m moving.differences`, and give new rows their `of`"
+)
+TARGETS = {name: where for names in TABLE.values() for name, where in names.items()}
+
+
+def test_the_data_says_what_the_page_says():
+    rows, unseen = data()
+    there = [row.words for row in page_rows()]
+    assert [row.row for row in rows if row.words not in there] == [], AGAIN
+    assert sorted([*(row.row for row in rows), *unseen]) == sorted(row.row for row in there), AGAIN
+
+
+def test_making_the_data_anew_changes_nothing():
+    rows, unseen = data()
+    made = written(page_rows(), rows)
+    assert made.count("[[difference]]") == len(rows) and all(one in made for one in ("unseen = [", rows[0].here))
+    assert len(unseen) + len(rows) == len(page_rows())
+
+
+def features() -> list[str]:
+    return sorted({one for row in data()[0] for one in row.of})
+
+
+@pytest.mark.parametrize("said", features())
+def test_what_a_difference_is_told_of_can_be_used(said: str):
+    feature = meant_by(said)
+    assert feature.owner or feature.path, f"`{said}` leads to nothing"
+    if feature.sort is Sort.keyword:
+        assert feature.word in keywords(feature.owner) or takes_any(feature.owner), said
+    elif feature.word:
+        assert feature.word in attributes(feature.owner) | {"execute"} | set(keywords(feature.owner)), said
+    assert differences_of(feature), said
+
+
+def meant_by(said: str) -> Feature:
+    """The feature that a difference is told of."""
+    if said.startswith("class("):
+        return Feature(Sort.base, said, owner=TARGETS[said[6:-1]])
+    if said.startswith("@"):
+        return Feature(Sort.bare, said, owner=TARGETS[said[1:]])
+    if said.startswith("override "):
+        owner, _, word = said.removeprefix("override ").partition(".")
+        return Feature(Sort.override, said, owner=TARGETS[owner], word=word)
+    owner, bracket, rest = said.partition("(")
+    owner, _, word = owner.partition(".")
+    if bracket and word:
+        return Feature(Sort.argument, said, owner=TARGETS[owner], word=rest.partition("=")[0], of_method=word)
+    if bracket:
+        keyword, _, value = rest[:-1].partition("=")
+        return Feature(Sort.keyword, said, owner=TARGETS[owner], word=keyword, value=value)
+    if word:
+        return Feature(Sort.attribute, said, owner=TARGETS[owner], word=word)
+    paths = [f"{module}.{said}" for module, names in TABLE.items() if said in names]
+    return Feature(Sort.imported, said, path=paths[0] if paths else "")
+
+
+def test_every_name_of_the_table_has_a_home():
+    homes = {
+        path: home(name)
+        for module, names in TABLE.items()
+        for one in names
+        if (name := found(path := f"{module}.{one}"))
+    }
+    assert homes["crewai.Agent"] == ("crewgraph", "Agent")
+    assert homes["crewai.flow.flow.Flow"] == ("crewgraph.flow", "Flow")
+    assert {module.partition(".")[0] for module, _ in homes.values()} <= {"crewgraph", "crewgraph_compat"}
