@@ -15,6 +15,7 @@ graph = crew.compile()                      # the same crew as a CompiledStateGr
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.agent import Agent, BaseAgent
+from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
@@ -64,6 +65,7 @@ __all__ = [
     "AskQuestionTool",
     "BaseAgent",
     "BaseLLM",
+    "CheckpointConfig",
     "ConditionalTask",
     "Converter",
     "Crew",
@@ -115,6 +117,11 @@ if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
 
     def __getattr__(name: str) -> Any:
         # What a stream tells, and knowledge: only those who read one, or give one, need them.
+        if name in (
+            "load_ipython_extension",
+            "unload_ipython_extension",
+        ):  # what IPython looks for in `%load_ext crewgraph`
+            return getattr(load("crewgraph_compat"), name)
         if name not in __all__:
             raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
         where = "crewgraph.knowledge.knowledge" if name == "Knowledge" else "crewgraph.definitions.stream"

@@ -1,8 +1,8 @@
 """`python -m crewgraph`."""
 
-from crewgraph.cli.main import app
+from crewgraph.cli.command import main
 
 __all__ = []
 
 if __name__ == "__main__":
-    app()
+    main()

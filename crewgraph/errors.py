@@ -9,21 +9,25 @@ CrewgraphError
 ├── ModelError           no model, or an answer of a model that cannot be used
 │   └── NoModelError     neither a model nor a key was given (also ValueError)
 ├── EmbedderError        an embedder cannot be made, or gave what are no vectors (also ValueError)
+├── ExpressionError      an expression of a declared flow cannot be read, or has no value (also ValueError)
 ├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
 ├── StorageError         what was stored cannot be read, or nothing can be written (also RuntimeError)
 │   └── TornIndex        the file of a vector index is not whole, or no such file
 └── RunError             a run failed (also RuntimeError)
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail refused every attempt (also ValueError)
+    ├── ModelCallBlocked a hook has blocked a request to a model (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not write what was asked for
     ├── StateInvalid     a method left something in a flow's state that does not fit it (also ValueError)
     ├── UnknownTask      a task is named that the crew does not have (also ValueError)
+    ├── ScriptRefused    a declared flow holds a script, and scripts are not allowed
     ├── ToolFailed       a tool call cannot be carried out
     ├── UnknownPrice     a run with a `max_cost` asks a model whose price is unknown (also ValueError)
     ├── SourceError      a source of knowledge cannot be used
     │   ├── SourceNotFound   its file is not there (also FileNotFoundError)
     │   └── SourceRefused    it lies where none may (also PermissionError)
+    ├── RemoteAgentError an agent elsewhere is not there, or does not answer (also ConnectionError)
     ├── MCPServerError   an MCP server is not there, or not what it should be (also ConnectionError)
     └── LimitReached     a bound on calls, time or money was met
         ├── BudgetExceeded     a run has used up its `max_tokens`, `max_cost` or `max_seconds`
@@ -41,6 +45,7 @@ __all__ = [
     "CrewgraphError",
     "DefinitionError",
     "EmbedderError",
+    "ExpressionError",
     "Fault",
     "FlowLoopError",
     "GuardrailFailed",
@@ -48,11 +53,14 @@ __all__ = [
     "MCPServerError",
     "MissingExtra",
     "MissingInput",
+    "ModelCallBlocked",
     "ModelError",
     "NoModelError",
     "OutputInvalid",
     "OutputNotSaved",
+    "RemoteAgentError",
     "RunError",
+    "ScriptRefused",
     "SourceError",
     "SourceNotFound",
     "SourceRefused",
@@ -99,9 +107,15 @@ class DefinitionError(CrewgraphError, ValueError):
     faults: tuple[Fault, ...]
     """What is wrong, in the order of the definition."""
 
-    def __init__(self, faults: Sequence[Fault] | str) -> None:
-        self.faults = () if isinstance(faults, str) else tuple(faults)
-        super().__init__(faults if isinstance(faults, str) else _told(self.faults))
+    def __init__(self, errors: "Sequence[Fault] | Sequence[str] | str") -> None:
+        given = [errors] if isinstance(errors, str) else list(errors)
+        self.faults = tuple(one for one in given if isinstance(one, Fault))
+        super().__init__(_told(self.faults) if self.faults else "\n".join(str(one) for one in given))
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong, as texts."""
+        return [str(one) for one in self.faults] or str(self).split("\n")
 
 
 def _told(faults: Sequence[Fault]) -> str:
@@ -142,6 +156,10 @@ class EmbedderError(CrewgraphError, ValueError):
     """An embedder cannot be made of what was given, or gave what are no vectors."""
 
 
+class ExpressionError(CrewgraphError, ValueError):
+    """An expression of a declared flow cannot be read, or has no value."""
+
+
 class VectorInvalid(CrewgraphError, ValueError):
     """A vector has the wrong number of dimensions or is not finite, or its id is negative."""
 
@@ -166,6 +184,10 @@ class MissingInput(RunError, ValueError, KeyError):
 
 class GuardrailFailed(RunError, ValueError):
     """A guardrail refused every attempt."""
+
+
+class ModelCallBlocked(RunError, ValueError):
+    """A hook has blocked a request to a model."""
 
 
 class OutputInvalid(RunError, ValueError):
@@ -210,12 +232,27 @@ class UnknownTask(RunError, ValueError):
     """A task is named that the crew does not have; the message lists those it has."""
 
 
+class ScriptRefused(RunError):
+    """A declared flow holds a script, and scripts are not allowed: they can do whatever Python can."""
+
+
 class ToolFailed(RunError):
     """A tool call cannot be carried out."""
 
 
 class MCPServerError(RunError, ConnectionError):
     """An MCP server is not there, does not answer in time, or does not have what is asked for."""
+
+    status_code: int | None
+    """The HTTP status that it answered with, where that is known."""
+
+    def __init__(self, message: str, status_code: int | None = None) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+class RemoteAgentError(RunError, ConnectionError):
+    """A remote agent is not there, refuses to talk, or does not answer in time."""
 
 
 class SourceError(RunError):

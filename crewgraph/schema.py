@@ -89,7 +89,7 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
     if not isinstance(node, dict):
         return node
     schema = cast(_Schema, node)
-    kept = {key: value for key, value in schema.items() if key not in ("$ref", "title")}
+    kept = {key: value for key, value in schema.items() if key not in ("$ref", "title") and not _is_empty(key, value)}
     kept = {key: _part(key, value, definitions, above, recurring) for key, value in kept.items()}
     if "$ref" not in schema:
         return kept
@@ -102,6 +102,11 @@ def _inlined(node: Any, definitions: _Schemas, above: tuple[str, ...], recurring
         recurring[name] = {}  # first, for it leads back to itself
         recurring[name] = _inlined(definitions[name], definitions, (*above, name), recurring)
     return {"$ref": f"#/$defs/{name}", **kept}
+
+
+def _is_empty(key: str, value: Any) -> bool:
+    """Whether a word of a schema says nothing, as in schemas that were written with all their words."""
+    return (value is None and key not in ("default", "const")) or (value == [] and key in ("anyOf", "oneOf", "allOf"))
 
 
 def _part(key: str, value: Any, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, _Schema]) -> Any:

@@ -1,46 +1,40 @@
-"""The command `crewgraph`, also as `python -m crewgraph`."""
+"""The parser of the command `crewgraph`, with all its commands."""
 
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from crewgraph import __version__
 from crewgraph.cli.approve import approve
 from crewgraph.cli.chat import chat
+from crewgraph.cli.check import check
 from crewgraph.cli.create import create
 from crewgraph.cli.diff import diff
+from crewgraph.cli.eject import eject
 from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
+from crewgraph.cli.migrate import migrate
 from crewgraph.cli.replay import replay
 from crewgraph.cli.reset_memories import reset_memories
-from crewgraph.cli.run import RunProgram, run
+from crewgraph.cli.run import run
 from crewgraph.cli.runs import runs
 from crewgraph.cli.test import test
 from crewgraph.cli.train import train
 from crewgraph.cli.where import where
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load
 
 __all__ = ["app"]
 
 
 class _App(typer.Typer):
-    """The commands; a program is run when they are left."""
+    """The commands, with crewgraph's own errors told in a line."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        hook = sys.excepthook
         try:
             return super().__call__(*args, **kwargs)
-        except RunProgram as asked:
-            program = asked.program
         except CrewgraphError as error:
-            _refuse(error, status=1)
-        sys.excepthook = hook  # typer has set its own, which the program is not to find
-        try:
-            load("crewgraph_compat").install()
-        except CrewgraphError as error:
-            _refuse(error, status=2)
-        return program.run()
+            typer.echo(f"Error: {error}", err=True)
+            sys.exit(1)
 
 
 app = _App(
@@ -62,8 +56,11 @@ app.command()(runs)
 app.command()(log_tasks_outputs)
 app.command()(replay)
 app.command()(diff)
+app.command()(eject)
 app.command()(approve)
 app.command()(reset_memories)
+app.command()(check)
+app.command()(migrate)
 
 
 @app.callback(invoke_without_command=True)
@@ -76,8 +73,3 @@ def _start(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _refuse(error: CrewgraphError, *, status: int) -> NoReturn:
-    typer.echo(f"Error: {error}", err=True)
-    sys.exit(status)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Self
 
 from crewgraph.cli.trace import traced_from
 
-__all__ = ["Program"]
+__all__ = ["Program", "RunProgram"]
 
 
 class _NoProgram(Exception):
@@ -50,6 +50,15 @@ class Program:
         self.target = target
         self.arguments = list(arguments)
         self.is_module = is_module
+
+    @classmethod
+    def named(cls, words: Sequence[str]) -> Self | None:
+        """The program of `[-m] PROGRAM [ARGS]...`; None where the words are not that: an option, or nothing."""
+        is_module = words[:1] == ["-m"]
+        target, *arguments = words[is_module:] or [""]
+        if not target or target.startswith("-"):
+            return None
+        return cls(target, arguments, is_module=is_module)
 
     def run(self) -> None:
         """Run it as `__main__`, in this process; what it raises passes through, shown from where the program begins.
@@ -96,6 +105,17 @@ class Program:
         spec = _module_spec(self.target)
         sys.argv[0] = spec.origin or self.target
         return _described(main, spec)
+
+
+class RunProgram(BaseException):
+    """The command line asks for a program; raised so that it is run when the command line's own code is left.
+
+    Inside, its KeyboardInterrupt, EOFError and OSError would be taken for those of the command.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.target)
+        self.program = program
 
 
 def _module_spec(name: str) -> ModuleSpec:

@@ -4,20 +4,9 @@ from typing import Annotated
 
 import typer
 
-from crewgraph.cli.program import Program
+from crewgraph.cli.program import Program, RunProgram
 
-__all__ = ["RunProgram", "run"]
-
-
-class RunProgram(BaseException):
-    """The command line asks for a program; raised so that it is run when the command line's own code is left.
-
-    Inside, its KeyboardInterrupt, EOFError and OSError would be taken for those of the command.
-    """
-
-    def __init__(self, program: Program) -> None:
-        super().__init__(program.target)
-        self.program = program
+__all__ = ["run"]
 
 
 def run(

@@ -233,15 +233,15 @@ def test_errors_of_a_module_begin_in_it(python: Python, tmp_path: Path):
 
 
 def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_path: Path):
-    write(tmp_path, asks="from crewai import Telemetry", imports="import crewai.cli")
+    write(tmp_path, asks="from crewai import plus_api", imports="import crewai.cli")
     done = python(*RUN, "asks.py")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "Traceback (most recent call last):",
         f'  File "{tmp_path / "asks.py"}", line 1, in <module>',
-        "    from crewai import Telemetry",
-        "ImportError: `crewai.Telemetry` is not provided by crewgraph, which stands in for crewai here. crewgraph sends no "
-        "telemetry; take the import out.",
+        "    from crewai import plus_api",
+        "ImportError: `crewai.plus_api` is not provided by crewgraph, which stands in for crewai here. It serves CrewAI's "
+        "hosted platform, with which crewgraph has nothing to do.",
     ]
     done = python(*RUN, "imports.py")
     assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [
