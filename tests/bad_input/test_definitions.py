@@ -44,7 +44,7 @@ def test_wrong_parts_of_a_crew_are_named(field: str, value: Any):
     [
         ("context", 5),
         ("context", ["x"]),
-        ("output_json", dict),
+        ("output_json", 5),
         ("output_pydantic", 5),
         ("guardrail", 5),
     ],

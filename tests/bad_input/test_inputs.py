@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from heard import heard
 from modes import Mode
 from runtime.parts import agent, crew, task
 
@@ -71,9 +72,10 @@ def test_what_was_inserted_is_not_filled_again(mode: Mode):
 @pytest.mark.parametrize("inputs", ["topic", ["topic"], 5, [("a", 1)], {1: 2}, object()])
 def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any):
     llm = ScriptedLLM([])
-    with pytest.raises(TypeError, match="`inputs` is .*; give a dict of names and values"):
+    with heard() as events, pytest.raises(TypeError, match="`inputs` is .*; give a dict of names and values"):
         mode.kickoff(about("do", llm), inputs)
     assert llm.requests == []
+    assert [event.type for event in events] == ["crew_kickoff_started", "crew_kickoff_failed"]
 
 
 def test_inputs_of_a_compiled_graph_that_are_no_dict_are_refused(mode: Mode):

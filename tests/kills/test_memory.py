@@ -1,16 +1,13 @@
 """A run with memory that is killed with SIGKILL and resumed: what was remembered is there, and there once."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kills.matrix import ROOT
+from kills.alone import played, points_of
 
 _SAMPLE = 2
 
@@ -27,24 +24,15 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-def play(folder: Path, kill: str = "") -> tuple[int, str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
-    env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder)}
-    command = [sys.executable, "-m", "kills.remembering", str(folder), kill]
-    ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
-    assert ran.returncode in (0, -9), ran.stderr
-    return ran.returncode, ran.stdout
-
-
 @pytest.fixture(scope="module")
 def points(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every point that a run passes which lives."""
     folder = tmp_path_factory.mktemp("lives")
-    status, output = play(folder)
+    status, output = played("remembering", folder)
     assert (status, json.loads(output)) == (0, EXPECTED)
     lines = (folder / "ledger.txt").read_text().splitlines()
     assert sum(line.startswith("E ") for line in lines) == 4 + 2 + 2 + 2
-    return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]
+    return points_of(lines)
 
 
 @pytest.mark.timeout(300)
@@ -54,9 +42,9 @@ def test_whenever_it_is_killed_it_remembers_everything_once(points: list[str], t
     for number, kill in enumerate([*sample.sample(saves, _SAMPLE), *sample.sample(points, _SAMPLE)]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        status, _ = play(folder, kill)
+        status, _ = played("remembering", folder, kill)
         assert status == -9, kill
-        remembered = json.loads(play(folder)[1])
+        remembered = json.loads(played("remembering", folder)[1])
         own = remembered.pop("own")
         assert remembered == {name: one for name, one in EXPECTED.items() if name != "own"}, kill
         # A storage of one's own may be given again what it was given when the process died, before that was recorded.

@@ -117,7 +117,7 @@ class OpenAIServer:
             return refusal
         if wants_vectors(request):
             return self._embedder.answer(request)
-        if not request.path.endswith("/chat/completions"):
+        if not request.path.partition("?")[0].endswith("/chat/completions"):
             return error(404, f"no such path: {request.path}")
         return self._scripted(request)
 

@@ -1,0 +1,25 @@
+"""A program of this folder in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from kills.matrix import ROOT
+
+__all__ = ["played", "points_of"]
+
+
+def played(program: str, folder: Path, kill: str = "") -> tuple[int, str]:
+    """Run it, or go on with it: its exit code (-9: killed) and what it printed."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
+    env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder)}
+    command = [sys.executable, "-m", f"kills.{program}", str(folder), kill]
+    ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode in (0, -9), ran.stderr
+    return ran.returncode, ran.stdout
+
+
+def points_of(lines: list[str]) -> list[str]:
+    """The points at which a run that left these lines could have died."""
+    return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]
