@@ -42,6 +42,9 @@ class Implementation:
     path: str = ""
     """Its PYTHONPATH."""
 
+    harness: Path = HERE / "harness.py"
+    """What runs a program under it."""
+
     asks_at_terminals: bool = False
     """Whether it asks people at terminals alone. CrewAI reads what stdin holds, and asks more where that is a terminal."""
 
@@ -66,15 +69,15 @@ def source(name: str) -> Path:
     return single if single.exists() else PROGRAMS / name / "main.py"
 
 
-def play(name: str, implementation: Implementation) -> dict[str, Any]:
-    """The trace of a program on an implementation."""
-    program = source(name)
+def play(name: str, implementation: Implementation, program: Path | None = None) -> dict[str, Any]:
+    """The trace of a program on an implementation; `program` is another text of it."""
+    program = program or source(name)
     known = marks(program.read_text("utf-8"))
     model = ScriptedModel(literal(program, "script") or {}, known, literal(program, "remembered"))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, OpenAIServer(model) as server:
         place = Path(folder)
         (place / "work").mkdir()
-        command = [*implementation.command, str(HERE / "harness.py"), str(program), str(place / "trace.json")]
+        command = [*implementation.command, str(implementation.harness), str(program), str(place / "trace.json")]
         with _somebody(literal(program, "typed"), at_terminal=implementation.asks_at_terminals) as given:
             told = _ran(command, place, _environment(place, server.url, implementation.path), given)
         trace = place / "trace.json"

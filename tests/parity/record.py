@@ -112,6 +112,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
         for aspect, found in row["relations"].items()
         if found == "neither" and (difference := known(row["program"], aspect))
     )
+    programs = Counter(map(_judged, rows))
     head = [
         "# Parity",
         "",
@@ -123,6 +124,9 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
         f"{counts[OLD]} as on 1.2.1 alone, {counts['neither']} as on neither "
         f"({kinds['better']} on purpose, {kinds['missing']} not there yet, {kinds['bug']} bugs).",
         "",
+        f"Of {len(rows)} programs {programs['identical']} do in everything what CrewAI does, in one of its releases at least; "
+        f"{programs['better']} differ on purpose in something; {programs['worse']} are worse.",
+        "",
         f"| program | what it is about | {' | '.join(ASPECTS)} |",
         f"|---|---|{'---|' * len(ASPECTS)}",
     ]
@@ -131,6 +135,15 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
         cells = [_cell(name, aspect, row["relations"][aspect]) for aspect in ASPECTS]
         head.append(f"| `{name}` | {_about(name)} | {' | '.join(cells)} |")
     return "\n".join(head) + "\n"
+
+
+def _judged(row: dict[str, Any]) -> str:
+    """What a program's differences come to: identical, better (on purpose) or worse."""
+    apart = [aspect for aspect, found in row["relations"].items() if not follows(found)]
+    listed = [known(row["program"], aspect) for aspect in apart]
+    if row["faults"] or any(one is None or one.relation in ("missing", "bug") for one in listed):
+        return "worse"
+    return "better" if "neither" in row["relations"].values() else "identical"
 
 
 def _cell(name: str, aspect: str, found: str) -> str:

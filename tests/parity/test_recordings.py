@@ -16,8 +16,11 @@ from parity.trace import PHRASES
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "differences.md"
-OURS = {"task", "started", "completed", "failed", "true", "false", "none", "invalid", "enum"}
-"""The words that a trace puts in front of a task, those of Python, and codes of faults."""
+OURS = {
+    *("task", "started", "completed", "failed", "true", "false", "none", "invalid", "enum"),
+    *("role", "content", "name", "user", "assistant", "private", "public"),
+}
+"""The words that a trace puts in front of a task, those of Python, codes of faults, and the names of parts of messages."""
 
 _NAMES = re.compile(r"\w*_\w*|\b[A-Z][a-z]+[A-Z]\w*")
 """Names of classes and codes: they are public."""
