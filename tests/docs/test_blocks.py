@@ -71,6 +71,6 @@ def test_the_pages_list_exactly_what_is_refused():
 
     rules = re.findall(r'\("([^"]+)", lambda', (ROOT / "crewgraph/compiler/unready.py").read_text("utf-8"))
     page = (ROOT / "docs" / "differences.md").read_text("utf-8")
-    table = page.partition("## Not offered yet, and refused")[2].partition("```python")[0]
+    table = page.partition("## Not offered, and refused")[2].partition("```python")[0]
     listed = {word for row in table.splitlines() if row.startswith("| `") for word in re.findall(r"`([^`]+)`", row)}
     assert listed - {"Crew", "Agent", "Task", "allow_delegation"} == set(rules)

@@ -679,7 +679,7 @@ def test_the_advised_memory(remembering: Endpoint, tmp_path: Path):
 
 def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path):
     program = """
-data_collector.planning = True
+data_collector.from_repository = "collector"
 task = Task(description="Collect market data", expected_output="Raw market data", agent=data_collector)
 Crew(agents=[data_collector], tasks=[task]).kickoff()
 """
