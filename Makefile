@@ -3,7 +3,7 @@ VENV   ?= .venv
 CORES  ?= auto
 BIN    := $(VENV)/bin
 
-.PHONY: help demo install test lint types format kills parity bench clean
+.PHONY: help demo install test lint types format kills parity coverage bench clean
 
 help:  ## what can be made here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -12,6 +12,7 @@ help:  ## what can be made here
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps crewai-tools  # and no crewai
 	touch $@
 
 $(VENV)/.demo-installed: pyproject.toml constraints.txt
@@ -45,6 +46,10 @@ kills: $(VENV)/.installed  ## the whole kill matrix, and writers of a store kill
 
 parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)
+
+coverage: $(VENV)/.installed  ## how much of CrewAI's public surface is here: docs/coverage.md
+	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.reexports
+	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
 
 bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
 	$(BIN)/python -m benchmarks.run

@@ -135,6 +135,23 @@ MEASURES: tuple[Measure, ...] = (
         goal="at most 350 ms, and no thread is started (asserted).",
     ),
     Measure(
+        name="starts",
+        title="The start of a program: `from crewai import Agent, Crew, Task`, and `from crewgraph import` the same",
+        figures=_OF_PROCESS,
+        cases={"process": ""},
+        contenders=(
+            Contender(name="crewgraph imported directly", words=("-m", "benchmarks.peers.start_of_crewgraph")),
+            Contender(
+                name="`crewgraph run`", words=("-m", "crewgraph", "run", "-m", "benchmarks.peers.start_of_crewai")
+            ),
+            Contender(
+                name="`python -m crewgraph_compat`",
+                words=("-m", "crewgraph_compat", "-m", "benchmarks.peers.start_of_crewai"),
+            ),
+        ),
+        goal="`crewgraph run` adds at most 30 ms.",
+    ),
+    Measure(
         name="first",
         title="From nothing to the result of a first crew of one task",
         figures=_OF_PROCESS,

@@ -51,15 +51,18 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture(autouse=True)
-def quiet_unknown_keywords() -> Iterator[None]:
-    """Warnings about unknown keywords are told once in a process: each test is to see its own."""
+def nothing_told_yet() -> Iterator[None]:
+    """Warnings that are told once in a process: each test is to see its own."""
+    from crewgraph import outdated
     from crewgraph.definitions import definition
 
-    told = definition._told  # pyright: ignore[reportPrivateUsage]
-    before = set(told)
-    told.clear()
+    sets = [vars(module)["_told"] for module in (definition, outdated)]
+    before = [set(told) for told in sets]
+    for told in sets:
+        told.clear()
     yield
-    told.update(before)
+    for told, earlier in zip(sets, before, strict=True):
+        told.update(earlier)
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +73,12 @@ def postgres() -> Iterator[Postgres]:
         pytest.skip(reason)
     with prepared_postgres() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def no_open_scopes() -> Iterator[None]:
+    """Events that a test emits by hand open scopes that nothing closes."""
+    yield
+    from crewgraph.events import lineage
+
+    lineage.restore_scopes(())
