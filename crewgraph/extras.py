@@ -1,6 +1,7 @@
 """Packages loaded on first use: heavy ones, and optional ones that are refused with the pip line where missing."""
 
 import importlib
+from functools import cache
 from types import ModuleType
 
 from crewgraph.errors import MissingExtra
@@ -8,6 +9,7 @@ from crewgraph.errors import MissingExtra
 __all__ = ["load", "require"]
 
 
+@cache
 def load(module: str) -> ModuleType:
     """Import a heavy package that is always installed, when it is first needed."""
     return importlib.import_module(module)

@@ -180,7 +180,7 @@ class AgentReport:
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_told_again():
             fields.setdefault("agent_role", self.role)
-            crewai_event_bus.emit(self._agent if self._about is None else self._about, event(**fields))
+            crewai_event_bus.tell(self._agent if self._about is None else self._about, event, fields)
 
 
 def _kind_and_name(guardrail: Any) -> dict[str, str]:

@@ -13,6 +13,7 @@ from crewgraph.compiler.ongoing import AT_WORK
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.shown import show
 from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
     AgentExecutionErrorEvent,
@@ -41,10 +42,15 @@ class TaskReport(AgentReport):
         """The task begins."""
         AT_WORK.set(self._task)
         task, self.role = self._task, briefing.role
-        task.start_time, task.end_time = self._started, None
-        task.prompt_context = briefing.context
-        # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.
-        task.processed_by_agents, task.delegations = {briefing.role}, 0
+        show(
+            task,
+            start_time=self._started,
+            end_time=None,
+            prompt_context=briefing.context,
+            # Of this run alone: roles hold inputs, so that a union over all runs would grow without end.
+            processed_by_agents={briefing.role},
+            delegations=0,
+        )
         task.show_filled(
             {
                 "description": briefing.description,
@@ -94,10 +100,8 @@ class TaskReport(AgentReport):
         noted(self._assignment.slug, [])
 
     def _ended(self) -> None:
-        task = self._task
-        task.end_time = datetime.now()
-        task.used_tools, task.tools_errors = self.counts["used"], self.counts["errors"]
-        task.retry_count = self.sent_back
+        used, errors = self.counts["used"], self.counts["errors"]
+        show(self._task, end_time=datetime.now(), used_tools=used, tools_errors=errors, retry_count=self.sent_back)
 
     def complete(self, output: TaskOutput) -> None:
         """Everything is done."""

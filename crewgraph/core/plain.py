@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    if value is None or value is True or value is False:
+    if value is None or value is True or value is False or (type(value) is str and value.isascii()):
         return value
     if depth > _DEEPEST:
         raise NotPlain(f"data that is nested more than {_DEEPEST} deep, or contains itself.")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, model_validator
 from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.former_output import FormerOutput
 from crewgraph.definitions.plain_model import model_again, plain_model
+from crewgraph.definitions.shown import show
 from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
@@ -92,7 +93,7 @@ class TaskOutput(FormerOutput):
 
     @model_validator(mode="after")
     def _summarised(self) -> Self:
-        self.summary = " ".join(self.description.split()[:_SUMMARY_WORDS]) + "..."
+        show(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
         return self
 
     @property

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.definition import Definition
+from crewgraph.definitions.shown import show
 from crewgraph.text import fill, placeholders
 
 __all__ = ["Templated"]
@@ -27,9 +28,9 @@ class Templated(Definition):
     # read after it.
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in self._text_fields and self.__pydantic_private__:
-            self._templates.pop(name, None)
-            self._by_hand.pop(name, None)
+        if name in self._text_fields and (kept := self.__pydantic_private__):
+            kept["_templates"].pop(name, None)
+            kept["_by_hand"].pop(name, None)
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
@@ -38,7 +39,12 @@ class Templated(Definition):
 
     def template(self, field: str) -> str | None:
         """A text as its author wrote it, placeholders and all."""
-        return self._template(field, self._templates)
+        return self._template(field, self._kept("_templates"))
+
+    def _kept(self, name: str) -> dict[str, str]:
+        """A private attribute; pydantic's own way to it takes as long as filling a text."""
+        kept = self.__pydantic_private__
+        return {} if kept is None else kept[name]
 
     def _template(self, field: str, templates: Mapping[str, str]) -> str | None:
         shown = getattr(self, field)
@@ -51,7 +57,7 @@ class Templated(Definition):
             MissingInput: a placeholder has no value among the inputs.
             DefinitionError: a value is nothing that a text can show.
         """
-        templates, by_hand = self._templates, {} if inputs else self._by_hand  # once: pydantic takes long to find them
+        templates, by_hand = self._kept("_templates"), {} if inputs else self._kept("_by_hand")
         written = {field: self._template(field, templates) for field in self._text_fields if field not in by_hand}
         filled = {field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()}
         return {**filled, **by_hand}
@@ -66,21 +72,21 @@ class Templated(Definition):
 
     def open_placeholders(self, *fields: str) -> set[str]:
         """The names that a run without inputs leaves open in these fields."""
-        templates = (self.template(field) or "" for field in fields if field not in self._by_hand)
+        templates = (self.template(field) or "" for field in fields if field not in self._kept("_by_hand"))
         return {name for template in templates for name in placeholders(template)}
 
     def show_filled(self, texts: Mapping[str, str | None]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""
-        templates = self._templates
+        templates = self._kept("_templates")
         for field, text in texts.items():
             if text is None or (getattr(self, field) == text and not templates):
                 continue
             template = self._template(field, templates)
             if template is not None and template != text:
                 templates.setdefault(field, template)
-                super().__setattr__(field, text)
+                show(self, **{field: text})
             elif field in templates:
-                super().__setattr__(field, text)
+                show(self, **{field: text})
 
     def fill_by_hand(self, texts: Mapping[str, str | None]) -> None:
         """Show these texts, and work with them in runs without inputs."""

@@ -1,5 +1,6 @@
 """What every event has."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 from uuid import uuid4
@@ -9,13 +10,24 @@ from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.events.brief import attribute, brief, reference
 
-__all__ = ["BaseEvent"]
+__all__ = ["BaseEvent", "task_id_of"]
 
 _REFERENCES = frozenset({"agent", "crew", "from_agent", "from_task", "task", "tools"})
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def task_id_of(fields: Mapping[str, Any]) -> str | None:
+    """The id of the task that an event with these fields belongs to."""
+    given: str | None = fields.get("task_id")
+    return attribute(_task_in(fields), "id") if given is None else given
+
+
+def _task_in(fields: Mapping[str, Any]) -> Any:
+    task = fields.get("from_task")
+    return fields.get("task") if task is None else task
 
 
 class BaseEvent(BaseModel):
@@ -83,9 +95,7 @@ class BaseEvent(BaseModel):
 
     def model_post_init(self, context: Any, /) -> None:
         held = self.__dict__
-        task = held.get("from_task")
-        if task is None:
-            task = held.get("task")
+        task = _task_in(held)
         agent = held.get("from_agent")
         if agent is None:
             agent = held.get("agent")

@@ -19,6 +19,7 @@ from crewgraph.events.pending import PendingWork
 from crewgraph.events.plan import Plan, Registration, Steps
 from crewgraph.events.scope import Scope
 from crewgraph.events.stream_context import SINKS, WITNESSES
+from crewgraph.events.unheard import unheard
 
 __all__ = ["EventBus", "crewai_event_bus", "event_bus", "is_replaying"]
 
@@ -136,11 +137,17 @@ class EventBus:
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether anybody listens to this class of events; one that nobody hears need not be made."""
-        return (
-            self._plan(event_type).made
-            or bool(SINKS.get())
-            or any(witness.wants(event_type) for witness in WITNESSES.get())
-        )
+        return self._plan(event_type).made or _is_heard_here(event_type)
+
+    def tell(self, source: Any, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
+        """Make an event of these fields and emit it; where nobody hears it, its scope alone is opened or closed.
+
+        Ask `wants` before the fields are gathered.
+        """
+        if self._plan(event_type).silent and not _is_heard_here(event_type):
+            place(unheard(event_type, fields))
+        else:
+            self.emit(source, event_type(**fields))
 
     def emit(self, source: Any, event: BaseEvent) -> Future[None] | None:
         """Bring an event to its handlers.
@@ -247,6 +254,12 @@ class EventBus:
     def _add(self, registration: Registration) -> None:
         with self._lock:
             self._active().add(registration)
+
+
+def _is_heard_here(event_type: type[BaseEvent]) -> bool:
+    """Whether somebody hears a class of events in the running code alone."""
+    witnesses = WITNESSES.get()
+    return bool(SINKS.get()) or (bool(witnesses) and any(one.wants(event_type) for one in witnesses))
 
 
 def _of_context(event_type: type[BaseEvent]) -> list[Handler]:

@@ -16,6 +16,7 @@ from uuid import uuid4
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.pairing import check_depth, told_empty, told_mismatch
 from crewgraph.events.pairs import ENDINGS, STARTS
+from crewgraph.events.unheard import Unheard
 
 __all__ = [
     "Lineage",
@@ -83,11 +84,12 @@ _RUN: ContextVar[str | None] = ContextVar("crewgraph_run", default=None)
 _COURSE: ContextVar[_Course | None] = ContextVar("crewgraph_event_course", default=None)
 
 
-def place(event: BaseEvent) -> None:
+def place(event: BaseEvent | Unheard) -> None:
     """Note on an event that is emitted where it stands; one that was placed before stays where it is."""
     if event.emission_sequence is not None:
         return
-    kind, ending = event.type, ENDINGS.get(event.type)
+    held, kind = vars(event), event.type
+    ending = ENDINGS.get(kind)
     scopes = _scopes_of(event)
     if kind in _ROOTS and not scopes:
         _COURSE.set(_Course())
@@ -100,12 +102,12 @@ def place(event: BaseEvent) -> None:
     with course.lock:
         course.number += 1
         _note(event, "previous_event_id", course.last)
-        event.emission_sequence, course.last = course.number, event.event_id
+        held["emission_sequence"], course.last = course.number, event.event_id
     if kind in STARTS:
         _open(event, scopes)
 
 
-def _scopes_of(event: BaseEvent) -> Scopes:
+def _scopes_of(event: BaseEvent | Unheard) -> Scopes:
     """The open scopes of an event: those of the running code, or those of its task where the code has not begun that."""
     scopes, course = _SCOPES.get(), _COURSE.get()
     if course is not None and event.task_id is not None:
@@ -116,12 +118,12 @@ def _scopes_of(event: BaseEvent) -> Scopes:
     return scopes
 
 
-def _open(event: BaseEvent, scopes: Scopes) -> None:
+def _open(event: BaseEvent | Unheard, scopes: Scopes) -> None:
     check_depth(len(scopes))
     _keep(event, (*scopes, (event.event_id, event.type)))
 
 
-def _close(event: BaseEvent, scopes: Scopes, start: str) -> None:
+def _close(event: BaseEvent | Unheard, scopes: Scopes, start: str) -> None:
     if not scopes:
         told_empty(event.type)
         return
@@ -137,13 +139,13 @@ def _close(event: BaseEvent, scopes: Scopes, start: str) -> None:
     _keep(event, scopes[:at])
 
 
-def _keep(event: BaseEvent, scopes: Scopes) -> None:
+def _keep(event: BaseEvent | Unheard, scopes: Scopes) -> None:
     _SCOPES.set(scopes)
     if event.task_id is not None:
         _course().tasks[event.task_id] = scopes
 
 
-def _note(event: BaseEvent, name: str, value: str | None) -> None:
+def _note(event: BaseEvent | Unheard, name: str, value: str | None) -> None:
     held = vars(event)
     if value is not None and held[name] is None:
         held[name] = value

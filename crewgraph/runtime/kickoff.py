@@ -234,8 +234,8 @@ class StartedRun:
         if self.place is not place:
             place, made = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = made.graph, made.tasks, made.planning
-        for one in {id(work.agent): work for work in self.steps}.values():
-            check_ready(one)  # a missing key is told before anything is done
+        working = {id(work.agent): work for work in self.steps}.values()
+        self._models = [check_ready(one) for one in working]  # a missing key is told before anything is done
         check_coworkers(self.tasks)
         check_memories(crew)
         check_prices(crew, [*crew.agents, *(one.agent for one in self.tasks)])
@@ -268,9 +268,9 @@ class StartedRun:
         Raises:
             MissingInput: a placeholder of a task has no value.
         """
-        for one in self.tasks[beginning:]:
-            one.task.worded(inputs)
-            one.agent.worded(inputs)
+        left = self.tasks[beginning:]
+        for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
+            one.worded(inputs)
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""

@@ -83,6 +83,20 @@ def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
     assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
+@pytest.mark.parametrize("mode", ["sync", "async", "sync-step", "async-step"])
+def test_an_end_says_what_it_began_with_where_nobody_heard_that(mode: str):
+    ends: list[BaseEvent] = []
+    with crewai_event_bus.scoped_handlers():
+        for kind in (TaskCompletedEvent, CrewKickoffCompletedEvent):
+            crewai_event_bus.register_handler(kind, lambda _, event: ends.append(event))
+        Mode(mode).kickoff(crew(), checkpointer=False)
+    task, run = ends
+    assert (task.emission_sequence, run.emission_sequence) == (3, 4)
+    assert task.parent_event_id == run.started_event_id is not None
+    assert task.started_event_id not in (None, task.parent_event_id)
+    assert (task.previous_event_id, run.previous_event_id) == (task.started_event_id, task.event_id)
+
+
 def test_each_run_is_counted_from_1():
     with heard() as events:
         for _ in range(2):

@@ -20,7 +20,6 @@ from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.knowledge_report import KnowledgeReport
-from crewgraph.compiler.memories import memories_of
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.plan_report import PlanReport
 from crewgraph.compiler.remembering import Remembers
@@ -116,9 +115,8 @@ class AgentAtWork(AtHand):
     @cached_property
     def recollection(self) -> Recollection:
         """Its memories."""
-        memories = memories_of(self._agent, self._engagement.crew)
         who = Remembers(self._agent, self._about, self._role)
-        return Recollection(memories, who, self._book, self._engagement.where)
+        return Recollection(self.memories, who, self._book, self._engagement.where)
 
     @property
     def assessor(self) -> Model | None:

@@ -10,7 +10,7 @@ from crewgraph.compiler.equipment import equipped
 from crewgraph.compiler.executor import Executor, made_executor
 from crewgraph.compiler.files import NO_FILES, Files, files_tool
 from crewgraph.compiler.limited import model_of
-from crewgraph.compiler.memories import memories_of
+from crewgraph.compiler.memories import Memories, memories_of
 from crewgraph.compiler.memory_tools import memory_tools
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
@@ -155,9 +155,15 @@ class AtHand:
     @cached_property
     def _offered(self) -> dict[str, ObservedTool]:
         """Its tools, those for its memory, and one that reads files."""
-        memories = memories_of(self._agent, self._engagement.crew)
-        found = self._observed | self._seen(memory_tools(memories, self.model, self._observed, self._book))
-        return found | self._seen(files_tool(self.files, self._book))
+        found = self._observed
+        if self.memories:
+            found = found | self._seen(memory_tools(self.memories, self.model, found, self._book))
+        return found | self._seen(files_tool(self.files, self._book)) if self.files.tool else found
+
+    @cached_property
+    def memories(self) -> Memories:
+        """What it remembers with."""
+        return memories_of(self._agent, self._engagement.crew)
 
     @cached_property
     def files(self) -> Files:
@@ -175,7 +181,7 @@ class AtHand:
 
     def _seen(self, tools: Sequence[Any], known: Mapping[str, GuardedTool] | None = None) -> dict[str, ObservedTool]:
         agent, crew = self._agent, self._engagement.crew
-        named = {**(known or {}), **guarded_tools(tools, {}, self._engagement.where)}
+        named = {**(known or {}), **(guarded_tools(tools, {}, self._engagement.where) if tools else {})}
         return {
             name: ObservedTool(cached(tool, agent, crew), agent, self._about, crew=crew) for name, tool in named.items()
         }

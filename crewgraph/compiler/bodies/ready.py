@@ -6,6 +6,7 @@ from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.agent import AgentAtWork
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.executor import made_executor
+from crewgraph.core.ports import Model
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.llm.ledger import UsageLedger
@@ -15,8 +16,11 @@ from crewgraph.own_version import own_version
 __all__ = ["check_coworkers", "check_ready"]
 
 
-def check_ready(engagement: Engagement) -> None:
+def check_ready(engagement: Engagement) -> Model | None:
     """Look, before anything is done, whether an agent can work.
+
+    Returns:
+        Its model, if it needs one: who keeps it spares every task to make it anew.
 
     Raises:
         CompileError: its executor cannot be called, or not be given what there is to give.
@@ -24,10 +28,9 @@ def check_ready(engagement: Engagement) -> None:
     """
     agent = engagement.agent
     if own_version(agent, "execute_task") or own_version(agent, "aexecute_task"):
-        return  # which may do without
+        return None  # which may do without
     work = AgentAtWork(engagement, agent.role, AgentReport(engagement, None), UsageLedger(), engagement.book)
-    if work.executor is None:
-        as_model(agent.llm)
+    return as_model(agent.llm) if work.executor is None else None
 
 
 def check_coworkers(engagements: Sequence[Engagement]) -> None:

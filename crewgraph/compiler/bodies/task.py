@@ -22,6 +22,7 @@ from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.model_guardrail import ModelGuardrail
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.shown import show
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.ledger import UsageLedger
@@ -222,10 +223,14 @@ class _Work:
 
     def charge(self, output: TaskOutput) -> None:
         """Let the output tell what was used and said so far."""
-        output.usage, output.usage_by_model = self.usage.total, self.usage.told
-        output.usage_by_agent = self.usage.by_agent(self.briefing.role)
-        output.messages = self.agent.conversation
-        output.tool_failures = list(self.agent.failures)
+        show(
+            output,
+            usage=self.usage.total,
+            usage_by_model=self.usage.told,
+            usage_by_agent=self.usage.by_agent(self.briefing.role),
+            messages=self.agent.conversation,
+            tool_failures=list(self.agent.failures),
+        )
 
     def called_back(self, output: TaskOutput) -> Body[None]:
         """Tell the user's functions: the task's own, then the crew's; each once."""
