@@ -86,27 +86,6 @@ ABSENT: dict[str, str] = {
         (f"crewai.llms.constants.{name}Models" for name in ("Anthropic", "Azure", "Bedrock", "Gemini", "OpenAI")),
         "Models are not listed: any name that a provider knows will do.",
     ),
-    **dict.fromkeys(
-        (
-            f"crewai.llms.providers.openai.completion.{name}"
-            for name in (
-                *(
-                    "CodeInterpreterFileResult",
-                    "CodeInterpreterLogResult",
-                    "CodeInterpreterResult",
-                    "ComputerUseResult",
-                ),
-                *(
-                    "FileSearchResult",
-                    "FileSearchResultItem",
-                    "ReasoningSummary",
-                    "ResponsesAPIResult",
-                    "WebSearchResult",
-                ),
-            )
-        ),
-        _PROVIDERS,
-    ),
     "crewai.llms.context_window.context_windows_from_catalog": "It reads CrewAI's own catalog of models.",
     "crewai.llms.providers.snowflake": _PROVIDERS,
     "crewai.llms.providers.utils": _PROVIDERS,

@@ -82,9 +82,20 @@ def _with_id(request: ToolRequest, number: int) -> ToolRequest:
     return {**request, "id": request["id"] or f"call_{number}"}
 
 
+def _cut_parts(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
+    left: list[Any] = []
+    for part in content:
+        text = part if isinstance(part, str) else part.get("text")
+        cut = cut_at(text, stop) if isinstance(text, str) else text
+        left.append(cut if isinstance(part, str) else part if cut == text else {**part, "text": cut})
+        if cut != text:
+            break
+    return left
+
+
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
     """A content up to the first of some texts, for models that did not stop there themselves."""
     if not isinstance(content, str):
-        return content
+        return _cut_parts(content, stop)
     ends = [found for mark in stop if mark and (found := content.find(mark)) >= 0]
     return content[: min(ends)] if ends else content

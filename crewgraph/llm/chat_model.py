@@ -54,7 +54,7 @@ class ChatModel:
         native_tools: bool | None = None,
         stop: Sequence[str] = (),
         response_format: type[BaseModel] | Mapping[str, Any] | None = None,
-        on_usage: Callable[[Usage | None], None] | None = None,
+        on_answer: Callable[[Any, Usage | None], None] | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         """Wrap a model.
@@ -65,17 +65,18 @@ class ChatModel:
             native_tools: whether tools are offered to it; None asks the model.
             stop: stop words of every request.
             response_format: the form of answers, where no tools are offered.
-            on_usage: told of every answered request.
+            on_answer: told of every answered request: LangChain's message, and what it used.
             parameters: what it was made with, where the model's class does not tell all of it.
         """
         self.source = source
         self._offers_tools = native_tools
         self._response_format = response_format
-        self._on_usage = on_usage
+        self._on_answer = on_answer
         self._given = parameters or {}
         self._base, kwargs = _base_of(source)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
         self._names = [_name_of(one) for one in _models_of(source)]
+        self._takes_stop = takes_stop(self.name) and getattr(self._base, "use_responses_api", None) is not True
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._identity: Mapping[str, Any] | None = None
 
@@ -121,7 +122,7 @@ class ChatModel:
             native_tools=self._offers_tools,
             stop=self._stop,
             response_format=response_format,
-            on_usage=self._on_usage,
+            on_answer=self._on_answer,
             parameters=self._given,
         )
 
@@ -179,18 +180,19 @@ class ChatModel:
 
     def _keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         words = list(dict.fromkeys([*self._stop, *stop]))
-        return {"stop": words} if stop and takes_stop(self.name) else {}
+        return {"stop": words} if stop and self._takes_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, forms: bool) -> Reply:
         raw: Any = cast("dict[str, Any]", answer).get("raw") if isinstance(answer, dict) else None
-        reply = _read(answer if raw is None else raw)
-        if len(self._names) > 1 and (by := _answering(answer if raw is None else raw, self._names)) != self.name:
+        message = cast("Any", answer) if raw is None else raw
+        reply = _read(message)
+        if len(self._names) > 1 and (by := _answering(message, self._names)) != self.name:
             reply["model"] = by
         if forms and isinstance(self._response_format, type):
             reply = _formed(reply)
-        if self._on_usage is not None:
-            self._on_usage(reply["usage"])
-        if takes_stop(self.name):
+        if self._on_answer is not None:
+            self._on_answer(message, reply["usage"])
+        if self._takes_stop:
             return reply
         return {**reply, "content": cut_at(reply["content"], [*self._stop, *stop])}
 

@@ -84,7 +84,8 @@ def _class_of(provider: Provider) -> Any:
 
 def _openai(target: Target, words: dict[str, Any]) -> Any:
     address = words["base_url"]
-    if "max_tokens" in words and address is not None and "api.openai.com" not in address:
+    elsewhere = address is not None and "api.openai.com" not in address and words.get("api") != "responses"
+    if "max_tokens" in words and elsewhere:
         # ChatOpenAI would rename it to what OpenAI's own newer models want, which other servers do not know
         words["extra_body"] = {"max_tokens": words.pop("max_tokens"), **words.get("extra_body", {})}
     return _openai_kin(load("langchain_openai").ChatOpenAI, words)
@@ -110,6 +111,7 @@ def _azure(address: str, words: dict[str, Any]) -> Any:
 
 def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
     """A model that is asked through the openai package; unknown words go into the request's body."""
+    words |= words.pop("client_params", None) or {}
     headers: dict[str, str] = dict(words.pop("extra_headers", None) or {})
     if project := words.pop("project", None):
         headers["OpenAI-Project"] = project
@@ -117,6 +119,7 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
         words["default_headers"] = {**headers, **words.get("default_headers", {})}
     if words.pop("api", None) == "responses":
         words["use_responses_api"] = True
+        chosen = load("crewgraph.llm.responses_model").chained(chosen)
     if "logprobs" in words:
         words["logprobs"] = bool(words["logprobs"])
     words["api_key"] = words["api_key"] or _NO_KEY

@@ -8,7 +8,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, Literal, NamedTuple, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
@@ -20,15 +20,16 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import open_chat_model
-from crewgraph.llm.conversation import read_messages, read_tools, text_of
-from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
+from crewgraph.llm.conversation import read_messages, read_tools
+from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.in_chains import InChains
 from crewgraph.llm.interceptor import BaseInterceptor
 from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.prices import Price, tell
 from crewgraph.llm.providers import Target, locate
-from crewgraph.llm.tool_call import tool_calls
+from crewgraph.llm.responses import Chained
+from crewgraph.llm.returned import called_back, returned
 from crewgraph.llm.words import SETTINGS, fallback_words, form_word, price_word, provider_word
 from crewgraph.own_version import ours, own_version
 
@@ -48,7 +49,7 @@ class _Named(NamedTuple):
     provider: str | None
 
 
-class LLM(InChains, BaseLLM):
+class LLM(InChains, Chained, BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
@@ -211,14 +212,16 @@ class LLM(InChains, BaseLLM):
                     native_tools=self.supports_function_calling(),
                     stop=self.stop,
                     response_format=self.response_format,
-                    on_usage=self._note,
+                    on_answer=self._note,
                     parameters=settings,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
 
     def _opening(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
-        opening: dict[str, Any] = dict(settings)
+        opening = self.without_responses(settings)
+        if self.responses is not None:
+            opening["responses"] = self.responses
         if self.interceptor is not None:
             opening["interceptor"] = self.interceptor
         if not takes_stop(target.model):
@@ -270,12 +273,12 @@ class LLM(InChains, BaseLLM):
         reply = self._asked(form, from_agent, from_task).complete(conversation, specs, (), _config(callbacks))
         wanted = self._wanted(reply, available_functions)
         if wanted is None:
-            return _answer(reply, form)
+            return returned(reply, form, self.responses)
         result = wanted()
         if inspect.iscoroutine(result):
             result.close()
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
-        return _told(result)
+        return called_back(result)
 
     @ours
     async def acall(
@@ -298,9 +301,9 @@ class LLM(InChains, BaseLLM):
         reply = await self._asked(form, from_agent, from_task).acomplete(conversation, specs, (), _config(callbacks))
         wanted = self._wanted(reply, available_functions)
         if wanted is None:
-            return _answer(reply, form)
+            return returned(reply, form, self.responses)
         result = await in_thread(wanted)
-        return _told(await result if inspect.isawaitable(result) else result)
+        return called_back(await result if inspect.isawaitable(result) else result)
 
     def supports_function_calling(self) -> bool:
         """Whether the model takes tools."""
@@ -311,8 +314,8 @@ class LLM(InChains, BaseLLM):
         return calls_functions(target.provider.name, target.model)
 
     def supports_stop_words(self) -> bool:
-        """Whether the model stops at given texts; OpenAI's reasoning models refuse them."""
-        return takes_stop(self.model)
+        """Whether the model stops at given texts; OpenAI's reasoning models and its Responses API refuse them."""
+        return takes_stop(self.model) and self.responses is None
 
     def supports_multimodal(self) -> bool:
         """Whether it can be shown images."""
@@ -343,12 +346,14 @@ class LLM(InChains, BaseLLM):
             return asked
         return load("crewgraph.llm.hooked").HookedModel(asked, self, agent, task, is_at_work=False)
 
-    def _note(self, usage: Usage | None) -> None:
+    def _note(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
+        if self.responses is not None:
+            self.responses.note(message)
 
     def _wanted(self, reply: Reply, functions: Mapping[str, Any] | None) -> Any:
         """The function that the model wants called, with its arguments; None where it wants none."""
-        if not reply["tool_calls"] or not functions:
+        if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses):
             return None
         request = reply["tool_calls"][0]
         name, args = request["name"], request["args"]
@@ -378,19 +383,3 @@ def _config(callbacks: Sequence[Any] | None) -> Any:
         return {}
     configs = load("langchain_core.runnables.config")
     return configs.merge_configs(configs.ensure_config(), {"callbacks": list(callbacks)})
-
-
-def _answer(reply: Reply, form: Any) -> Any:
-    if reply["tool_calls"]:
-        return tool_calls(reply)
-    text = text_of(reply["content"])
-    if not (isinstance(form, type) and issubclass(form, BaseModel)):
-        return text
-    try:
-        return form.model_validate_json(text)
-    except ValidationError as error:
-        raise UnreadableAnswer(f"The answer does not fit `{form.__name__}`: {text!r}\n{error}") from error
-
-
-def _told(result: object) -> str:
-    return result if isinstance(result, str) else str(result)

@@ -29,5 +29,5 @@ def tool_calls(reply: Reply) -> list[ToolCall]:
     written = openai_messages([{"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}])[0]
     return [
         ToolCall(call["id"], FunctionCall(call["function"]["name"], call["function"]["arguments"]))
-        for call in written["tool_calls"]
+        for call in written.get("tool_calls", ())
     ]

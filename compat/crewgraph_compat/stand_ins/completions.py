@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from crewgraph import LLM
 from crewgraph.llm.providers import PROVIDERS
+from crewgraph.llm.word import Word
 
 __all__ = [
     "OPENAI_COMPATIBLE_PROVIDERS",
@@ -38,25 +39,15 @@ class OpenAICompletion(_Completion):
         """Name a model; the keywords are those of `LLM`."""
         super().__init__(model, **given)
 
-    @property
-    def organization(self) -> str | None:
-        """Whose account is asked, where it was given."""
-        return self._word("organization")
+    organization = Word[str | None](None, "Whose account is asked.")
+    project = Word[str | None](None, "Which project of the account.")
+    max_retries = Word[int | None](None, "How often a request is repeated.")
+    default_headers = Word[dict[str, str] | None](None, "Headers of all requests.")
+    client_params = Word[dict[str, Any] | None](None, "What else the client of the `openai` package is made with.")
+    default_query = Word[dict[str, Any] | None](None, "Parameters of all addresses.")
 
-    @property
-    def max_retries(self) -> int | None:
-        """How often a request is repeated, where it was given."""
-        return self._word("max_retries")
-
-    @property
-    def default_headers(self) -> dict[str, str] | None:
-        """Headers of all requests, where they were given."""
-        return self._word("default_headers")
-
-    @property
-    def default_query(self) -> dict[str, Any] | None:
-        """Parameters of all addresses, where they were given."""
-        return self._word("default_query")
+    custom_openai: bool = False
+    """Another word for `provider="openai"`."""
 
     @property
     def is_o1_model(self) -> bool:

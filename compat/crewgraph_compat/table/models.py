@@ -54,7 +54,14 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.llms.providers.gemini": {},
     "crewai.llms.providers.gemini.completion": rows(_COMPLETIONS, "GeminiCompletion"),
     "crewai.llms.providers.openai": {},
-    "crewai.llms.providers.openai.completion": rows(_COMPLETIONS, "OpenAICompletion"),
+    "crewai.llms.providers.openai.completion": {
+        **rows(_COMPLETIONS, "OpenAICompletion"),
+        **rows(
+            "crewgraph.llm.responses_result",
+            *("CodeInterpreterFileResult", "CodeInterpreterLogResult", "CodeInterpreterResult", "ComputerUseResult"),
+            *("FileSearchResult", "FileSearchResultItem", "ReasoningSummary", "ResponsesAPIResult", "WebSearchResult"),
+        ),
+    },
     "crewai.llms.providers.openai_compatible": _COMPATIBLE,
     "crewai.llms.providers.openai_compatible.completion": _COMPATIBLE,
     "crewai.llms.base_llm": {

@@ -1,0 +1,32 @@
+"""LangChain's OpenAI models with a chain of responses: loaded where the Responses API is asked."""
+
+from typing import Any, cast
+
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from langchain_openai.chat_models.base import BaseChatOpenAI
+from pydantic import Field
+
+from crewgraph.llm.responses import Responses
+
+__all__ = ["chained"]
+
+
+class _ChainedChatOpenAI(ChatOpenAI):
+    responses: Responses = Field(exclude=True)
+
+    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
+        return self.responses.continued(payload)
+
+
+class _ChainedAzure(AzureChatOpenAI):
+    responses: Responses = Field(exclude=True)
+
+    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
+        return self.responses.continued(payload)
+
+
+def chained(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:
+    """The class of a model whose requests go on from one another."""
+    return _ChainedAzure if issubclass(model, AzureChatOpenAI) else _ChainedChatOpenAI
