@@ -18,6 +18,9 @@ from crewgraph.flow import Flow, and_, listen, persist, start
 __all__ = ["Counting"]
 
 
+slow_has_begun = threading.Event()
+
+
 class Count(BaseModel):
     a: int = 0
     b: int = 0
@@ -34,13 +37,14 @@ class Counting(Flow[Count]):
     @start()
     async def slow(self) -> None:
         self.state.a += 1
+        slow_has_begun.set()
         if sys.argv[4:] == ["die"]:
             threading.Thread(target=die_when_kept, args=(Counting(), self.flow_id), daemon=True).start()
-            await asyncio.sleep(30)
+            await asyncio.sleep(100)
 
     @start()
     def quick(self) -> None:
-        time.sleep(0.2)
+        slow_has_begun.wait(30)
         self.state.b += 1
 
     @listen(and_(slow, quick))

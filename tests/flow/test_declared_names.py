@@ -1,6 +1,5 @@
 """What declarations name of Python, and what is wrong with them before anything runs."""
 
-import time
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 from modes import Mode
 from pydantic import ValidationError
+from until import until
 
 from crewgraph.definitions.declared.names import named_python
 from crewgraph.definitions.definition import UnknownKeyword
@@ -29,7 +29,10 @@ def test_folders_with_a_module_of_the_same_name_get_their_own(mode: Mode, tmp_pa
 
 
 def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_path: Path):
-    (tmp_path / "ferry_fast.py").write_text("import time\ntime.sleep(0.05)\nx = 1\n")
+    begun = tmp_path / "begun"
+    (tmp_path / "ferry_fast.py").write_text(
+        f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(0.05)\nx = 1\n"
+    )
     (tmp_path / "ferry_slow.py").write_text("import time\ntime.sleep(0.1)\nimport ferry_third\nx = 2\n")
     (tmp_path / "ferry_third.py").write_text("")
     found: list[int] = []
@@ -40,10 +43,10 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
     threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
     for thread in threads:
         thread.start()
-        time.sleep(0.02)
+        until(begun.exists)
     for thread in threads:
         thread.join()
-    assert found == [1, 2]
+    assert sorted(found) == [1, 2]
 
 
 def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_runs():

@@ -1,7 +1,7 @@
 """Mistakes that are easily made with flows, and what is said of them."""
 
 import re
-import time
+import threading
 import warnings
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
+from until import LONG
 
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.flow import Flow, PendingFlow, human_feedback, listen, router, start
@@ -117,13 +118,16 @@ def test_inputs_that_are_no_dict_are_refused(mode: Mode, inputs: Any):
 
 
 class Two(Flow[Any]):
+    begun = threading.Barrier(2, timeout=LONG)
+
     @start()
     def one(self) -> None:
-        time.sleep(0.05)  # the other one has begun by then
+        self.begun.wait()
         raise ValueError("the first")
 
     @start()
     def other(self) -> None:
+        self.begun.wait()
         raise KeyError("the second")
 
 

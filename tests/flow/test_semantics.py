@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pytest
 from heard import heard
 from modes import Mode
+from until import LONG, auntil
 
 from crewgraph.compiler.flow import landing
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
@@ -45,7 +46,7 @@ def test_or_of_two_starts_fires_once_for_the_first(mode: Mode):
 
         @start()
         async def b(self):
-            await asyncio.sleep(0.1)
+            await auntil(lambda: self.noted("h1"))
             self.note("b")
             return 2
 
@@ -67,13 +68,12 @@ def test_the_loser_of_an_or_race_runs_on_and_feeds_its_own_listeners(mode: Mode)
 
         @listen(s)
         async def a(self):
-            await asyncio.sleep(0.02)
             self.note("a")
             return "A"
 
         @listen(s)
         async def b(self):
-            await asyncio.sleep(0.2)
+            await auntil(lambda: self.noted("hA"))
             self.note("b")
             return "B"
 
@@ -98,13 +98,12 @@ def test_the_loser_of_an_or_race_is_not_cancelled_where_nobody_else_listens(mode
 
         @listen(s)
         async def a(self):
-            await asyncio.sleep(0.02)
             self.note("a")
             return "A"
 
         @listen(s)
         async def b(self):
-            await asyncio.sleep(0.2)
+            await auntil(lambda: self.noted("hA"))
             self.note("b")
             return "B"
 
@@ -516,13 +515,13 @@ def test_router_and_listener_of_one_event_run_side_by_side(mode: Mode):
         @listen(s)
         async def lis(self):
             self.note("l begins")
-            await asyncio.sleep(0.2)
+            await auntil(lambda: self.noted("x1"))
             self.note("l")
 
         @router(s)
         async def r(self):
             self.note("r begins")
-            await asyncio.sleep(0.05)
+            await auntil(lambda: self.noted("l begins"))
             self.note("r")
             return "x"
 
@@ -580,7 +579,7 @@ def test_and_is_given_the_result_of_its_last_arm(mode: Mode):
 
         @start()
         async def b(self):
-            await asyncio.sleep(0.05)
+            await auntil(lambda: "A" in self.method_outputs)
             return "B"
 
         @listen(and_(a, b))
@@ -640,7 +639,7 @@ def test_the_result_is_what_the_method_returned_that_completed_last(mode: Mode):
 
         @listen(a)
         async def a2(self):
-            await asyncio.sleep(0.1)
+            await auntil(lambda: "B" in self.method_outputs)
             return "A2"
 
         @start()
@@ -847,7 +846,7 @@ def test_a_listener_does_not_wait_for_what_runs_beside_its_trigger(mode: Mode):
 
         @start()
         async def b(self):
-            await asyncio.sleep(1)
+            await auntil(lambda: self.noted("a2"))
             self.note("b")
 
     flow = Beside()
@@ -869,7 +868,7 @@ def test_a_listener_does_not_wait_for_a_blocking_method_either(mode: Mode):
 
         @start()
         def b(self):
-            return self.begun.wait(10)
+            return self.begun.wait(LONG)
 
     assert kickoff(mode, Blocking()) is True
 
@@ -879,7 +878,7 @@ def test_all_methods_that_are_due_run_at_the_same_time(mode: Mode, count: int):
     barrier = threading.Barrier(count)
 
     def member(self):
-        barrier.wait(20)
+        barrier.wait(LONG)
 
     body = {f"m{number}": start()(_copied(member, f"m{number}")) for number in range(count)}
     flow = type("Meeting", (Flow,), body)()
@@ -921,15 +920,18 @@ def test_an_exception_carries_the_name_of_its_method(mode: Mode):
 
 def test_a_failing_method_cancels_what_runs_beside_it(mode: Mode):
     class Failing(Noting):
+        begun = threading.Event()
+
         @start()
         async def a(self):
-            await asyncio.sleep(0.05)
+            await auntil(self.begun.is_set)
             raise Boom
 
         @start()
         async def b(self):
+            self.begun.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.sleep(100)
             except asyncio.CancelledError:
                 self.note("b is cancelled")
                 raise
@@ -942,7 +944,7 @@ def test_a_failing_method_cancels_what_runs_beside_it(mode: Mode):
     began = time.monotonic()
     with pytest.raises(Boom):
         kickoff(mode, flow)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < LONG
     if mode.asynchronous:
         assert flow.notes == ["b is cancelled"]
     assert "b2" not in flow.notes
@@ -950,18 +952,26 @@ def test_a_failing_method_cancels_what_runs_beside_it(mode: Mode):
 
 def test_what_runs_in_a_thread_beside_a_failing_method_is_awaited_and_its_listeners_do_not_run(mode: Mode):
     class Failing(Noting):
-        begun = threading.Event()
+        begun, failed = threading.Barrier(3), threading.Event()
 
         @start()
         def a(self):
-            self.begun.wait(10)
+            self.begun.wait(LONG)
             raise Boom
 
         @start()
         def b(self):
-            self.begun.set()
-            time.sleep(0.3)
+            self.begun.wait(LONG)
+            assert self.failed.wait(LONG)
             self.note("b ends")
+
+        @start()
+        async def c(self):
+            try:
+                await asyncio.to_thread(self.begun.wait, LONG)
+                await asyncio.sleep(100)
+            finally:  # cancelled, as soon as the failure was seen
+                self.failed.set()
 
         @listen(b)
         def b2(self):
@@ -982,7 +992,7 @@ def test_what_was_completed_before_a_failure_is_not_lost(mode: Mode):
 
         @listen(a)
         async def slow(self):
-            await asyncio.sleep(0.1)
+            await auntil(lambda: "Q" in self.method_outputs)
             raise Boom
 
         @listen(a)
@@ -1004,12 +1014,12 @@ def test_two_failures_at_once_raise_the_first_one(mode: Mode):
 
         @start()
         def a(self):
-            self.barrier.wait(10)
+            self.barrier.wait(LONG)
             raise Boom("a")
 
         @start()
         def b(self):
-            self.barrier.wait(10)
+            self.barrier.wait(LONG)
             raise Boom("b")
 
     with pytest.raises(Boom) as caught:
@@ -1060,13 +1070,13 @@ def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypa
 
         @start()
         def a(self):
-            self.begun.wait(10)
+            self.begun.wait(LONG)
             raise Boom
 
         @start()
         def b(self):
             self.begun.set()
-            self.free.wait(10)
+            self.free.wait(LONG)
 
         @listen(b)
         def b2(self):
@@ -1118,7 +1128,7 @@ def test_a_run_that_is_cancelled_cancels_its_methods():
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        await asyncio.sleep(0.05)
+        await auntil(lambda: len(flow.notes) == 4)
         return list(flow.notes)
 
     assert asyncio.run(cancelled()) == ["a", "b", "a is cancelled", "b is cancelled"]
@@ -1259,19 +1269,24 @@ def test_flow_methods_may_call_flows(mode: Mode):
     assert kickoff(mode, Outer()) == 45
 
 
-def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(mode: Mode):
+def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(
+    mode: Mode, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(landing, "GRACE", LONG)
     ended: list[str] = []
+    waits = threading.Event()
 
     class Fails(Flow[dict[str, Any]]):
         @start()
         def bad(self) -> None:
-            time.sleep(0.05)
+            assert waits.wait(LONG)
             raise ValueError("bad")
 
         @start()
         async def slow(self) -> None:
+            waits.set()
             try:
-                await asyncio.sleep(30)
+                await asyncio.sleep(100)
             except asyncio.CancelledError:
                 ended.append("cancelled")
                 raise
@@ -1280,7 +1295,7 @@ def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(mo
     with pytest.raises(ValueError, match="bad") as caught, heard() as events:
         kickoff(mode, Fails())
     assert caught.value.__notes__ == ["in method `bad` of flow `Fails`"]
-    assert ended == ["cancelled"] and time.monotonic() - begun < 4
+    assert ended == ["cancelled"] and time.monotonic() - begun < LONG
     assert [one.method_name for one in events if isinstance(one, MethodExecutionFailedEvent)] == ["bad"]
 
 

@@ -1,10 +1,8 @@
 """States that are changed in place: checked against their model, and kept with the method that has changed them."""
 
-import asyncio
 import copy
 import json
 import pickle  # noqa: TID251 - users may
-import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from until import auntil, until
 
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.flow.noted import StateDict
@@ -211,7 +210,7 @@ def test_of_methods_beside_each_other_the_one_that_put_it_fails(mode: Mode, save
         async def wrong(self) -> None:
             state: Any = self.state
             state.n = 1 if self.good else "soon mended, or not"
-            await asyncio.sleep(0.2)
+            await auntil(lambda: has_completed(self, "right"))
 
         @start()
         def right(self) -> None:
@@ -228,6 +227,10 @@ def test_of_methods_beside_each_other_the_one_that_put_it_fails(mode: Mode, save
     other = Two(checkpointer=saver)
     other.good = True
     assert resume(mode, other, flow.flow_id) == [1, ["right"]]
+
+
+def has_completed(flow: Flow[Any], method: str) -> bool:
+    return method in [step.completed for step in flow.history(flow.flow_id)]
 
 
 # What others have set
@@ -250,15 +253,13 @@ class Beside(Flow[Any]):
     def slow(self) -> None:
         self.put("a", 1)
         self.put("shared", 1)
-        deadline = time.monotonic() + 10
-        while "quick" not in [step.completed for step in self.history(self.flow_id)] and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: has_completed(self, "quick"))
         if dead:
             raise ConnectionError("slow")
 
     @start()
     def quick(self) -> None:
-        time.sleep(0.05)
+        until(lambda: self.get("shared"))
         self.put("b", 10)
         self.put("shared", 10)
 
@@ -312,7 +313,7 @@ def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpoin
         @start()
         async def slow(self) -> None:
             del self.state["gone"]
-            await asyncio.sleep(0.3)
+            await auntil(lambda: has_completed(self, "quick"))
             raise ConnectionError("slow")
 
         @start()

@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from servers.langsmith_api import LangSmithServer, Trace, traced
 from typing_extensions import TypedDict
+from until import until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
@@ -261,5 +262,4 @@ def test_a_run_whose_reader_leaves_ends_in_the_trace(mode: Mode, langsmith: Lang
         if item.kind == "task_started":
             break
     items.close()
-    time.sleep(0.3)  # in an async run, the threads of sync methods hear of it a moment later
-    assert "?" not in langsmith.tree()
+    until(lambda: "?" not in langsmith.tree())  # in an async run, the threads of sync methods hear of it a moment later
