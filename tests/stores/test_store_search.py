@@ -227,7 +227,7 @@ def test_nobody_waits_while_texts_are_embedded(tmp_path: Path, mode: Mode):
 
     class Slow(Bag):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            with FaissStore(path, embedder=False, busy_timeout=0.1) as other:
+            with FaissStore(path, embedder=False, busy_timeout=20) as other:
                 other.put(("other",), texts[0], {"n": 1})
             wrote.append(texts[0])
             return super().embed_documents(texts)
