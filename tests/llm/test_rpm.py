@@ -6,56 +6,80 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from modes import Mode
 from pydantic import ValidationError
+from until import LONG, auntil, until
+from windows import NotingWindow, noting
 
 from crewgraph.llm.rpm import RPMController, await_room, wait_for_room
 
 
 class Passages:
-    """When requests were let through, in seconds since the beginning, and whose they were."""
+    """Whose requests were let through, in order, and whoever else waits in some windows."""
 
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-        self.seen: list[tuple[float, Any]] = []
+    def __init__(self, mode: Mode, *windows: NotingWindow) -> None:
+        self.mode, self.windows = mode, windows
+        self.seen: list[Any] = []
 
-    def note(self, who: Any = None) -> None:
-        self.seen.append((time.monotonic() - self.began, who))
+    @contextmanager
+    def asked(self, wanted: Mapping[Any, Sequence[RPMController]]) -> Generator[None]:
+        """A block in which all ask for room, in their order; at its end they have been let through."""
+
+        def request(who: Any) -> None:
+            wait_for_room(wanted[who])
+            self.seen.append(who)
+
+        async def arequest(who: Any) -> None:
+            await await_room(wanted[who])
+            self.seen.append(who)
+
+        async def several() -> None:
+            await asyncio.gather(*(arequest(who) for who in wanted))
+
+        if self.mode.asynchronous:
+            threads = [threading.Thread(target=lambda: asyncio.run(several()))]
+        else:
+            threads = [threading.Thread(target=request, args=(who,)) for who in wanted]
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            until(lambda number=number: self.came >= number)
+        until(lambda: self.came == len(wanted))
+        yield
+        joined(threads)
 
     @property
-    def order(self) -> list[Any]:
-        return [who for _, who in sorted(self.seen, key=lambda one: one[0])]
-
-    def closest(self, apart: int) -> float:
-        """The shortest time between a request and the one that many places behind it."""
-        times = sorted(at for at, _ in self.seen)
-        return min(later - at for at, later in zip(times, times[apart:], strict=False))
+    def came(self) -> int:
+        return len(self.seen) + sum(window.waiting for window in self.windows)
 
 
-def in_threads(*works: Callable[[], Any], apart: float = 0.0) -> None:
-    threads = [threading.Thread(target=work) for work in works]
+def joined(threads: Sequence[threading.Thread]) -> None:
     for thread in threads:
-        thread.start()
-        time.sleep(apart)
-    for thread in threads:
-        thread.join(20)
+        thread.join(LONG)
         assert not thread.is_alive()
 
 
+def in_threads(*works: Callable[[], Any]) -> None:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    joined(threads)
+
+
 def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once():
-    controller, passages = RPMController(max_rpm=5, seconds=0.8), Passages()
+    controller = RPMController(max_rpm=5, seconds=0.8)
+    window, began = noting(controller), time.monotonic()
+    passed: list[tuple[float, bool]] = []
 
     def request() -> None:
-        assert controller.check_or_wait() is True
-        passages.note()
+        passed.append((time.monotonic(), controller.check_or_wait()))
 
     async def arequest() -> None:
-        assert await controller.acheck_or_wait() is True
-        passages.note()
+        passed.append((time.monotonic(), await controller.acheck_or_wait()))
 
     def loop() -> None:
         async def several() -> None:
@@ -64,72 +88,66 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
         asyncio.run(several())
 
     in_threads(*[request] * 8, loop, loop)
-    assert len(passages.seen) == 16
-    assert passages.closest(5) > 0.5
-    assert passages.seen[-1][0] < 5, "four windows are enough"
+    assert len(passed) == len(window.seen) == 16 and all(given is True for _, given in passed)
+    assert window.closest(5) > 0.799
+    assert time.monotonic() - began < 11, "four windows are enough, and sixteen would be thirteen seconds"
 
 
 def test_requests_are_let_through_in_the_order_they_came(mode: Mode):
-    controller, passages = RPMController(max_rpm=2, seconds=0.3), Passages()
-
-    def request(who: int) -> None:
-        controller.check_or_wait()
-        passages.note(who)
-
-    async def arequest(who: int) -> None:
-        await controller.acheck_or_wait()
-        passages.note(who)
-
-    async def several() -> None:
-        await asyncio.gather(*(arequest(who) for who in range(9)))
-
-    if mode.asynchronous:
-        asyncio.run(several())
-    else:
-        in_threads(*(lambda who=who: request(who) for who in range(9)), apart=0.04)
+    controller = RPMController(max_rpm=2)
+    passages = Passages(mode, noting(controller))
+    with passages.asked({who: [controller] for who in range(9)}):
+        for through in (2, 4, 6, 8):
+            until(lambda through=through: len(passages.seen) == through)
+            controller.reset_counter()
     # Those of one window may be noted in either order.
-    assert [sorted(passages.order[n : n + 2]) for n in range(0, 8, 2)] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert [sorted(passages.seen[n : n + 2]) for n in range(0, 10, 2)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
 
 
 def test_a_cancelled_request_gives_its_place_to_those_behind_it():
-    async def run() -> float:
-        controller = RPMController(max_rpm=1, seconds=1)
-        began = time.monotonic()
+    async def run() -> None:
+        controller = RPMController(max_rpm=1, seconds=600)
+        window = noting(controller)
         await controller.acheck_or_wait()
         second, third = (asyncio.create_task(controller.acheck_or_wait()) for _ in range(2))
-        await asyncio.sleep(0.05)
+        await auntil(lambda: window.waiting == 2)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
-        await third
-        return time.monotonic() - began
+        assert window.waiting == 1 and not third.done()
+        controller.reset_counter()
+        await asyncio.wait_for(third, LONG)
 
-    assert 0.9 < asyncio.run(run()) < 1.8
+    asyncio.run(run())
 
 
 def test_an_interrupted_request_gives_its_place_back():
-    controller = RPMController(max_rpm=1, seconds=60)
+    controller, this = RPMController(max_rpm=1, seconds=600), threading.get_ident()
+    window = noting(controller)
     controller.check_or_wait()
-    began, this = time.monotonic(), threading.get_ident()
-    timer = threading.Timer(0.1, signal.pthread_kill, (this, signal.SIGINT))
-    timer.start()
+
+    def interrupt() -> None:
+        until(lambda: window.waiting)
+        signal.pthread_kill(this, signal.SIGINT)
+
+    presses = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
+        presses.start()
         controller.check_or_wait()
-    assert time.monotonic() - began < 5
-    timer.join()
+    presses.join()
     controller.reset_counter()
     assert controller.check_or_wait()
 
 
 def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
-    passages, rolled = Passages(), random.Random(7)
+    rolled, passed = random.Random(7), list[int]()
+    controllers = [RPMController(max_rpm=n, seconds=0.2) for n in (4, 6)]
+    four, six = (noting(one) for one in controllers)
 
     async def run() -> None:
-        controllers = [RPMController(max_rpm=n, seconds=0.2) for n in (4, 6)]
-
         async def request(who: int) -> None:
             await await_room(controllers[who % 2 :])
-            passages.note()
+            passed.append(who)
 
         tasks = [asyncio.create_task(request(who)) for who in range(60)]
         for task in rolled.sample(tasks, 30):
@@ -137,81 +155,81 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
             task.cancel()
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(one) for one in done} <= {type(None), asyncio.CancelledError}
-        assert sum(one is None for one in done) == len(passages.seen) >= 30
+        assert sum(one is None for one in done) == len(passed) >= 30
 
     asyncio.run(run())
-    assert passages.closest(6) > 0.15
+    assert len(six.seen) == len(passed) and six.closest(6) > 0.199 and four.closest(4) > 0.199
 
 
 def test_several_controllers_hold_together_and_who_waits_for_one_holds_no_place_of_a_wider_one(mode: Mode):
-    narrow, wide = RPMController(max_rpm=1, seconds=0.8), RPMController(max_rpm=2, seconds=0.8)
-    passages = Passages()
-
+    narrow, wide = RPMController(max_rpm=1, seconds=600), RPMController(max_rpm=2, seconds=600)
+    of_narrow, of_wide = noting(narrow), noting(wide)
+    passages = Passages(mode, of_narrow, of_wide)
     wanted = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
-
-    def request(who: str) -> None:
-        wait_for_room(wanted[who])
-        passages.note(who)
-
-    async def arequest(who: str) -> None:
-        await await_room(wanted[who])
-        passages.note(who)
-
-    async def several() -> None:
-        await asyncio.gather(*(arequest(who) for who in wanted))
-
-    if mode.asynchronous:
-        asyncio.run(several())
-    else:
-        in_threads(*(lambda who=who: request(who) for who in wanted), apart=0.04)
-    assert passages.order == ["one", "free", "two", "three"]
-    at = {who: at for at, who in passages.seen}
-    assert at["free"] < 0.7 and at["two"] - at["one"] > 0.5 and at["three"] - at["two"] > 0.5
+    with passages.asked(wanted):
+        until(lambda: len(passages.seen) == 2)
+        assert sorted(passages.seen) == ["free", "one"] and (of_narrow.waiting, of_wide.waiting) == (2, 0)
+        narrow.reset_counter()
+        until(lambda: of_wide.waiting)
+        assert len(passages.seen) == 2 and of_narrow.waiting == 1
+        wide.reset_counter()
+        until(lambda: len(passages.seen) == 3)
+        assert passages.seen[2] == "two" and of_narrow.waiting == 1
+        narrow.reset_counter()
+    assert passages.seen[3] == "three"
 
 
 def test_a_request_counts_from_the_moment_it_is_made_not_from_when_it_had_its_first_place():
     narrow, wide = RPMController(max_rpm=1, seconds=0.3), RPMController(max_rpm=4, seconds=0.6)
+    began = time.monotonic()
     for _ in range(4):
         wide.check_or_wait()
-    began = time.monotonic()
     wait_for_room([narrow, wide])
-    assert time.monotonic() - began > 0.55
+    assert time.monotonic() - began > 0.599
     narrow.check_or_wait()
-    assert time.monotonic() - began > 0.85
+    assert time.monotonic() - began > 0.899
 
 
 def test_waiting_is_told_once_with_its_seconds(mode: Mode):
-    controllers = [RPMController(max_rpm=1, seconds=0.3), RPMController(max_rpm=1, seconds=0.6)]
+    controllers = [RPMController(max_rpm=1, seconds=300), RPMController(max_rpm=1, seconds=600)]
+    windows = [noting(one) for one in controllers]
     told: list[tuple[float, int]] = []
+
+    def let_through() -> None:
+        for controller, window in reversed(list(zip(controllers, windows, strict=True))):
+            until(lambda window=window: window.waiting)
+            controller.reset_counter()
 
     def note(seconds: float, max_rpm: int) -> None:
         told.append((seconds, max_rpm))
 
+    lets = threading.Thread(target=let_through)
+    lets.start()
     for _ in range(2):
         mode.run(lambda: wait_for_room(controllers, note), lambda: await_room(controllers, note))
+    lets.join()
     ((seconds, max_rpm),) = told
-    assert 0 < seconds <= 0.6 and max_rpm == 1
+    assert 300 < seconds <= 600 and max_rpm == 1
 
 
 def test_a_counter_that_is_reset_lets_those_who_wait_through():
-    controller = RPMController(max_rpm=1)
+    controller = RPMController(max_rpm=1, seconds=600)
     controller.check_or_wait()
     threading.Timer(0.1, controller.reset_counter).start()
     began = time.monotonic()
     controller.check_or_wait()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < LONG
     assert controller.reset_counter() is controller
 
 
 def test_no_thread_runs_in_the_background_and_stopping_stops_nothing():
-    before = threading.active_count()
+    before, began = set(threading.enumerate()), time.monotonic()
     controller = RPMController(max_rpm=1, seconds=0.6)
     controller.check_or_wait()
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     controller.stop_rpm_counter()
-    began = time.monotonic()
     controller.check_or_wait()
-    assert time.monotonic() - began > 0.1, "stopping is no way around the bound"
+    assert time.monotonic() - began > 0.599, "stopping is no way around the bound"
 
 
 def test_without_a_bound_nothing_waits(mode: Mode):
@@ -237,11 +255,16 @@ def test_a_bound_may_be_changed():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, RPMController.model_copy])
 def test_a_deep_copy_counts_anew_and_a_shallow_one_goes_on(copied: Callable[[RPMController], RPMController]):
-    controller = RPMController(max_rpm=1, seconds=0.6)
+    controller = RPMController(max_rpm=1, seconds=600)
     controller.check_or_wait()
-    began = time.monotonic()
-    copied(controller).check_or_wait()
-    assert (time.monotonic() - began > 0.1) is (copied is not copy.deepcopy)
+    other, told = copied(controller), list[float]()
+
+    def waits(seconds: float, max_rpm: int) -> None:
+        told.append(seconds)
+        other.reset_counter()
+
+    wait_for_room([other], waits)
+    assert len(told) == (0 if copied is copy.deepcopy else 1)
 
 
 class Own:
@@ -287,6 +310,6 @@ def test_a_loop_that_was_closed_over_a_waiting_request_stands_in_nobodys_way():
     loop.close()
     began = time.monotonic()
     controller.check_or_wait()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < LONG
     waiting._log_destroy_pending = False  # pyright: ignore[reportAttributeAccessIssue]  # asyncio would warn of it, rightly
     del waiting

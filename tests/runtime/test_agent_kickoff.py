@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 from modes import Mode
 from pydantic import BaseModel
 from typing_extensions import TypedDict
+from until import Held
 
 from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
@@ -153,9 +154,9 @@ def test_after_max_iter_it_must_answer(mode: Mode):
 
 
 def test_it_has_its_time(mode: Mode):
-    slow = agent(ScriptedLLM(["late"], delay=5), max_execution_time=0.05)
-    with pytest.raises(TimeLimitReached, match=r"agent `worker`: not done after its `max_execution_time` of 0\.05"):
-        replied(mode, slow, "hurry")
+    told = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
+    with Held() as late, pytest.raises(TimeLimitReached, match=told):
+        replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
 
 
 def test_the_loop_gives_up_on_a_model_that_says_nothing(mode: Mode):

@@ -15,6 +15,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.a2a_server import RemoteServer, says
 from servers.docker_program import put_docker
+from until import Held
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import idle
@@ -126,8 +127,8 @@ def _guarded(seen: Seen) -> bool:
 
 
 def _limited(seen: Seen) -> bool:
-    with pytest.raises(TimeLimitReached):
-        seen.ran(agent(ScriptedLLM(["x"], delay=0.5), max_execution_time=0.1))
+    with Held() as late, pytest.raises(TimeLimitReached):
+        seen.ran(agent(ScriptedLLM(late), max_execution_time=0.1))
     return True
 
 

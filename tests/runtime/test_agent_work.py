@@ -13,6 +13,7 @@ import pytest
 from heard import heard
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
+from until import LIMITS, Held
 
 from crewgraph import Crew, ScriptedLLM
 from crewgraph.events import (
@@ -154,10 +155,15 @@ def test_a_plan_that_failed_is_not_asked_for_again_when_the_run_is_resumed(mode:
 
 
 def test_planning_takes_from_the_time_for_the_task(mode: Mode):
-    model = ScriptedLLM(["Look.\nREADY", "done"], delay=0.3)
-    made = crew(task("a", agent(model, reasoning=True, max_execution_time=0.1)))
-    with pytest.raises(TimeoutError, match=r"not done after its `max_execution_time` of 0\.1 seconds"):
-        mode.kickoff(made)
+    for seconds in LIMITS:
+        with Held() as plan:
+            model = ScriptedLLM([plan, "done"])
+            made = crew(task("a", agent(model, reasoning=True, max_execution_time=seconds)))
+            told = rf"not done after its `max_execution_time` of {seconds:g} seconds"
+            with pytest.raises(TimeoutError, match=told):
+                mode.kickoff(made)
+        if plan.begun.is_set():
+            break
     assert len(model.requests) == 1
 
 

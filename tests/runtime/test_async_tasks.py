@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from heard import heard
 from modes import Mode
+from until import LONG
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.errors import OutputInvalid
@@ -18,7 +19,7 @@ from .parts import agent, by_prompt, crew, task
 
 def meeting(count: int, mode: Mode) -> Any:
     """A tool that returns once `count` callers are in it at the same time."""
-    barrier = threading.Barrier(count, timeout=10)
+    barrier = threading.Barrier(count, timeout=LONG)
     together = asyncio.Barrier(count) if mode.asynchronous else None
 
     @tool
@@ -31,7 +32,7 @@ def meeting(count: int, mode: Mode) -> Any:
     async def ameet(who: str) -> str:
         """Meet the others."""
         assert together is not None
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG):
             await together.wait()
         return f"met as {who}"
 
@@ -66,7 +67,7 @@ def test_asynchronous_tasks_run_at_the_same_time_in_the_compiled_graph_too(mode:
 
 
 def test_twelve_asynchronous_tasks_with_blocking_tools_meet_in_an_async_run():
-    barrier = threading.Barrier(12, timeout=10)
+    barrier = threading.Barrier(12, timeout=LONG)
 
     @tool
     def meet(who: str) -> str:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 import pytest
 from langchain_core.runnables import RunnableLambda
@@ -20,6 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 from servers.openai_api import OpenAIServer, text
+from until import LIMITS, LONG, Held, until
 
 from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
 from crewgraph.checkpoints import SqliteCheckpointer
@@ -202,11 +203,21 @@ def test_what_works_beside_a_task_that_is_stopped_comes_to_its_own_stop(mode: Mo
     @tool
     def slow(what: str) -> str:
         """Take a while."""
-        time.sleep(0.3)
+        begun.set()
+        until(lambda: len(llm.requests) == 3)
+        time.sleep(0.3)  # what works beside is about to stop
         slow_done.append(what)
         return "done"
 
-    llm = ScriptedLLM(lambda messages: SLOW if "slow" in str(messages) else "Final Answer: quick", usage=ELEVEN)
+    begun = threading.Event()
+
+    def reply(messages: Any) -> Any:
+        if "slow" in str(messages):
+            return SLOW
+        begun.wait(LONG)
+        return "Final Answer: quick"
+
+    llm = ScriptedLLM(reply, usage=ELEVEN)
     tooled, quick = agent(llm, role="tooled", tools=[slow]), agent(llm, role="quick")
 
     def never(output: Any) -> tuple[bool, str]:
@@ -397,65 +408,73 @@ def test_a_model_that_does_not_tell_its_tokens_is_warned_of_once(mode: Mode):
 
 
 def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run(mode: Mode):
-    llm = ScriptedLLM(["late", "later", "in time"], delay=3)
-    made = chain(llm, 1, max_seconds=0.4)
-    began = time.monotonic()
-    with pytest.raises(BudgetExceeded) as stopped:
-        mode.kickoff(made, thread_id="s")
-    assert time.monotonic() - began < 2.8
-    assert stopped.value.budget == "max_seconds" and 0.4 <= stopped.value.spent < 2
-    assert "seconds are spent, and its `max_seconds` is 0.4 seconds" in str(stopped.value)
-    with pytest.raises(BudgetExceeded):
-        mode.resume(made, "s")
-    assert len(llm.requests) == 1, "there was no time left"
-    made.max_seconds = 0.8
-    with pytest.raises(BudgetExceeded) as stopped:
-        mode.resume(made, "s")
-    assert 0.8 <= stopped.value.spent < 2.4
-    made.max_seconds, llm.delay = 20, 0
+    with Held() as late:
+        made, began = chain(ScriptedLLM(late), 1, max_seconds=0.4), time.monotonic()
+        llm = cast("ScriptedLLM", made.agents[0].llm)
+        with pytest.raises(BudgetExceeded) as stopped:
+            mode.kickoff(made, thread_id="s")
+        assert stopped.value.budget == "max_seconds" and 0.4 <= stopped.value.spent <= time.monotonic() - began
+        assert "seconds are spent, and its `max_seconds` is 0.4 seconds" in str(stopped.value)
+        asked = len(llm.requests)
+        with pytest.raises(BudgetExceeded):
+            mode.resume(made, "s")
+        assert len(llm.requests) == asked, "there was no time left"
+        for seconds in LIMITS:
+            made.max_seconds = stopped.value.spent + seconds
+            with pytest.raises(BudgetExceeded) as stopped:
+                mode.resume(made, "s")
+            assert made.max_seconds <= stopped.value.spent <= time.monotonic() - began
+            if len(llm.requests) > asked:
+                break
+        assert len(llm.requests) == asked + 1
+    made.max_seconds, llm.script = 1000, ["in time"] * (asked + 2)
     assert mode.resume(made, "s").raw == "in time"
 
 
 def test_the_time_of_an_agent_and_that_of_its_crew_are_told_apart(mode: Mode):
-    made = chain(ScriptedLLM(["late"] * 3, delay=1), 1, max_seconds=0.3)
-    made.agents[0].max_execution_time = 20
-    with pytest.raises(BudgetExceeded):
-        mode.kickoff(made)
-    made.max_seconds = 20
-    made.agents[0].max_execution_time = 1
-    made.agents[0].llm.delay = 3
-    with pytest.raises(TimeoutError, match="max_execution_time"):
-        mode.kickoff(made)
+    with Held() as late:
+        made = chain(ScriptedLLM(late), 1, max_seconds=0.3)
+        made.agents[0].max_execution_time = 100
+        with pytest.raises(BudgetExceeded):
+            mode.kickoff(made)
+        made.max_seconds = 100
+        made.agents[0].max_execution_time = 0.3
+        with pytest.raises(TimeoutError, match="max_execution_time"):
+            mode.kickoff(made)
 
 
 def test_time_between_the_parts_of_a_run_does_not_count(mode: Mode):
     llm = counted("one", RuntimeError("down"), "two")
-    made = chain(llm, 2, max_seconds=1)
+    made = chain(llm, 2, max_seconds=1000)
+    began = time.monotonic()
     with pytest.raises(RuntimeError, match="down"):
         mode.kickoff(made, thread_id="b")
-    time.sleep(1.1)
+    first = time.monotonic() - began
+    time.sleep(0.5)
+    made.max_seconds, began = 0.001, time.monotonic()
+    with pytest.raises(BudgetExceeded) as stopped:
+        mode.resume(made, "b")
+    assert 0 < stopped.value.spent <= first + time.monotonic() - began
+    made.max_seconds = 1000
     assert mode.resume(made, "b").raw == "two"
 
 
 def test_a_tool_that_is_under_way_when_the_time_is_up_is_not_waited_for(mode: Mode):
-    released, ended = threading.Event(), threading.Event()
+    for seconds in LIMITS:
+        with Held() as work:
 
-    @tool
-    def slow() -> str:
-        """Take long."""
-        released.wait(10)
-        ended.set()
-        return "done"
+            @tool
+            def slow() -> str:
+                """Take long."""
+                return work()
 
-    made = crew(task("t", agent(counted(ToolUse("slow"), "Final Answer: x"), tools=[slow])), max_seconds=0.4)
-    began = time.monotonic()
-    try:
-        with pytest.raises(BudgetExceeded):
-            mode.kickoff(made)
-        assert time.monotonic() - began < 5 and not ended.is_set()
-    finally:
-        released.set()
-    assert ended.wait(5)
+            model = counted(ToolUse("slow"), "Final Answer: x")
+            made = crew(task("t", agent(model, tools=[slow])), max_seconds=seconds)
+            with pytest.raises(BudgetExceeded):
+                mode.kickoff(made)
+        if work.begun.is_set():
+            break
+    assert work.ended.wait(LONG)
 
 
 def test_the_models_of_an_executor_count_and_are_stopped():

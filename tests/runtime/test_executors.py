@@ -235,7 +235,7 @@ def test_a_base_agent_may_have_an_executor(mode: Mode):
 
 def test_the_work_has_its_time(mode: Mode):
     async def dive(prompt: str) -> str:
-        await asyncio.sleep(5)
+        await asyncio.sleep(100)
         return "late"
 
     with pytest.raises(TimeLimitReached, match=r"agent `dive` was still under way"):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from heard import heard
 from modes import Mode
+from until import LONG
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import GuardrailFailed, MissingInput, OutputNotSaved
@@ -64,7 +65,7 @@ def test_what_ends_a_program_passes_and_leaves_a_run_that_can_be_resumed(mode: M
 
 def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
     llm = ScriptedLLM(["one", "two"])
-    made = crew(task("first", agent(llm)), task("second", agent(ScriptedLLM(["late"], delay=30), role="slow")))
+    made = crew(task("first", agent(llm)), task("second", agent(ScriptedLLM(["late"], delay=100), role="slow")))
 
     async def cut_short() -> None:
         running = asyncio.create_task(made.akickoff(thread_id="t"))
@@ -75,7 +76,7 @@ def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
             await running
 
     with heard() as events:
-        asyncio.run(asyncio.wait_for(cut_short(), 5))
+        asyncio.run(asyncio.wait_for(cut_short(), LONG))
     assert [event.type for event in events][-1] == "crew_kickoff_failed"
     made.agents[1].llm = ScriptedLLM(["in time"])
     assert made.resume("t").raw == "in time"
@@ -83,7 +84,7 @@ def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
 
 
 def test_a_timeout_around_a_run_works():
-    made = crew(task("only", agent(ScriptedLLM(["late"], delay=30))))
+    made = crew(task("only", agent(ScriptedLLM(["late"], delay=100))))
 
     async def bounded() -> None:
         async with asyncio.timeout(0.1):

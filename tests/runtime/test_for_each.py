@@ -12,6 +12,7 @@ from heard import heard
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
+from until import LONG
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
 from crewgraph.checkpoints import SqliteCheckpointer
@@ -184,7 +185,7 @@ class Crowd:
             self.now += 1
             self.most = max(self.most, self.now)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self.most >= self.wanted, timeout=20)
+            self._changed.wait_for(lambda: self.most >= self.wanted, timeout=LONG)
         time.sleep(0.02)  # one too many would come now
         with self._changed:
             self.now -= 1

@@ -1,25 +1,17 @@
 """Bounds on an agent's work: time, and requests that failed."""
 
-import time
 from typing import Any
 
 import pytest
 from heard import heard
 from modes import Mode
+from until import LIMITS, Held
 
 from crewgraph import BaseLLM, ScriptedLLM, ToolUse
 from crewgraph.errors import LimitReached, TimeLimitReached
 from crewgraph.events import TaskFailedEvent
 from crewgraph.tools import tool
 from runtime.parts import agent, crew, task
-
-
-class Slow(BaseLLM):
-    """Takes its time."""
-
-    def call(self, messages: Any, *more: Any, **other: Any) -> str:
-        time.sleep(float(self.additional_params["seconds"]))
-        return "late"
 
 
 class Failing(BaseLLM):
@@ -35,36 +27,38 @@ class Failing(BaseLLM):
 
 
 def test_a_slow_model_is_not_waited_for(mode: Mode):
-    slow = agent(Slow("m", seconds=1.5), max_execution_time=0.2)
-    began = time.monotonic()
-    with heard() as events, pytest.raises(TimeLimitReached, match=r"`max_execution_time` of 0\.2 seconds") as caught:
-        mode.kickoff(crew(task("slow", slow)))
-    assert time.monotonic() - began < 1.2
+    with Held() as late, heard() as events:
+        slow = agent(ScriptedLLM([late]), max_execution_time=0.2)
+        with pytest.raises(TimeLimitReached, match=r"`max_execution_time` of 0\.2 seconds") as caught:
+            mode.kickoff(crew(task("slow", slow)))
     assert isinstance(caught.value, TimeoutError) and isinstance(caught.value, LimitReached)
     assert sum(isinstance(event, TaskFailedEvent) for event in events) == 1
 
 
 def test_a_slow_tool_is_not_waited_for(mode: Mode):
-    @tool
-    def think() -> str:
-        """Think for long."""
-        time.sleep(1.5)
-        return "a thought"
+    for seconds in LIMITS:
+        with Held() as thought:
 
-    slow = agent(ScriptedLLM([ToolUse("think", {}), "done"]), tools=[think], max_execution_time=0.2)
-    began = time.monotonic()
-    with pytest.raises(TimeLimitReached, match="a call of the tool `think` was still under way"):
-        mode.kickoff(crew(task("slow", slow)))
-    assert time.monotonic() - began < 1.2
+            @tool
+            def think() -> str:
+                """Think for long."""
+                return thought()
+
+            slow = agent(ScriptedLLM([ToolUse("think", {}), "done"]), tools=[think], max_execution_time=seconds)
+            with pytest.raises(TimeLimitReached) as caught:
+                mode.kickoff(crew(task("slow", slow)))
+        if thought.begun.is_set():
+            break
+    assert "a call of the tool `think` was still under way" in str(caught.value)
 
 
 def test_a_tasks_bound_counts_more_than_its_agents(mode: Mode):
-    slow = agent(Slow("m", seconds=0.3), max_execution_time=0.01)
-    assert mode.kickoff(crew(task("slow", slow, max_execution_time=30))).raw == "late"
+    slow = agent(ScriptedLLM(["late"], delay=0.3), max_execution_time=0.01)
+    assert mode.kickoff(crew(task("slow", slow, max_execution_time=100))).raw == "late"
 
 
 def test_work_in_time_is_not_touched(mode: Mode):
-    quick = agent(ScriptedLLM(["quick"]), max_execution_time=30)
+    quick = agent(ScriptedLLM(["quick"]), max_execution_time=100)
     assert mode.kickoff(crew(task("quick", quick))).raw == "quick"
 
 

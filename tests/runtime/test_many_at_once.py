@@ -82,9 +82,11 @@ def test_a_crew_does_not_grow_with_the_runs_it_served(mode: Mode):
         return len(gc.get_objects())
 
     served(10)
-    before = served(10)
-    after = served(30)
-    assert after - before < 300, "thirty runs left objects behind"
+    growth: list[int] = []
+    while not any(one < 300 for one in growth):  # threads of other tests may leave objects; what a run leaves, every run does
+        assert len(growth) < 4, f"thirty runs left objects behind: {growth}"
+        before = served(10)
+        growth.append(served(30) - before)
 
 
 def test_the_roles_that_worked_on_a_task_and_its_templates_stay_bounded():

@@ -21,6 +21,7 @@ from servers.openai_api import (
     hang,
     null,
 )
+from until import LONG
 
 from crewgraph import Crew
 from crewgraph.errors import OutputInvalid
@@ -47,7 +48,7 @@ def test_a_text_comes_back_as_the_result(mode: Mode):
 
 
 def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(mode: Mode):
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=LONG)
 
     @tool
     def look(i: int) -> str:
@@ -122,7 +123,7 @@ def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_a
 ):
     with OpenAIServer(lambda _: answer) as server:
         with pytest.raises(kind) as caught:
-            mode.kickoff(solo(server.url, timeout=0.5))
+            mode.kickoff(solo(server.url, timeout=0.5 if answer.hangs else LONG))
         assert caught.value.__notes__[0] == "in task `a` of agent `worker`"
         assert len(server.requests) == 1
 

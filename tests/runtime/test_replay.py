@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +12,7 @@ from uuid import uuid4
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
+from until import until
 
 from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import RunError, UnknownTask
@@ -316,9 +316,7 @@ def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(p
         try:
             made = three(counting())
             made.agents[0].role = "clerk"
-            end = time.monotonic() + 30
-            while not any(run.last == "one" for run in made.runs()) and time.monotonic() < end:
-                time.sleep(0.02)
+            until(lambda: any(run.last == "one" for run in made.runs()))
             with pytest.raises(
                 RunError, match=r"has no output of `two`.* Done are: `one`. It is still going on, has failed"
             ):
@@ -326,6 +324,6 @@ def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(p
             assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
         finally:
             (tmp_path / "go").touch()
-        assert other.wait(30) == 0
+        assert other.wait(60) == 0
     assert [step.completed for step in made.history("t")] == [None, "one", "two", "three"]
     assert made.history("t")[-1].outputs["two"].raw == "two by other"

@@ -17,6 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, SecretStr
 from servers.openai_api import OpenAIServer, call, calls, error, text
+from until import LONG
 
 import crewgraph
 from crewgraph import (
@@ -114,7 +115,7 @@ def test_each_item_is_there_before_the_next_thing_happens(mode: Mode):
     may_answer = threading.Event()
 
     def answer(messages: Any) -> str:
-        assert may_answer.wait(20)
+        assert may_answer.wait(LONG)
         return "x"
 
     items = mode.told(crew(task("a", agent(ScriptedLLM(answer)))))
@@ -133,7 +134,7 @@ def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
             for number, piece in enumerate(("a", "b", "c"), 1):
                 self._emit_text(piece)
                 with told:
-                    assert told.wait_for(lambda number=number: len(read) >= number, 20)
+                    assert told.wait_for(lambda number=number: len(read) >= number, LONG)
             return "abc"
 
     for item in mode.told(crew(task("a", agent(Slow("slow"))))):
@@ -145,7 +146,7 @@ def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
 
 
 def test_parallel_tasks_tell_in_turns_and_each_in_its_own_order(mode: Mode):
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=LONG)
 
     class Meeting(BaseLLM):
         def call(self, messages: Any, *_: Any, **__: Any) -> str:

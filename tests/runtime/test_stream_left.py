@@ -13,6 +13,7 @@ from heard import heard
 from modes import Mode
 from servers.langsmith_api import traced
 from servers.openai_api import Answer, OpenAIServer, Request, text
+from until import LONG, until
 
 from crewgraph import BaseLLM, Crew, ModelStarted, ScriptedLLM, Started, TaskFinished, TaskStarted, Token, ToolUse
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffFailedEvent
@@ -35,7 +36,7 @@ def left_at(mode: Mode, team: Crew, kind: type, thread_id: str = "one", times: i
 
 
 def late(request: Request) -> Answer:
-    return text("x", delay=30)
+    return text("x", delay=100)
 
 
 def two(first: Any, second: Any) -> Crew:
@@ -60,7 +61,7 @@ def test_leaving_in_the_middle_of_an_answer_ends_the_request(mode: Mode, serve: 
     team = crew(task("a", agent(served(server.url))))
     before = time.monotonic()
     left_at(mode, team, Token)
-    assert time.monotonic() - before < 20
+    assert time.monotonic() - before < LONG
     assert mode.resume(team, "one").raw == "short"
 
 
@@ -73,7 +74,7 @@ def test_a_tool_at_work_ends_and_its_result_is_kept(mode: Mode):
     def slow() -> str:
         """Work."""
         began.append(1)
-        assert left.wait(20)
+        assert left.wait(LONG)
         used.append(1)
         return "done"
 
@@ -106,7 +107,7 @@ def test_an_async_run_does_not_wait_for_a_request_under_way(serve: Serve):
             began = time.monotonic()
         return time.monotonic() - began
 
-    assert asyncio.run(read()) < 10
+    assert asyncio.run(read()) < LONG
 
 
 def test_a_cancelled_reader_cancels_the_run(serve: Serve):
@@ -131,22 +132,18 @@ def test_all_parallel_tasks_end(mode: Mode):
 
         def call(self, messages: Any, *_: Any, **__: Any) -> str:
             try:
-                for _number in range(2_000):
+                for _number in range(10_000):
                     self._emit_text("x")
                     time.sleep(0.01)
-            finally:
+            except BaseException:
                 self.stopped = True
+                raise
             raise AssertionError("nobody stopped it")
 
     models = [Endless("one"), Endless("two")]
     one, other = (task(llm.model, agent(llm, llm.model), async_execution=True) for llm in models)
     left_at(mode, crew(one, other, task("last", agent(ScriptedLLM([])))), Token, times=20)
-    end = time.monotonic() + 10
-    while not all(
-        llm.stopped for llm in models
-    ):  # in an async run, the threads of sync models hear of it a moment later
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: all(llm.stopped for llm in models))  # in an async run, sync models' threads hear of it a moment later
 
 
 def test_no_thread_is_left_behind(mode: Mode):
@@ -159,7 +156,7 @@ def test_no_thread_is_left_behind(mode: Mode):
     before = threads()
     for number in range(3):
         left_at(mode, two(ScriptedLLM(["x y"], stream=True), ScriptedLLM([])), Token, thread_id=f"run{number}")
-    assert threads() <= before
+    until(lambda: threads() <= before)
 
 
 def test_a_stream_that_nobody_holds_any_more_ends(mode: Mode):
