@@ -1,7 +1,6 @@
 """Real graphs on the checkpointer behave as on LangGraph's own in-memory saver."""
 
 import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from saver_graphs import MODES, Looped, Mode, State, chain, looped, on, run, told
+from until import until
 
 from crewgraph.checkpoints import SqliteCheckpointer
 
@@ -83,6 +83,13 @@ def test_every_durability_keeps_the_final_state(mode: Mode, durability: Any):
         assert len(end) == 31
 
 
+def is_stored(saver: SqliteCheckpointer, node: str) -> bool:
+    """Whether what a node of a step that has not ended wrote is stored."""
+    with saver:
+        found = saver.get_tuple(on("t"))
+    return found is not None and ("log", [node]) in [one[1:] for one in found.pending_writes or ()]
+
+
 def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     ran: list[str] = []
 
@@ -93,7 +100,7 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     def shaky(state: State) -> State:
         ran.append("shaky")
         if ran.count("shaky") == 1:
-            time.sleep(0.2)  # what the other one wrote is stored by then
+            until(lambda: is_stored(SqliteCheckpointer(tmp_path / "runs.sqlite"), "steady"))
             raise RuntimeError("first time")
         return {"log": ["shaky"]}
 

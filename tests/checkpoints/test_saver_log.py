@@ -42,7 +42,7 @@ def test_saving_is_not_held_up_by_an_event_loops_busy_executor(tmp_path: Path):
         loop = asyncio.get_running_loop()
         crowd = [loop.run_in_executor(None, release.wait) for _ in range(64)]
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 place = on("t", checkpoint_ns="", checkpoint_id="1")
                 await saver.aput_writes(place, [("c", "x" * 1_000_000)], "task")
                 checkpoint = empty_checkpoint()

@@ -70,7 +70,7 @@ with SqliteCheckpointer(sys.argv[2]) as saver:
         graph = chain(20, saver)
         for i in range(3):
             assert run(graph, {"inputs": f"here {i}"}, on("t"))["inputs"] == f"here {i}"
-            assert started(turn, file, f"there {i}").wait(30) == 0
+            assert started(turn, file, f"there {i}").wait(100) == 0
             assert graph.get_state(on("t")).values["inputs"] == f"there {i}"
         assert [s.values["inputs"] for s in graph.get_state_history(on("t")) if not s.next] == [
             "there 2", "here 2", "there 1", "here 1", "there 0", "here 0"
@@ -86,7 +86,7 @@ def test_a_run_goes_on_when_another_process_removes_its_past(how: str, tmp_path:
         steps = graph.stream({"inputs": "i"}, on("t"), durability="sync")
         for _ in range(5):
             next(steps)
-        assert started(remove, file).wait(30) == 0
+        assert started(remove, file).wait(100) == 0
         assert len(list(steps)) == 7
         end = graph.get_state(on("t")).values
         assert len(end) == 13 and len(end["t0"]) > 2_000

@@ -240,10 +240,10 @@ def test_the_last_reply_is_taken_whatever_its_form():
     ids=lambda text: text[:16] + "...",
 )
 def test_huge_replies_are_read_in_linear_time(text: str):
-    begun = time.process_time()
+    begun = time.thread_time()
     wanted(text)
     wanted(text, tools=False)
-    assert time.process_time() - begun < 1.0, "some 50 ms are usual; what is quadratic takes minutes"
+    assert time.thread_time() - begun < 10, "some 50 ms are usual; what is quadratic takes minutes"
 
 
 PIECES = st.sampled_from(

@@ -3,9 +3,9 @@
 import asyncio
 import contextvars
 import threading
-import time
 
 import pytest
+from until import LONG, until
 
 from crewgraph.core.bridge import in_thread, wait_for
 
@@ -57,7 +57,7 @@ def test_many_blocking_calls_run_at_once():
     barrier = threading.Barrier(40)
 
     async def all_at_once() -> list[int]:
-        return await asyncio.gather(*(in_thread(barrier.wait, 10) for _ in range(40)))
+        return await asyncio.gather(*(in_thread(barrier.wait, LONG) for _ in range(40)))
 
     assert sorted(asyncio.run(all_at_once())) == list(range(40))
 
@@ -73,7 +73,7 @@ def test_blocking_calls_do_not_stop_the_loop():
                 ticks += 1
 
         ticker = asyncio.create_task(tick())
-        await in_thread(time.sleep, 0.1)
+        await in_thread(until, lambda: ticks >= 5)
         ticker.cancel()
         return ticks
 

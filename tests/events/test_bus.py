@@ -3,13 +3,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any
 
 import pytest
+from until import LONG
 
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events import (
@@ -318,7 +319,7 @@ def test_async_handlers_of_one_event_run_side_by_side(bus: EventBus):
         both = asyncio.Barrier(2)
         bus.register_handler(TaskFailedEvent, lambda_async(both))
         bus.register_handler(TaskFailedEvent, lambda_async(both))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG):
             await bus.aemit(None, FAILED)
 
     def lambda_async(barrier: asyncio.Barrier) -> Any:
@@ -368,7 +369,7 @@ def test_flush_says_when_time_is_up(bus: EventBus):
     bus.emit(None, FAILED)
     assert not bus.flush(timeout=0.02)
     release.set()
-    assert bus.flush(timeout=5)
+    assert bus.flush(timeout=LONG)
 
 
 def test_flush_refuses_to_wait_for_its_own_loop(bus: EventBus):
@@ -402,7 +403,7 @@ def test_a_handler_may_wait_for_the_other_handlers(bus: EventBus):
 
     bus.emit(None, DONE)
     bus.emit(None, FAILED)
-    assert bus.flush(5)
+    assert bus.flush(LONG)
     assert heard == ["slow", "waited"]
     assert callable(waits) and callable(slow)
 
@@ -477,10 +478,10 @@ def test_shutdown_waits_or_cancels_and_the_bus_can_go_on(bus: EventBus, caplog: 
     bus.emit(0.01, FAILED)
     bus.shutdown()
     assert heard == ["crewgraph-events"]
-    bus.emit(60.0, FAILED)
+    bus.emit(100.0, FAILED)
     began = time.monotonic()
     bus.shutdown(wait=False)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < LONG
     assert "were cut off" in caplog.text
     bus.emit(0.0, FAILED)
     assert bus.flush()
@@ -510,19 +511,23 @@ import asyncio, os
 from crewgraph.events import TaskFailedEvent, crewai_event_bus as bus
 @bus.on(TaskFailedEvent)
 async def handler(source, event):
-    await asyncio.sleep(source)
+    while source == "parent" and not done:
+        await asyncio.sleep(0.01)
     print(source, flush=True)
-bus.emit(0.3, TaskFailedEvent(error="no"))
+done = []
+bus.emit("parent", TaskFailedEvent(error="no"))
 if child := os.fork():
     os.waitpid(child, 0)
+    done.append(True)
     bus.flush()
 else:
-    bus.emit(0.0, TaskFailedEvent(error="no"))
-    bus.flush(5)
+    done.append(True)
+    bus.emit("child", TaskFailedEvent(error="no"))
+    bus.flush(30)
     os._exit(0)
 """
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=20)
-    assert (ran.stdout, ran.stderr, ran.returncode) == ("0.0\n0.3\n", "", 0)
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("child\nparent\n", "", 0)
 
 
 # Dependencies
@@ -739,15 +744,18 @@ def test_a_listener_must_say_what_it_listens_to():
 
 
 def test_emitting_is_cheap(bus: EventBus):
-    def best(n: int = 2000) -> float:
+    def best(function: Callable[[Any, BaseEvent], object], n: int = 2000) -> float:
         times: list[float] = []
         for _ in range(10):
-            began = time.perf_counter()
+            began = time.thread_time()
             for _ in range(n):
-                bus.emit(None, FAILED)
-            times.append((time.perf_counter() - began) / n)
+                function(None, FAILED)
+            times.append((time.thread_time() - began) / n)
         return min(times)
 
-    assert best() < 2e-6, "measured: 0.2 us; the bound is wide for busy machines"
-    bus.register_handler(TaskFailedEvent, lambda _, __: None)
-    assert best() < 5e-6, "measured: 0.3 us"
+    def nothing(source: Any, event: BaseEvent) -> None:
+        pass
+
+    assert best(bus.emit) < 60 * best(nothing), "measured: seven times"
+    bus.register_handler(TaskFailedEvent, nothing)
+    assert best(bus.emit) < 150 * best(nothing), "measured: ten times"

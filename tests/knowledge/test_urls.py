@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from modes import Mode
+from until import LONG
 
 from crewgraph import extras
 from crewgraph.errors import MissingExtra, SourceError, SourceRefused
@@ -48,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/slow":
             self.send_response(200)
             self.end_headers()
-            site.leave.wait(20)
+            site.leave.wait(LONG)
             return
         status, headers, data = site.pages.get(self.path, (404, {}, b""))
         self.send_response(status)
@@ -133,7 +134,7 @@ def test_size_and_time_are_bounded(site: Any):
     with pytest.raises(SourceError, match="it took longer than 0.3 seconds"):
         read(site.root + "/slow", timeout=0.3)
     with pytest.raises(SourceError, match="its end is missing|IncompleteRead"):
-        read(site.put("/short", b"abc", "text/plain", **{"Content-Length": "500"}), timeout=1)
+        read(site.put("/short", b"abc", "text/plain", **{"Content-Length": "500"}), timeout=LONG)
 
 
 def test_private_addresses_are_not_asked(site: Any, monkeypatch: pytest.MonkeyPatch):

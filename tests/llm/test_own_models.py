@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
+from until import LONG
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.ports import Model
@@ -272,7 +273,7 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
 
 
 def test_async_calls_of_a_blocking_model_run_all_at_once():
-    gate = threading.Barrier(64, timeout=20)
+    gate = threading.Barrier(64, timeout=LONG)
 
     class Waiting(BaseLLM):
         def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]

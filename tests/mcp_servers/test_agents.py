@@ -431,7 +431,7 @@ def test_a_server_that_was_started_anew_between_two_calls_is_asked_again(mode: M
 
 def test_a_call_that_takes_too_long_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio):
     stdio.execution_timeout = 0.3
-    one = worker(ToolUse("wait", {"seconds": 2}), mcps=[stdio])
+    one = worker(ToolUse("wait", {"seconds": 9}), mcps=[stdio])
     mode.kickoff(crew(task("a", one)))
     assert "did not carry out `wait` within 0.3 seconds" in observed(one)[0]
 

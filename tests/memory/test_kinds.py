@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,11 @@ def test_how_many_entities_were_kept_is_told():
 def test_events_tell_of_everything_with_how_long_it_took():
     memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
     memory.agent, memory.task = "an agent", "a task"
+    began = time.perf_counter()
     with heard() as events:
         memory.save("v", {"a": 1})
         memory.search("q", 2)
+    took = (time.perf_counter() - began) * 1000
     kind = "short_term_memory"
     assert told(events) == [
         ("memory_save_started", kind),
@@ -168,10 +171,10 @@ def test_events_tell_of_everything_with_how_long_it_took():
     ]
     saved, found = events[1], events[3]
     assert (saved.value, saved.metadata, saved.from_agent) == ("v", {"a": 1}, "an agent")  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= saved.save_time_ms < 1000  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= saved.save_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
     assert (found.query, found.limit, found.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
     assert found.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= found.query_time_ms < 1000  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 <= found.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_a_storage_raises_is_told_and_raised():

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import threading
 import time
 from typing import Any
 
 import pytest
 from heard import heard
 from modes import Mode
+from until import LONG
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
@@ -137,19 +139,16 @@ def test_the_output_tells_of_the_plan():
 
 
 def test_steps_that_do_not_need_each_other_are_done_side_by_side(mode: Mode):
-    apart: list[float] = []
+    both = threading.Barrier(2, timeout=LONG)
 
     def slow(told: str) -> str:
-        apart.append(time.monotonic())
-        time.sleep(0.2)
+        both.wait()
         return "Final Answer: done"
 
     model = Clerk([plan(step(1, "A"), step(2, "B"), step(3, "C", 1, 2))], steps={"A": slow, "B": slow})
     assert mode.kickoff(crew_of(agent_of(model))).raw == "high"
     assert sorted(model.asked[1:3]) == ["A", "B"]
     assert model.asked[3:] == ["C", "end"]
-    if not mode.asynchronous:
-        assert abs(apart[0] - apart[1]) < 0.15
 
 
 @pytest.mark.parametrize(
@@ -291,18 +290,18 @@ def test_a_step_has_bounds_of_its_own():
 def test_a_step_that_takes_too_long_has_failed(mode: Mode):
     async def hang(port: str) -> str:
         """Hang."""
-        await asyncio.sleep(30)
+        await asyncio.sleep(100)
         return port
 
     def use(_: str) -> ToolUse:
         return ToolUse("hang", {"port": "x"})
 
     model = Clerk(steps={"LOOK up the table": use})
-    agent = agent_of(model, PlanningConfig(reasoning_effort="low", step_timeout=1))
+    agent = agent_of(model, PlanningConfig(reasoning_effort="low", step_timeout=2))
     agent.tools = [table, tool(hang)]
     begun = time.monotonic()
     assert mode.kickoff(crew_of(agent)).raw == "high"
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < LONG
     assert "LOOK up the table (failed)" in agent.llm.requests[-1].messages[-1]["content"]
 
 

@@ -1,13 +1,13 @@
 """The functions that users hang on tasks, agents and crews: when they are called, with what, in which order."""
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from heard import heard
 from modes import Mode
+from until import until
 
 from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.step import AgentAction, AgentFinish
@@ -189,7 +189,7 @@ def test_blocking_functions_do_not_hold_up_the_event_loop():
     ticks: list[float] = []
 
     def callback(output: TaskOutput) -> None:
-        threading.Event().wait(0.15)
+        until(lambda: len(ticks) > 5)
 
     made = crew(task("a", agent(ScriptedLLM(["x"])), callback=callback))
 

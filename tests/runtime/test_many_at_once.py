@@ -83,7 +83,9 @@ def test_a_crew_does_not_grow_with_the_runs_it_served(mode: Mode):
 
     served(10)
     growth: list[int] = []
-    while not any(one < 300 for one in growth):  # threads of other tests may leave objects; what a run leaves, every run does
+    while not any(
+        one < 300 for one in growth
+    ):  # threads of other tests may leave objects; what a run leaves, every run does
         assert len(growth) < 4, f"thirty runs left objects behind: {growth}"
         before = served(10)
         growth.append(served(30) - before)

@@ -59,7 +59,7 @@ def running(notes: Path, transport: str = "streamable-http") -> Generator[Runnin
         server.kill()
 
 
-def until(happens: Callable[[], bool], seconds: float = 15) -> None:
+def until(happens: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for something that is about to happen."""
     end = time.monotonic() + seconds
     while not happens():

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from modes import Mode
 from runtime.parts import agent, asked, crew, task
 from servers.docker_program import asked as docker_asked
 from servers.docker_program import put_docker
+from until import until
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, TimeLimitReached, ToolFailed
@@ -79,21 +79,23 @@ def test_results_are_not_kept(mode: Mode, docker: Path):
 
 
 def test_code_that_takes_too_long_is_stopped_with_its_container(docker: Path):
-    before = time.monotonic()
-    with pytest.raises(ToolFailed, match=r"the code was stopped after 1 seconds\. It printed:\nbegun"):
-        CodeInterpreterTool(seconds=1).run(code="import time\nprint('begun', flush=True)\ntime.sleep(60)")
-    assert time.monotonic() - before < 30
+    for seconds in (1, 10, 40):  # on a busy machine, the program takes its time to begin
+        with pytest.raises(ToolFailed, match=f"the code was stopped after {seconds} seconds") as stopped:
+            CodeInterpreterTool(seconds=seconds).run(code="import time\nprint('begun', flush=True)\ntime.sleep(100)")
+        if "begun" in str(stopped.value):
+            break
+    assert f"the code was stopped after {seconds} seconds. It printed:\nbegun" in str(stopped.value)
     assert docker_asked(docker)[-1][:2] == ["rm", "--force"]
 
 
 def test_a_container_ends_with_the_run_that_gave_it_up(mode: Mode, docker: Path):
-    one = coder("import time; time.sleep(60)", max_execution_time=3)
-    with pytest.raises(TimeLimitReached):
-        mode.kickoff(crew(task("a", one)))
-    for _ in range(500):
-        if docker_asked(docker)[-1][0] == "rm":
+    for seconds in (3, 30):
+        one = coder("import time; time.sleep(100)", max_execution_time=seconds)
+        with pytest.raises(TimeLimitReached):
+            mode.kickoff(crew(task("a", one)))
+        if any(words[0] == "run" for words in docker_asked(docker)):
             break
-        time.sleep(0.02)
+    until(lambda: docker_asked(docker)[-1][0] == "rm")
     assert docker_asked(docker)[-1][:2] == ["rm", "--force"]
 
 
