@@ -50,7 +50,7 @@ with SqliteCheckpointer(sys.argv[2]) as saver:
 def test_four_processes_open_and_write_one_new_file_at_once(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     writers = [started(WRITER, file, name) for name in "abcd"]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(250) for writer in writers] == [0, 0, 0, 0]
     sound(file)
     with SqliteCheckpointer(file) as saver:
         graph = chain(5, saver)
@@ -70,7 +70,7 @@ with SqliteCheckpointer(sys.argv[2]) as saver:
         graph = chain(20, saver)
         for i in range(3):
             assert run(graph, {"inputs": f"here {i}"}, on("t"))["inputs"] == f"here {i}"
-            assert started(turn, file, f"there {i}").wait(100) == 0
+            assert started(turn, file, f"there {i}").wait(250) == 0
             assert graph.get_state(on("t")).values["inputs"] == f"there {i}"
         assert [s.values["inputs"] for s in graph.get_state_history(on("t")) if not s.next] == [
             "there 2", "here 2", "there 1", "here 1", "there 0", "here 0"
@@ -86,7 +86,7 @@ def test_a_run_goes_on_when_another_process_removes_its_past(how: str, tmp_path:
         steps = graph.stream({"inputs": "i"}, on("t"), durability="sync")
         for _ in range(5):
             next(steps)
-        assert started(remove, file).wait(100) == 0
+        assert started(remove, file).wait(250) == 0
         assert len(list(steps)) == 7
         end = graph.get_state(on("t")).values
         assert len(end) == 13 and len(end["t0"]) > 2_000
@@ -148,5 +148,5 @@ if not child:
 assert os.waitpid(child, 0)[1] == 0
 assert graph.get_state(on("child")).values["inputs"] == "child 9"
 """
-    assert started(code, file).wait(60) == 0
+    assert started(code, file).wait(250) == 0
     sound(file)

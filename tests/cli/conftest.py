@@ -27,7 +27,7 @@ def python(tmp_path: Path) -> Python:
             text=True,
             env={**os.environ, "PYTHONPATH": path, **env},
             check=False,
-            timeout=60,
+            timeout=250,
         )
 
     return run

@@ -134,7 +134,7 @@ def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: P
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")])}
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
         os.write(ours, typed)
-        printed = process.communicate(timeout=60)[0]
+        printed = process.communicate(timeout=250)[0]
     os.close(ours)
     os.close(theirs)
     assert process.returncode == 0

@@ -52,7 +52,7 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
         env={**os.environ, "PYTHONPATH": path},
     ) as process:
         os.write(ours, b"louder\n")
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=250)
     os.close(ours)
     os.close(theirs)
     assert "hello" in printed and "trained: x.json" in printed

@@ -295,14 +295,14 @@ def test_overlapping_blocks_end_with_the_last():
     def first():
         with crewgraph_compat.installed():
             entered.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(60)
     with crewgraph_compat.installed():
         leave.set()
-        thread.join(10)
+        thread.join(60)
         assert crewgraph_compat.is_installed()
     assert not crewgraph_compat.is_installed()
 

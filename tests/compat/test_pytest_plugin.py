@@ -39,7 +39,7 @@ def _pytest(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=250,
     )
 
 

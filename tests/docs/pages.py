@@ -86,7 +86,7 @@ def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, f"{page.name} (lines as on the page):\n{done.stdout}\n{done.stderr}"

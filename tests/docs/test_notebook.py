@@ -18,7 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 
 notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=90, kernel_name="python3").execute()
+NotebookClient(notebook, timeout=250, kernel_name="python3").execute()
 nbformat.write(notebook, sys.argv[2])
 """
 
@@ -44,7 +44,7 @@ def played(name: str, folder: Path) -> Path:
         env=own,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr

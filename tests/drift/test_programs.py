@@ -46,7 +46,7 @@ def test_an_older_program_runs_and_is_told_what_to_write(program: Path, tmp_path
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=250,
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")]),

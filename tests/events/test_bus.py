@@ -526,7 +526,7 @@ else:
     bus.flush(30)
     os._exit(0)
 """
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=250)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("child\nparent\n", "", 0)
 
 

@@ -20,6 +20,6 @@ print("not reached")
 
 
 def test_a_signal_is_told_and_then_does_what_it_did():
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=100)
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=250)
     assert ran.stdout.splitlines() == ["SIGCONT 18", "SIGINT 2", "interrupted", "SIGTERM 15"]
     assert ran.returncode == -15

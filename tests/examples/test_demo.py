@@ -21,7 +21,7 @@ def demo(*arguments: str, folder: Path, **environment: str) -> subprocess.Comple
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         check=False,
     )
 

@@ -478,7 +478,7 @@ def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, r
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", "-m", "flow.beside", run, "counting", granularity]
-    killed = subprocess.run([*command, "die"], capture_output=True, text=True, timeout=60, env=env)
+    killed = subprocess.run([*command, "die"], capture_output=True, text=True, timeout=250, env=env)
     assert killed.returncode == -9, killed.stderr
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
     assert (ran.returncode, ran.stdout.strip()) == (0, "[1, 1]"), ran.stderr

@@ -242,7 +242,7 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
     command = [sys.executable, "-W", "ignore", "-m", HERE, mode, str(folder / "trip.json")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env, cwd=ROOT / "tests")
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env, cwd=ROOT / "tests")
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

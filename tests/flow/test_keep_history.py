@@ -223,7 +223,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
     own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db"), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
     command = [sys.executable, "-W", "ignore", "-m", "flow.looping", mode.name, str(rounds), str(point)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

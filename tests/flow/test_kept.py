@@ -31,7 +31,7 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     own = {"PYTHONPATH": path, "LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
     env = {**os.environ, **own, "GRANULARITY": Flow.granularity}
     command = [sys.executable, "-W", "ignore", "-m", "flow.killed", mode, "journey", point]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

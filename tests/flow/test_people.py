@@ -195,7 +195,7 @@ def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):
         f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL
     )
     assert "Your name?" in ran.stdout and "hello Anna" in ran.stdout, ran.stdout + ran.stderr
 
@@ -226,7 +226,7 @@ def test_somebody_at_a_terminal_is_asked_there_and_told_the_outcomes():
     ours, theirs = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", TERMINAL], stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
         os.write(ours, b"perhaps\nYes\n")
-        printed = process.communicate(timeout=60)[0]
+        printed = process.communicate(timeout=250)[0]
     os.close(ours)
     os.close(theirs)
     assert printed.startswith("a draft\nGood enough? (yes / no) a draft\n")
@@ -303,7 +303,7 @@ def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, secon
     try:
         if typed:
             os.write(writing, b"x")
-        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, stdin=reading)
+        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=reading)
     finally:
         os.close(reading)
         os.close(writing)

@@ -228,7 +228,7 @@ def elsewhere(folder: Path, program: str) -> str:
     own = {"LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60, env=env
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=250, env=env
     )
     return ran.stdout.strip() if ran.returncode in (0, -9) else ran.stderr
 

@@ -33,7 +33,7 @@ def test_another_process_recalls_what_was_remembered(tmp_path: Path):
         memory.remember("Mussels grow on the pier")
     """
     process = started(tmp_path, program)
-    told, _ = process.communicate(timeout=60)
+    told, _ = process.communicate(timeout=250)
     assert process.returncode == 0 and told == "The ferry leaves at nine\n"
     assert memory.recall("mussels", limit=1)[0].record.content == "Mussels grow on the pier"
 
@@ -76,7 +76,7 @@ def test_two_processes_write_at_once(tmp_path: Path):
     """
     processes = [started(tmp_path, program) for _ in range(2)]
     for process in processes:
-        process.communicate(timeout=90)
+        process.communicate(timeout=250)
     assert [process.returncode for process in processes] == [0, 0]
     memory = Memory(storage=tmp_path)
     assert memory.info("/shared").record_count == 30

@@ -358,7 +358,7 @@ def run(folder: Path, *program: str, **more: str) -> "subprocess.CompletedProces
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=250,
     )
 
 

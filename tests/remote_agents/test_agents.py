@@ -371,7 +371,7 @@ def test_a_run_that_was_killed_while_it_waited_goes_on_with_the_same_task(tmp_pa
         first.kill()
         first.wait()
         Path(f"{notes}.go").touch()
-        second = subprocess.run([*words, "second", updates], capture_output=True, text=True, timeout=60, check=False)
+        second = subprocess.run([*words, "second", updates], capture_output=True, text=True, timeout=250, check=False)
         assert second.stdout.splitlines() == ["at six", "high water at six"], second.stderr
         assert len(notes.read_text().splitlines()) == 1
     finally:

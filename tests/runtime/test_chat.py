@@ -196,7 +196,7 @@ class Terminal:
         os.close(theirs)
 
     def until(self, text: str) -> None:
-        end = time.monotonic() + 40
+        end = time.monotonic() + 100
         while text not in self.shown:
             with selectors.DefaultSelector() as waiting:
                 waiting.register(self.terminal, selectors.EVENT_READ)
@@ -231,7 +231,7 @@ class Terminal:
             if not more:
                 break
             self.shown += more
-        return self.process.wait(20), self.shown
+        return self.process.wait(100), self.shown
 
     def close(self) -> None:
         os.close(self.terminal)

@@ -171,7 +171,7 @@ print([one.raw for one in result.tasks_output], len(llm.requests))
         env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         check=False,
     )
     assert (done.stdout, done.stderr) == ("['one', 'two'] 5\n", "")

@@ -129,7 +129,7 @@ Crew(agents=[worker], tasks=tasks, output_log_file="shared.json", checkpointer=F
 def test_processes_may_share_a_file(folder: Path):
     surroundings = {**os.environ, "PYTHONPATH": str(Path(crewgraph.__file__).parents[1])}
     started = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=surroundings) for _ in range(3)]
-    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert [process.wait(250) for process in started] == [0, 0, 0]
     assert len(entries(folder / "shared.json")) == 3 * 20 * 2
 
 

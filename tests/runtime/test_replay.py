@@ -257,7 +257,7 @@ def program(tmp_path: Path, storage: Path) -> Any:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=250,
         )
         assert done.returncode == (-9 if killed else 0), done.stderr
         return None if killed else json.loads(done.stdout)
@@ -324,6 +324,6 @@ def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(p
             assert raws(made.replay("two", thread_id="t")) == ["one by other", "answer 1", "answer 2"]
         finally:
             (tmp_path / "go").touch()
-        assert other.wait(60) == 0
+        assert other.wait(250) == 0
     assert [step.completed for step in made.history("t")] == [None, "one", "two", "three"]
     assert made.history("t")[-1].outputs["two"].raw == "two by other"

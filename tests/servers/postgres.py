@@ -53,7 +53,7 @@ def _user() -> str | None:
 def _run(command: list[str]) -> None:
     user = _user()
     full = command if user is None else ["su", user, "-s", "/bin/sh", "-c", " ".join(command)]
-    subprocess.run(full, check=True, capture_output=True, timeout=60, cwd="/")
+    subprocess.run(full, check=True, capture_output=True, timeout=250, cwd="/")
 
 
 @contextmanager

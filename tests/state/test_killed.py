@@ -25,7 +25,7 @@ def played(what: str, verb: str, place: Path, mode: str, **more: str) -> subproc
         **more,
     }
     command = [sys.executable, "-m", "state.killed", what, verb]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

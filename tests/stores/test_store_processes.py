@@ -62,7 +62,7 @@ print("done")
 def test_processes_write_and_search_one_new_file_at_once(tmp_path: Path, names: str):
     path = tmp_path / "s.db"
     writers = [started(WRITER, path, name, 150) for name in names]
-    assert [writer.communicate(timeout=100)[0] for writer in writers] == ["done\n"] * len(names)
+    assert [writer.communicate(timeout=250)[0] for writer in writers] == ["done\n"] * len(names)
     sound(path)
     with opened(path) as store:
         for name in names:
@@ -100,7 +100,7 @@ def test_what_is_replaced_again_and_again_is_always_found(tmp_path: Path):
             searches += 1
             if searches == 20:
                 (tmp_path / "s.db.enough").touch()
-        assert [writer.communicate(timeout=100)[0] for writer in writers] == ["done\n"] * 2
+        assert [writer.communicate(timeout=250)[0] for writer in writers] == ["done\n"] * 2
         assert searches >= 20
 
 
@@ -216,6 +216,6 @@ def test_a_writer_that_never_ends_is_told_of(tmp_path: Path):
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
     command = [sys.executable, "-m", "stores.kills", "30", "7"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| killed | 30 |" in done.stdout

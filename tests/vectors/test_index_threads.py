@@ -159,7 +159,7 @@ index.add(np.arange(19_000), np.random.default_rng(1).standard_normal((19_000, 6
 print("added")
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=250, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "added\n", "")
 
@@ -208,7 +208,7 @@ for thread in threads:
 index.settle()
 print(codes == [0] * 12, len(index) % 20)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=250, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True 0\n", "")
 
 
