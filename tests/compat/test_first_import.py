@@ -12,7 +12,12 @@ ROOT = Path(__file__).parents[2]
 def python(program: str) -> str:
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'compat'}"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=env, check=False, timeout=250
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+        timeout=250,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -159,7 +159,12 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], subproc
         text = f"import crewgraph_compat; crewgraph_compat.install()\n{program}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "compat"), str(folder)])}
         return subprocess.run(
-            [sys.executable, "-S", "-c", text], capture_output=True, text=True, env=environment, timeout=250, check=False
+            [sys.executable, "-S", "-c", text],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=250,
+            check=False,
         )
 
     return run
