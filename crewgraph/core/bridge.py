@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.given_up import giving_up, when_given_up
+from crewgraph.core.own_loop import begin_loop
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
@@ -48,8 +49,7 @@ class _Workers:
         # One loop for all: clients that keep connections (httpx, databases) are bound to the loop they were first used on.
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="crewgraph-loop", daemon=True).start()
+                self._loop = begin_loop("crewgraph-loop")
             return self._loop
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from crewgraph.core.given_up import when_given_up
+from crewgraph.core.own_loop import begin_loop
 
 __all__ = ["LoopThread"]
 
@@ -35,8 +36,7 @@ class LoopThread:
         """Begin some work, in the caller's context, and do not wait for it; cancelling the future cancels it."""
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True).start()
+                self._loop = begin_loop(self._name)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
