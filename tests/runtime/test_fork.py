@@ -7,6 +7,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
+from until import auntil
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import DefinitionError, MissingInput, RunError, UnknownTask
@@ -164,7 +165,8 @@ def test_an_asynchronous_task_that_had_completed_beside_a_failing_one_is_kept(mo
     @tool
     async def wait() -> str:
         """Wait until the other one is done."""
-        await asyncio.sleep(0.3)
+        await auntil(lambda: made.tasks[0].output)
+        await asyncio.sleep(0.3)  # and its output is kept by then
         return "waited"
 
     failing = ScriptedLLM([ToolUse("wait", {}), ConnectionError("down"), "b at last"])
