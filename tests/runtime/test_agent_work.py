@@ -164,6 +164,8 @@ def test_planning_takes_from_the_time_for_the_task(mode: Mode):
                 mode.kickoff(made)
         if plan.begun.is_set():
             break
+    else:
+        raise AssertionError("it never began")
     assert len(model.requests) == 1
 
 

@@ -427,7 +427,7 @@ def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run
             if len(llm.requests) > asked:
                 break
         assert len(llm.requests) == asked + 1
-    made.max_seconds, llm.script = 1000, ["in time"] * (asked + 2)
+    made.max_seconds, llm.script, llm.repeat_last = 1000, ScriptedLLM(["in time"]).script, True
     assert mode.resume(made, "s").raw == "in time"
 
 
@@ -474,6 +474,8 @@ def test_a_tool_that_is_under_way_when_the_time_is_up_is_not_waited_for(mode: Mo
                 mode.kickoff(made)
         if work.begun.is_set():
             break
+    else:
+        raise AssertionError("it never began")
     assert work.ended.wait(LONG)
 
 

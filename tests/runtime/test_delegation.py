@@ -313,6 +313,8 @@ def test_a_coworker_without_time_is_told_to_whoever_asked(mode: Mode):
         assert "`Hand` could not do it" in asked(lead)[1]
         if late.begun.is_set():
             break
+    else:
+        raise AssertionError("it never began")
     assert late.ended.wait(LONG)
     time.sleep(0.2)  # what the request tells in the end is not for the next test's ears
 

@@ -49,6 +49,8 @@ def test_a_slow_tool_is_not_waited_for(mode: Mode):
                 mode.kickoff(crew(task("slow", slow)))
         if thought.begun.is_set():
             break
+    else:
+        raise AssertionError("it never began")
     assert "a call of the tool `think` was still under way" in str(caught.value)
 
 

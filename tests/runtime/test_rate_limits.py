@@ -121,6 +121,8 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
             mode.kickoff(made)
         if any(isinstance(event, LLMCallDelayedEvent) for event in events):
             break
+    else:
+        raise AssertionError("it never had to wait")
     assert "a request to the model `scripted` was still under way" in str(caught.value)
     assert str(caught.value).endswith("Give it more time, or less to do. Waiting for `max_rpm` counts, too.")
     (told,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]

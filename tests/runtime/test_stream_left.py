@@ -84,7 +84,7 @@ def test_a_tool_at_work_ends_and_its_result_is_kept(mode: Mode):
     for item in items:
         if item.kind == "tool_started":
             break
-    threading.Timer(0.2, left.set).start()
+    threading.Timer(1, left.set).start()
     items.close()
     assert len(llm.requests) == 1
     assert mode.resume(team, "one").raw == "x"
