@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,12 +19,17 @@ from crewgraph.flow import Flow, and_, listen, persist, start
 __all__ = ["Journey"]
 
 
+noting = threading.Lock()
+
+
 def noted(line: str) -> None:
-    with open(os.environ["LEDGER"], "a", encoding="utf-8") as ledger:
-        ledger.write(f"{line}\n")
-    if line == sys.argv[3]:
-        time.sleep(0.3)  # what runs beside comes to its end, or to its next step
-        os.kill(os.getpid(), signal.SIGKILL)
+    with noting:
+        with open(os.environ["LEDGER"], "a", encoding="utf-8") as ledger:
+            ledger.write(f"{line}\n")
+        if line == sys.argv[3]:
+            # What runs beside comes to its end, or to its next step; it begins nothing that would be cut off.
+            time.sleep(0.6)
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def answer(messages: Sequence[dict[str, Any]]) -> str:

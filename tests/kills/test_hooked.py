@@ -16,7 +16,7 @@ def effects(folder: Path) -> Counter[str]:
     return Counter(line for line in lines if line.startswith("E "))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_whenever_it_is_killed_only_what_was_not_on_record_happens_again(tmp_path: Path):
     whole = tmp_path / "lives"
     whole.mkdir()

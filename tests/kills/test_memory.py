@@ -35,7 +35,7 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return points_of(lines)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_whenever_it_is_killed_it_remembers_everything_once(points: list[str], tmp_path: Path):
     saves = [point for point in points if " E " in point]
     sample = random.Random(7)
