@@ -82,11 +82,13 @@ def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
     """Run a blocking function in a thread, in the caller's context, and wait for it no longer than some seconds.
 
     Raises:
-        TimeIsUp: it still runs; what it will give is thrown away.
+        TimeIsUp: it still runs, and what it will give is thrown away; or there was no time left to begin it.
     """
+    if seconds <= 0:
+        raise TimeIsUp
     with giving_up():
         future = begun(function)
-        if not futures.wait([future], max(seconds, 0)).done:
+        if not futures.wait([future], seconds).done:
             future.cancel()
             raise TimeIsUp
     return future.result()
@@ -96,11 +98,15 @@ async def wait_on_loop(work: Coroutine[Any, Any, T], seconds: float) -> T:
     """Wait for a coroutine no longer than some seconds, then cancel it.
 
     Raises:
-        TimeIsUp: it was not done; a thread it waits for goes on, what it will give is thrown away.
+        TimeIsUp: it was not done; a thread it waits for goes on, what it will give is thrown away. Or there was no time left
+            to begin it.
     """
+    if seconds <= 0:
+        work.close()
+        raise TimeIsUp
     task = asyncio.ensure_future(work)
     try:
-        done, _ = await asyncio.wait([task], timeout=max(seconds, 0))
+        done, _ = await asyncio.wait([task], timeout=seconds)
     finally:
         task.cancel()
     if not done:

@@ -7,7 +7,7 @@ import threading
 import pytest
 from until import LONG, until
 
-from crewgraph.core.bridge import in_thread, wait_for
+from crewgraph.core.bridge import TimeIsUp, in_thread, wait_for, wait_in_thread, wait_on_loop
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 
@@ -86,3 +86,16 @@ def test_context_variables_travel_into_threads():
         return await in_thread(COLOUR.get)
 
     assert asyncio.run(inside()) == "white"
+
+
+def test_nothing_is_begun_when_the_time_is_up_already():
+    done: list[str] = []
+
+    async def work() -> None:
+        done.append("a coroutine")
+
+    with pytest.raises(TimeIsUp):
+        wait_in_thread(lambda: done.append("a function"), 0)
+    with pytest.raises(TimeIsUp):
+        asyncio.run(wait_on_loop(work(), -1))
+    assert done == []
