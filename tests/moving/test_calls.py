@@ -17,6 +17,7 @@ CALLS = {
     "Task(verbose=True, description='d')": "Task(description='d')",
     "Agent(\n    role='r',\n    personality='kind',  # very\n    goal='g',\n)": "Agent(\n    role='r',\n    goal='g',\n)",
     "Crew(agents=[], full_output=True)": "Crew(agents=[])",
+    "Crew(agents=[], full_output=True,\n     tasks=[])": "Crew(agents=[],\n     tasks=[])",
     "Crew(agents=[], llm=made())": "Crew(agents=[], llm=made())",
     "Agent(allow_delegration=True)": "Agent(allow_delegration=True)",
     "Agent(**given)": "Agent(**given)",

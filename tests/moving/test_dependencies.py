@@ -1,9 +1,12 @@
 """What projects depend on: crewgraph in the place of crewai, everything else as it was."""
 
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+from crewgraph_compat.moving.check import check
 from crewgraph_compat.moving.migration import migration
+from crewgraph_compat.moving.python_bound import LOWEST
 
 from crewgraph import __version__
 from moving.rewriting import put
@@ -20,11 +23,18 @@ def after(folder: Path, name: str, text: str, *, program: str = "import crewai\n
     return (folder / name.replace("__", ".")).read_bytes().decode()
 
 
+def told(folder: Path) -> list[tuple[str, int, str]]:
+    """What is told of a project, as far as it is no word on lock files or on the package of tools."""
+    notes = migration(folder).notes
+    return [(note.file, note.line, note.text) for note in notes if "crewgraph " in note.text or "pip" in note.text]
+
+
 REQUIREMENTS = {
     "crewai\n": f"{OURS}\n",
     "crewai==0.80.0  # pinned\nrich\n": f"{OURS}  # pinned\nrich\n",
     "CrewAI[tools] >= 0.51, <1 ; python_version > '3.9'\r\nrich\r\n": f"{OURS} ; python_version > '3.9'\r\nrich\r\n",
     "crewai[tools]": OURS,
+    "crewai @ git+https://example.org/crewAI.git@main\n": f"{OURS}\n",
     "# crewai\ncrewai-flows==1\nmy-crewai\n-e ./crewai\n": "# crewai\ncrewai-flows==1\nmy-crewai\n-e ./crewai\n",
 }
 
@@ -99,7 +109,133 @@ other = "1"
 
 def test_a_setup_cfg(tmp_path: Path):
     text = "[metadata]\nname = crewai\n[options]\npackages = crewai\ninstall_requires =\n    crewai>=0.8\n    rich\n"
+    text += "[options.extras_require]\nai = crewai>=0.8  # one\n"
     assert after(tmp_path, "setup__cfg", text) == text.replace("crewai>=0.8", OURS)
+
+
+def test_a_setup_py(tmp_path: Path):
+    text = """\
+from setuptools import setup
+
+setup(
+    name="crewai",
+    install_requires=["crewai>=0.8; python_version>'3.8'", 'crewai[tools]', "rich"],
+    python_requires=">=3.9",
+)
+"""
+    expected = text.replace("crewai>=0.8; python_version>'3.8'", f"{OURS} ; python_version>'3.8'")
+    assert after(tmp_path, "setup__py", text) == expected.replace("crewai[tools]", OURS)
+    assert told(tmp_path) == [("setup.py", 6, "crewgraph needs Python 3.11 or newer, and `>=3.9` allows older ones.")]
+
+
+def test_an_environment_of_conda(tmp_path: Path):
+    text = (
+        "dependencies:\n  - python=3.10\n  - crewai=0.8\n  - pip:\n    - crewai==0.8  # pinned\n    - rich\n  - numpy\n"
+    )
+    assert after(tmp_path, "environment__yml", text) == text.replace("crewai==0.8", OURS)
+    assert told(tmp_path) == [
+        ("environment.yml", 2, "crewgraph needs Python 3.11 or newer, and `3.10` allows older ones."),
+        ("environment.yml", 3, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`."),
+    ]
+
+
+def test_a_pipfile(tmp_path: Path):
+    text = """\
+[packages]
+crewai = {extras = ["tools"], version = "==0.8", markers = "python_version > '3.8'"}
+rich = "*"
+
+[dev-packages]
+crewai = {git = "https://example.org/crewAI.git", ref = "main", editable = true}
+
+[requires]
+python_version = "3.10"
+"""
+    version = OURS.removeprefix("crewgraph")
+    put(tmp_path, Pipfile=text)
+    assert ("Pipfile", 9, "crewgraph needs Python 3.11 or newer, and `3.10` allows older ones.") in told(tmp_path)
+    assert after(tmp_path, "Pipfile", text) == (
+        text.replace(
+            """crewai = {extras = ["tools"], version = "==0.8", markers = "python_version > '3.8'"}""",
+            f"""crewgraph = {{version = "{version}", markers = "python_version > '3.8'"}}""",
+        ).replace(
+            'crewai = {git = "https://example.org/crewAI.git", ref = "main", editable = true}',
+            f'crewgraph = "{version}"',
+        )
+    )
+
+
+BOUNDS = {
+    ">=3.10,<3.14": ">=3.11,<3.14",
+    ">=3.9.2": ">=3.11",
+    ">= 3.8, !=3.9.1": ">= 3.11, !=3.9.1",
+    ">=3.12": ">=3.12",
+    ">=3.8,<3.11": ">=3.8,<3.11",
+    "<3.14": "<3.14",
+    "==3.10.*": "==3.10.*",
+}
+
+
+@pytest.mark.parametrize("said", BOUNDS)
+def test_a_project_does_not_promise_pythons_that_crewgraph_does_not_run_on(tmp_path: Path, said: str):
+    text = f'[project]\nname = "x"\nrequires-python = "{said}"\ndependencies = ["crewai"]\n'
+    expected = text.replace("crewai", OURS).replace(f'"{said}"', f'"{BOUNDS[said]}"')
+    assert after(tmp_path, "pyproject__toml", text) == expected
+    text = f'[tool.poetry.dependencies]\npython = "{said}"\ncrewai = "^1"\n'
+    expected = (
+        text.replace("crewai", "crewgraph").replace('"^1"', f'"{OURS[9:]}"').replace(f'"{said}"', f'"{BOUNDS[said]}"')
+    )
+    assert after(tmp_path, "pyproject__toml", text) == expected
+
+
+def test_the_lowest_python_is_the_one_that_the_package_asks_for():
+    asked = metadata("crewgraph")["Requires-Python"]
+    assert asked == f">=3.{LOWEST}"
+
+
+def test_a_dependency_on_a_repository_becomes_one_on_a_release(tmp_path: Path):
+    text = '[tool.poetry.dependencies]\ncrewai = { git = "https://example.org/crewAI.git", branch = "main", optional = true }\n'
+    assert after(tmp_path, "pyproject__toml", text) == (
+        f'[tool.poetry.dependencies]\ncrewgraph = {{version = "{OURS[9:]}", optional = true}}\n'
+    )
+
+
+def test_what_cannot_be_rewritten_is_told(tmp_path: Path):
+    lines = [
+        "crewai==1 \\",
+        "    --hash=sha256:aa",
+        "crewai==1 --hash=sha256:bb",
+        "-e git+https://example.org/crewAI.git",
+    ]
+    put(tmp_path, main__py="import crewai\n", requirements__txt="\n".join(lines))
+    put(tmp_path, pyproject__toml='[project]\ndependencies = ["crewai"]\n[tool.uv.sources]\ncrewai = {path = "../c"}\n')
+    put(tmp_path, Pipfile='[packages.crewai]\nversion = "*"\n')
+    made = migration(tmp_path)
+    assert [file.shown for file in made.files] == ["main.py", "pyproject.toml"]
+    assert [(note.file, note.line) for note in made.notes] == [
+        ("Pipfile", 1),
+        ("pyproject.toml", 2),
+        ("pyproject.toml", 4),
+        ("requirements.txt", 1),
+        ("requirements.txt", 3),
+        ("requirements.txt", 4),
+    ]
+
+
+def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
+    put(tmp_path, requirements__in="crewai\n", Pipfile="[packages]\ncrewai = '*'\n[scripts]\ncrewai = 'crewai run'\n")
+    put(tmp_path, environment__yml="- pip:\n  - crewai\n", setup__py="setup(install_requires=['crewai'])\n")
+    put(tmp_path, setup__cfg="[options]\ninstall_requires = crewai\n[metadata]\nname =\n  crewai\n")
+    put(tmp_path, pyproject__toml="[tool.poetry.dependencies]\ncrewai = '*'\n[tool.uv.sources]\ncrewai = {path='c'}\n")
+    uses = [(use.file, use.line) for one in check(tmp_path).found for use in one.uses]
+    assert sorted(uses) == [
+        ("Pipfile", 2),
+        ("environment.yml", 2),
+        ("pyproject.toml", 2),
+        ("requirements.in", 1),
+        ("setup.cfg", 2),
+        ("setup.py", 1),
+    ]
 
 
 def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Path):
@@ -110,11 +246,21 @@ def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Pat
 
 
 def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
+    (tmp_path / ".github").mkdir()
+    put(tmp_path / ".github", ci__yml="- run: |\n    pip install rich \\\n      crewai\n")
+    put(tmp_path, Dockerfile='FROM python\nCMD ["crewai", "run"]\n', compose__yaml="a: crewai is good\n")
     put(tmp_path, Makefile="run:\n\tcrewai run\n", README__md="See crewai.com.\n\n    pip install 'crewai[tools]'\n")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.crewai]\ntype = "crew"\n')
     made = migration(tmp_path)
     assert made.files == []
-    assert [(note.file, note.line) for note in made.notes] == [("Makefile", 2), ("README.md", 3), ("pyproject.toml", 3)]
+    assert [(note.file, note.line) for note in made.notes] == [
+        (".github/ci.yml", 2),
+        ("Dockerfile", 2),
+        ("Makefile", 2),
+        ("README.md", 3),
+        ("pyproject.toml", 3),
+    ]
+    assert made.notes[1].text.startswith("`crewai run` is a command of CrewAI;")
 
 
 def test_broken_toml_is_told_and_stays(tmp_path: Path):

@@ -33,14 +33,14 @@ def test_a_diff_is_shown_and_nothing_is_written(python: Python, old_crew: Path):
     assert "--- a/src/old_crew/crew.py\n+++ b/src/old_crew/crew.py\n" in done.stdout
     assert "-\t\t\tverbose=2,\n-\t\t\tfull_output=False\n+\t\t\tverbose=True\n" in done.stdout
     assert "-    print(result.final_output)\n+    print(result.raw)\n" in done.stdout
-    assert done.stderr.endswith("4 files to rewrite, 4 to look at. `--write` writes them.\n")
+    assert done.stderr.endswith("4 files to rewrite, 5 to look at. `--write` writes them.\n")
     assert "README.md:4: `crewai install` is a command of CrewAI (and 1 more); " in done.stderr
     assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_project_is_written_and_runs_by_itself(python: Python, old_crew: Path):
     done = python(*MIGRATE, "old_crew", "--write")
-    assert done.stderr.endswith("4 files rewritten, 4 to look at.\n")
+    assert done.stderr.endswith("4 files rewritten, 5 to look at.\n")
     assert not [
         path for path in old_crew.rglob("*.py") if "import crewai" in path.read_text() and "#" not in path.read_text()
     ]
@@ -78,6 +78,45 @@ def test_a_link_is_written_through(python: Python, tmp_path: Path):
     (tmp_path / "link.py").symlink_to("real.py")
     assert python(*MIGRATE, "link.py", "--write").returncode == 0
     assert (tmp_path / "link.py").is_symlink() and (tmp_path / "real.py").read_text() == "import crewgraph\n"
+
+
+def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_told(python: Python, tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    put(tmp_path, shared__py="import crewai\n")
+    put(tmp_path / "project", real__py="import crewai\n", requirements__txt="crewai\n")
+    (tmp_path / "project" / "link.py").symlink_to("real.py")
+    (tmp_path / "project" / "shared.py").symlink_to("../shared.py")
+    done = python(*MIGRATE, "project", "--write")
+    assert done.stdout.count("+++ ") == 1 and "+++ b/real.py" in done.stdout
+    assert f"shared.py:1: is a link out of the project, and stays: migrate `{tmp_path / 'shared.py'}`" in done.stderr
+    assert "requirements.txt:1: stays as it is, as the project still imports crewai (`shared.py:1`)" in done.stderr
+    assert (tmp_path / "shared.py").read_text() == "import crewai\n"
+
+
+def test_why_a_file_cannot_be_read_is_told_in_pythons_words_with_its_line(python: Python, tmp_path: Path):
+    put(tmp_path, old__py="import crewai\nprint 'x'\n", a__ipynb="import crewai")
+    (tmp_path / "latin.py").write_bytes("import crewai\n\n# Zoë\n".encode("latin-1"))
+    (tmp_path / "wide.py").write_bytes("import crewai\n".encode("utf-16"))
+    (tmp_path / "gone.py").symlink_to("/proc/self/mem")
+    told = [
+        "a.ipynb:1: it is no JSON: Expecting value",
+        "gone.py:1: it cannot be opened: Input/output error",
+        "latin.py:3: it cannot be read as Python: it is not in UTF-8: save it as UTF-8, or let its first line name its "
+        "encoding, `# -*- coding: latin-1 -*-`",
+        "old.py:2: it cannot be read as Python: Missing parentheses in call to 'print'. Did you mean print(...)?",
+    ]
+    done = python(*MIGRATE, ".")
+    assert done.returncode == 1
+    assert [line for line in sorted(done.stderr.splitlines()) if not line.startswith(("wide", "0 "))] == told
+    broken = python("-m", "crewgraph", "check", ".").stdout.partition("Not read\n")[2]
+    assert [line.strip().partition(":")[0] for line in broken.splitlines()[:5]] == [
+        "a.ipynb",
+        "gone.py",
+        "latin.py",
+        "old.py",
+        "wide.py",
+    ]
+    assert "wide.py:1: it is not in UTF-8" in done.stderr and "wide.py:1: it is not in UTF-8" in broken
 
 
 def test_a_broken_file_is_told_and_the_others_are_written(python: Python, tmp_path: Path):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from crewgraph_compat.moving.migration import migration
+from crewgraph_compat.moving.requirement import OURS
 
 from moving.rewriting import PROJECTS, notebook, put
 
@@ -22,9 +23,7 @@ def test_a_notebook_is_rewritten_and_the_rest_of_it_stays(tmp_path: Path):
         '''    "crew = Crew(agents=[agent], tasks=[task], verbose=True)"''',
     ]
     assert len(new) == len(old) + 1
-    assert [note.text for note in made.notes] == [
-        "(cell 8) is no Python, and stays: invalid syntax (<unknown>, line 1)"
-    ]
+    assert [note.text for note in made.notes] == ["(cell 8) is no Python, and stays: invalid syntax"]
     assert migration(tmp_path).files == []
 
 
@@ -59,3 +58,29 @@ def test_a_notebook_in_another_form_is_laid_out_anew_and_that_is_told(tmp_path: 
 def test_no_notebook_is_told(tmp_path: Path):
     made = migration(put(tmp_path, a__ipynb='{"crewai": 1}', b__ipynb="["))
     assert [note.file for note in made.broken] == ["a.ipynb", "b.ipynb"]
+
+
+def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
+    text = "import os\n!pip install 'crewai[tools]>=1' && crewai run; echo crewai\n"
+    made = migration(put(tmp_path, a__ipynb=notebook(text)))
+    [cells] = [json.loads(file.after)["cells"] for file in made.files]
+    assert cells[0]["source"][1] == "!pip install 'crewgraph' && crewai run; echo crewai\n"
+    assert [(note.line, note.text.partition(";")[0]) for note in made.notes] == [
+        (2, "(cell 1) `crewai run` is a command of CrewAI")
+    ]
+
+
+def test_cells_that_a_magic_takes_whole_are_told(tmp_path: Path):
+    made = migration(
+        put(
+            tmp_path,
+            a__ipynb=notebook("%%writefile a.py\nimport crewai\n", "%%bash\npip install crewai\n", "%%html\ncrewai"),
+            requirements__txt="crewai\n",
+        )
+    )
+    assert made.files == []
+    assert [note.text for note in made.notes][:2] == [
+        "(cell 1) stays, as `%%writefile` takes it whole: it imports crewai.",
+        f"(cell 2) crewai is installed here; write `{OURS}`.",
+    ]
+    assert made.notes[2].text.startswith("stays as it is, as the project still imports crewai (`a.ipynb:1`)")

@@ -1,8 +1,11 @@
 """Outputs that programs take for texts or dicts are asked for these, where it is certain that they are outputs."""
 
-import pytest
+from pathlib import Path
 
-from moving.rewriting import noted, rewritten
+import pytest
+from crewgraph_compat.moving.migration import migration
+
+from moving.rewriting import noted, put, rewritten
 
 HEAD = "from crewai import Crew\n\ncrew = Crew(agents=[], tasks=[])\nresult = crew.kickoff()\n"
 
@@ -28,6 +31,15 @@ USES = {
     "several = crew.kickoff_for_each([])\nprint(several[0], len(several), several[0][:9])": (
         "several = crew.kickoff_for_each([])\nprint(several[0], len(several), str(several[0])[:9])"
     ),
+    "import json\nprint(json.loads(result))": "import json\nprint(json.loads(result.raw))",
+    "import re\nre.sub('a', 'b', result)\nre.search('a', result.raw)": (
+        "import re\nre.sub('a', 'b', str(result))\nre.search('a', result.raw)"
+    ),
+    "Path('a').write_text(result, encoding='utf-8')": "Path('a').write_text(str(result), encoding='utf-8')",
+    "with open('a', 'w') as file, place.open() as log:\n    file.write(result), log.write(result)": (
+        "with open('a', 'w') as file, place.open() as log:\n    file.write(str(result)), log.write(str(result))"
+    ),
+    "page.write(result)": "page.write(result)",
     "print(other['final_output'], 'x' + other)": "print(other['final_output'], 'x' + other)",
 }
 
@@ -79,3 +91,65 @@ print(result["final_output"])
     assert noted(text) == [
         (11, '`["final_output"]` is of older versions, if it is asked of a crew\'s output; write `.raw`.')
     ]
+
+
+RETURNED = """\
+from crewai import Crew
+
+
+class Trip:
+    def __init__(self):
+        self.team = Crew(agents=[], tasks=[])
+
+    @property
+    def last(self):
+        return self.run()
+
+    def run(self):
+        result = self.team.kickoff()
+        return result
+
+    async def soon(self):
+        return await self.team.kickoff_async()
+
+    def either(self, known):
+        return known if known else self.team.kickoff()
+
+
+def main():
+    if not Trip:
+        return None
+    return Trip().run()
+
+
+trip = Trip()
+"""
+
+RETURNED_USES = {
+    'print("It is: " + trip.run())': 'print("It is: " + str(trip.run()))',
+    "print(main().final_output)": "print(main().raw)",
+    "print(trip.last.final_output)": "print(trip.last.raw)",
+    "result = Trip().run()\nprint(len(result))": "result = Trip().run()\nprint(len(str(result)))",
+    "async def f():\n    return 'x' + await trip.soon()": "async def f():\n    return 'x' + str(await trip.soon())",
+    "print('x' + trip.either(1))": "print('x' + trip.either(1))",
+    "def f(main):\n    return main().split()": "def f(main):\n    return main().split()",
+}
+
+
+@pytest.mark.parametrize("use", RETURNED_USES)
+def test_what_functions_return_is_known(use: str):
+    assert rewritten(f"{RETURNED}{use}\n") == f"{RETURNED.replace('crewai', 'crewgraph')}{RETURNED_USES[use]}\n"
+
+
+def test_what_a_class_of_another_file_returns_is_known_unless_two_have_its_name(tmp_path: Path):
+    put(tmp_path, trip__py=RETURNED, main__py="from trip import Trip\n\nprint('It is: ' + Trip().run())\n")
+    migration(tmp_path).write()
+    assert (tmp_path / "main.py").read_text().endswith("print('It is: ' + str(Trip().run()))\n")
+    text = "from trip import Trip\n\nprint('It is: ' + Trip().run())\n"
+    put(
+        tmp_path,
+        trip__py=RETURNED,
+        main__py=text,
+        other__py="import crewai\n\n\nclass Trip:\n    team = crewai.Crew()\n",
+    )
+    assert "main.py" not in [file.shown for file in migration(tmp_path).files]

@@ -13,7 +13,12 @@ def without(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any],
     gone = [arg in dropped for arg in call.args]
 
     def changed(updated: libcst.Call) -> libcst.Call:
-        kept = [arg for arg, is_gone in zip(updated.args, gone, strict=True) if not is_gone]
+        kept: list[libcst.Arg] = []
+        for arg, is_gone in zip(updated.args, gone, strict=True):
+            if not is_gone:
+                kept.append(arg)
+            elif kept and _ends_line(arg) and not _ends_line(kept[-1]):
+                kept[-1] = kept[-1].with_changes(comma=arg.comma)
         if kept and gone[-1]:
             kept[-1] = kept[-1].with_changes(
                 comma=updated.args[-1].comma, whitespace_after_arg=updated.args[-1].whitespace_after_arg
@@ -21,3 +26,8 @@ def without(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any],
         return updated.with_changes(args=kept)
 
     return changed
+
+
+def _ends_line(arg: libcst.Arg) -> bool:
+    after = arg.comma.whitespace_after if isinstance(arg.comma, libcst.Comma) else None
+    return isinstance(after, libcst.ParenthesizedWhitespace)

@@ -2,18 +2,28 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from crewgraph import __version__
-from crewgraph_compat.moving.data_uses import dependency_uses, json_uses, yaml_uses
+from crewgraph_compat.moving.data_uses import json_uses, placed_uses, pyproject_uses, table_uses, yaml_uses
 from crewgraph_compat.moving.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.places import (
+    environment_places,
+    pipfile_lines,
+    requirements_places,
+    setup_cfg_places,
+    setup_py_places,
+)
 from crewgraph_compat.moving.python_uses import imports_of, python_uses
+from crewgraph_compat.moving.returned import classes_of, joined, returned, telling
 from crewgraph_compat.moving.sources import Kind, Source, sources
 from crewgraph_compat.moving.states import Mark, State, state_of
-from crewgraph_compat.moving.types import Imports, OwnClass, own_classes
+from crewgraph_compat.moving.types import Imports, OwnClass
+from crewgraph_compat.moving.unread import is_utf16, unread
 from crewgraph_compat.moving.uses import Feature, Sort, Use
 
 __all__ = ["SCHEMA", "Broken", "Checked", "Found", "check"]
@@ -21,12 +31,15 @@ __all__ = ["SCHEMA", "Broken", "Checked", "Found", "check"]
 SCHEMA = 1
 """The version of what `Checked.as_data` gives; it is raised when a key changes its meaning or goes."""
 
-_DATA = {
+_DATA: dict[Kind, Callable[[str, str], list[Use]]] = {
     Kind.yaml: yaml_uses,
     Kind.json: json_uses,
-    Kind.pyproject: dependency_uses,
-    Kind.requirements: dependency_uses,
-    Kind.setup_cfg: dependency_uses,
+    Kind.pyproject: pyproject_uses,
+    Kind.pipfile: partial(table_uses, pipfile_lines),
+    Kind.requirements: partial(placed_uses, requirements_places),
+    Kind.setup_cfg: partial(placed_uses, setup_cfg_places),
+    Kind.setup_py: partial(placed_uses, setup_py_places),
+    Kind.environment: partial(placed_uses, environment_places),
 }
 
 
@@ -111,18 +124,28 @@ class _Project:
     uses: list[Use] = field(default_factory=list[Use])
     python: list[_Python] = field(default_factory=list[_Python])
     classes: dict[str, OwnClass] = field(default_factory=dict[str, OwnClass])
+    others: list[Source] = field(default_factory=list[Source])
+    """Python files that do not name CrewAI."""
 
     def take(self, source: Source) -> None:
         """Read a file; what cannot be read is told, and does not stop the others."""
+        if source.fault is not None:
+            self.broken.append(Broken(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+        elif source.kind is Kind.python and b"crewai" not in source.data and not is_utf16(source.data):
+            self.others.append(source)
+        elif source.kind in (Kind.python, Kind.notebook):
+            self._try(self._take_python, source)
+        elif source.kind in _DATA:
+            self._try(self._take_data, source)
+
+    def _try(self, read: Callable[[Source], None], source: Source) -> None:
         try:
-            if source.kind in (Kind.python, Kind.notebook):
-                self._take_python(source)
-            elif (read := _DATA.get(source.kind)) is not None:
-                self.uses += read(source.text, source.shown)
+            read(source)
         except (SyntaxError, ValueError, RecursionError) as error:
-            line = getattr(error, "lineno", None) or 1
-            why = error.msg if isinstance(error, SyntaxError) else str(error)
-            self.broken.append(Broken(source.shown, line, why or type(error).__name__))
+            self.broken.append(Broken(source.shown, *unread(error, source.data)))
+
+    def _take_data(self, source: Source) -> None:
+        self.uses += _DATA[source.kind](source.text, source.shown)
 
     def _take_python(self, source: Source) -> None:
         notebook = read_notebook(source.text) if source.kind is Kind.notebook else None
@@ -130,13 +153,19 @@ class _Project:
             self.broken += [Broken(source.shown, 1, f"cell {cell}: {why}") for cell, why in notebook.unread]
         tree = ast.parse(source.text if notebook is None else notebook.program)
         imports = imports_of(tree)
-        self.classes.update(own_classes(tree, imports))
+        joined(self.classes, classes_of(tree, imports).items())
         self.python.append(_Python(source, tree, imports, notebook))
 
     def find(self) -> None:
         """Find what the Python files use, once the classes of all of them are known."""
+        self.classes = telling(self.classes)
+        names = [name.encode() for name in self.classes]
+        for source in self.others:
+            if any(name in source.data for name in names):
+                self._try(self._take_python, source)
         for one in self.python:
-            found = python_uses(one.tree, one.source.shown, one.imports, self.classes)
+            functions = returned(one.tree, one.imports, self.classes)
+            found = python_uses(one.tree, one.source.shown, one.imports, self.classes, functions)
             self.uses += found if one.notebook is None else [_in_cell(use, one.notebook) for use in found]
 
 

@@ -2,16 +2,17 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import yaml
 
 from crewgraph.project.jsonc import strip_jsonc_comments
+from crewgraph_compat.moving.places import Place, poetry_lines
 from crewgraph_compat.moving.requirement import requirement, requirement_lists
 from crewgraph_compat.moving.uses import Feature, Sort, Use
 
-__all__ = ["dependency_uses", "json_uses", "yaml_uses"]
+__all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
 
 _AGENT = "crewgraph.definitions.agent:Agent"
 _CREW = "crewgraph.definitions.crew:Crew"
@@ -24,7 +25,6 @@ _OF_FILES = frozenset({"agents", "tasks", "inputs", "settings", "type", "python"
 """Keys that say something of a JSON file itself."""
 
 _QUOTED = re.compile(r"""(?:(?<=")[^"]+(?=")|(?<=')[^']+(?='))""")
-_POETRY = re.compile(r"""\s*["']?(crewai(?:-tools)?)["']?\s*=\s*["'{]""")
 
 
 def yaml_uses(text: str, file: str) -> list[Use]:
@@ -33,10 +33,12 @@ def yaml_uses(text: str, file: str) -> list[Use]:
     Raises:
         ValueError: it is a file of agents or tasks by its name, and no YAML.
     """
+    if not _may_say(text) and not _is_named(file):
+        return []
     try:
         tree: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        if file.endswith(("agents.yaml", "tasks.yaml", "agents.yml", "tasks.yml")):
+        if _is_named(file):
             raise ValueError(f"it is no YAML: {' '.join(str(error).split())}") from None
         return []
     return [
@@ -45,6 +47,15 @@ def yaml_uses(text: str, file: str) -> list[Use]:
         for key, value in entry
         if isinstance(key, yaml.ScalarNode)
     ]
+
+
+def _may_say(text: str) -> bool:
+    """Whether a file may have agents or tasks; reading it takes seconds where it is large."""
+    return any(sum(sign in text for sign in signs) >= 2 for _, signs in _SIGNS)
+
+
+def _is_named(file: str) -> bool:
+    return file.endswith(("agents.yaml", "tasks.yaml", "agents.yml", "tasks.yml"))
 
 
 def _entries(tree: Any) -> Iterator[tuple[str, list[Any]]]:
@@ -70,6 +81,8 @@ def json_uses(text: str, file: str) -> list[Use]:
 
     Lines are where each key stands first.
     """
+    if not _may_say(text) and not ('"agents"' in text and '"tasks"' in text):
+        return []
     try:
         given: Any = yaml.safe_load(strip_jsonc_comments(text).replace("\t", " "))
     except (yaml.YAMLError, ValueError):
@@ -100,24 +113,41 @@ def _line_of(text: str, word: str) -> int:
     return next((number for number, line in enumerate(text.splitlines(), 1) if f'"{word}"' in line), 1)
 
 
-def dependency_uses(text: str, file: str) -> list[Use]:
-    """The requirements on CrewAI in a pyproject.toml, a requirements file or a setup.cfg.
+def pyproject_uses(text: str, file: str) -> list[Use]:
+    """The requirements on CrewAI in a pyproject.toml.
 
     Raises:
-        ValueError: it is a pyproject.toml, and no TOML.
+        ValueError: it is no TOML.
     """
-    is_toml = file.endswith(".toml")
-    listed = {str(one) for each in requirement_lists(tomllib.loads(text)) for one in each} if is_toml else set[str]()
-    found: list[Use] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        for said in _said(line, listed) if is_toml else (line.partition("#")[0],):
-            if (asked := requirement(said)) is not None:
-                path = "crewai_tools" if asked.is_tools else "crewai"
-                found.append(Use(file, number, Feature(Sort.dependency, said.strip(), path=path)))
-    return found
+    listed = {str(one) for each in requirement_lists(tomllib.loads(text)) for one in each}
+    found = [
+        use
+        for number, line in enumerate(text.splitlines(), 1)
+        for said in _QUOTED.findall(line)
+        if said in listed and (use := _asked(said, file, number)) is not None
+    ]
+    return sorted([*found, *table_uses(poetry_lines, text, file)])
 
 
-def _said(line: str, listed: set[str]) -> list[str]:
-    """The requirements in a line of a pyproject.toml: those of its lists, or one of Poetry's."""
-    poetry = _POETRY.match(line)
-    return [poetry[1]] if poetry else [said for said in _QUOTED.findall(line) if said in listed]
+def table_uses(lines: Callable[[str], Iterator[tuple[int, re.Match[str]]]], text: str, file: str) -> list[Use]:
+    """The requirements on CrewAI in tables with a key for each package."""
+    found = [_asked(form["name"], file, number) for number, form in lines(text)]
+    return [use for use in found if use is not None]
+
+
+def placed_uses(places: Callable[[str], Iterable[Place]], text: str, file: str) -> list[Use]:
+    """The requirements on CrewAI in a file that names them line by line.
+
+    Raises:
+        SyntaxError: it is a setup.py, and no Python.
+    """
+    found = [_asked(place.said, file, place.line) for place in places(text)]
+    return [use for use in found if use is not None]
+
+
+def _asked(said: str, file: str, line: int) -> Use | None:
+    asked = requirement(said)
+    if asked is None:
+        return None
+    path = "crewai_tools" if asked.is_tools else "crewai"
+    return Use(file, line, Feature(Sort.dependency, said.rstrip(" \\").strip(), path=path))

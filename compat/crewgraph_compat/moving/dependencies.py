@@ -1,75 +1,105 @@
-"""What projects depend on: pyproject.toml, requirements files, setup.cfg."""
+"""What projects depend on: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from crewgraph_compat.moving.places import (
+    Place,
+    environment_places,
+    requirements_places,
+    setup_cfg_places,
+    setup_py_places,
+)
+from crewgraph_compat.moving.python_bound import bound, too_old
 from crewgraph_compat.moving.reading import Note
-from crewgraph_compat.moving.requirement import OURS, TOOLS, requirement, requirement_lists
+from crewgraph_compat.moving.requirement import LOCKS, OURS, TOOLS, requirement, requirement_lists
 from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
 from crewgraph_compat.moving.rewriting import Unreadable
+from crewgraph_compat.moving.tables import rewrite_poetry
 
-__all__ = ["rewrite_pyproject", "rewrite_requirements", "rewrite_setup_cfg"]
+__all__ = ["rewrite_environment", "rewrite_pyproject", "rewrite_requirements", "rewrite_setup_cfg", "rewrite_setup_py"]
 
-_LINE = re.compile(r"^(?P<start>\s*)(?P<said>[^#\s][^#]*?)(?P<end>\s*(?:#.*)?)$")
-_SECTION = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+")
-_POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
-_POETRY_LINE = re.compile(r"""^(?P<start>\s*["']?)crewai(?P<mid>["']?\s*=\s*)(?P<value>.+?)(?P<end>\s*(?:\#.*)?)$""")
-_LOCKS = "Lock files are made anew by their own tools (`uv lock`, `poetry lock`)."
+_FROM_GIT = re.compile(r"^\s*[^#\s].*\bgit\+\S*/crewai(?:-tools)?(?:\.git)?(?=[@#\s]|$)", re.IGNORECASE)
+_REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<said>[^"']*)""")
+_PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<said>[^"'#]+)""")
 
 
 def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
     """A requirements file that asks for crewgraph where it asked for crewai."""
-    return _by_line(text, file, lambda _: True, with_tools=with_tools)
+    done, notes = _rewrite_places(text, file, requirements_places(text), with_tools=with_tools)
+    notes += [
+        Note(file, number, f"crewai is installed from its repository here; write `{OURS}`.")
+        for number, line in enumerate(done.splitlines(), 1)
+        if _FROM_GIT.match(line)
+    ]
+    return done, notes
 
 
 def rewrite_setup_cfg(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
     """A setup.cfg that asks for crewgraph where it asked for crewai, in its lists of requirements."""
-    inside = _requiring_lines(text)
-    return _by_line(text, file, inside.__contains__, with_tools=with_tools)
+    done, notes = _rewrite_places(text, file, setup_cfg_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
 
 
-def _requiring_lines(text: str) -> set[int]:
-    """The lines of lists of requirements."""
-    found: set[int] = set()
-    section, listing = "", False
-    for number, line in enumerate(text.splitlines(), 1):
-        if head := _SECTION.match(line):
-            section, listing = head[1], False
-        elif line[:1].strip():
-            key = line.partition("=")[0].strip()
-            listing = section == "options.extras_require" or (section == "options" and key.endswith("_requires"))
-        elif listing and line.strip():
-            found.add(number)
-    return found
+def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+    """A setup.py that asks for crewgraph where it asked for crewai, in its lists of texts.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    done, notes = _rewrite_places(text, file, setup_py_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
 
 
-def _by_line(text: str, file: str, is_asked: Callable[[int], bool], *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_environment(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+    """A conda environment in which pip is asked for crewgraph where it was asked for crewai."""
+    done, notes = _rewrite_places(text, file, environment_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
+
+
+def _python_notes(text: str, file: str) -> list[Note]:
+    """What is told of Pythons that are too old."""
+    lines = enumerate(text.splitlines(), 1)
+    return [
+        note for number, line in lines if (form := _PYTHON.match(line)) for note in too_old(form["said"], file, number)
+    ]
+
+
+def _rewrite_places(text: str, file: str, places: Iterable[Place], *, with_tools: bool) -> tuple[str, list[Note]]:
     lines, notes = text.splitlines(keepends=True), list[Note]()
-    has_tools = any((found := requirement(line)) is not None and found.is_tools for line in lines)
-    for number, line in enumerate(lines, 1):
-        bare = line.rstrip("\r\n")
-        form = _LINE.match(bare)
-        asked = requirement(form["said"]) if form is not None and is_asked(number) else None
-        if form is None or asked is None:
-            continue
-        if asked.is_tools:
-            notes.append(_tools_note(file, number))
-            continue
-        if bare.endswith("\\"):
-            notes.append(Note(file, number, "this requirement goes on below; it stays.", left=True))
-            continue
-        end = line[len(bare) :]
-        lines[number - 1] = f"{form['start']}{asked.ours}{form['end']}{end}"
-        if "tools" in asked.extras and with_tools:
-            notes.append(_tools_note(file, number))
-            if not has_tools:
-                lines[number - 1] = lines[number - 1].rstrip("\r\n") + (end or "\n") + f"{form['start']}{TOOLS}{end}"
+    asked = [(place, one) for place in places if (one := requirement(place.said)) is not None]
+    has_tools = any(one.is_tools for _, one in asked)
+    for place, one in reversed(asked):
+        line = lines[place.line - 1]
+        if one.is_tools:
+            notes.append(_tools_note(file, place.line))
+        elif not place.is_of_pip:
+            notes.append(Note(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`."))
+        elif place.said.endswith("\\") or "--hash" in place.said:
+            told = f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
+            notes.append(Note(file, place.line, told))
+        else:
+            lines[place.line - 1] = f"{line[: place.start]}{one.ours}{line[place.end :]}"
+            if "tools" in one.extras and with_tools:
+                notes.append(_tools_note(file, place.line))
+                if not has_tools:
+                    lines[place.line - 1] = _with_tools(lines[place.line - 1], place, notes, file)
     return "".join(lines), notes
+
+
+def _with_tools(line: str, place: Place, notes: list[Note], file: str) -> str:
+    if not place.is_alone:
+        notes.append(
+            Note(file, place.line, f"the extra `tools` is gone with crewai: `{TOOLS}` has to stand here, too.")
+        )
+        return line
+    end = line[len(line.rstrip("\r\n")) :]
+    return line.rstrip("\r\n") + (end or "\n") + f"{line[: place.start]}{TOOLS}{end}"
 
 
 def _tools_note(file: str, number: int) -> Note:
@@ -90,15 +120,41 @@ def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, l
     notes: list[Note] = []
     for listed in requirement_lists(document):
         _rewrite_list(listed, text, file, notes, with_tools=with_tools)
-    done = _rewrite_poetry(tomlkit.dumps(document) if notes else text, data, file, notes, with_tools=with_tools)
-    if "crewai" in data.get("tool", {}):
-        told = "`[tool.crewai]` is read by CrewAI's command alone; crewgraph's reads `target` of `[tool.crewgraph]`."
-        notes.append(Note(file, _line_of(text, "[tool.crewai]"), told))
+    done = tomlkit.dumps(document) if notes else text
+    if "poetry" in data.get("tool", {}):
+        done = rewrite_poetry(done, file, notes, with_tools=with_tools)
+    if done != text and "requires-python" in data.get("project", {}):
+        done = _rewrite_python(done, file, notes)
+    notes += _table_notes(text, data, file)
     try:
         tomllib.loads(done)
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"it would be no TOML any more ({error}); it stays as it is") from None
     return done, sorted(set(notes))
+
+
+def _rewrite_python(text: str, file: str, notes: list[Note]) -> str:
+    """Let `requires-python` not promise what crewgraph does not keep."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        if form := _REQUIRES_PYTHON.match(line):
+            now, told = bound(form["said"], file, number)
+            lines[number - 1] = f"{line[: form.start('said')]}{now}{line[form.end('said') :]}"
+            notes += told
+    return "".join(lines)
+
+
+def _table_notes(text: str, data: dict[str, Any], file: str) -> list[Note]:
+    """What tables of tools say of crewai."""
+    tools, notes = data.get("tool", {}), list[Note]()
+    if "crewai" in tools:
+        told = "`[tool.crewai]` is read by CrewAI's command alone; crewgraph's reads `target` of `[tool.crewgraph]`."
+        notes.append(Note(file, _line_of(text, "[tool.crewai]"), told))
+    if "crewai" in tools.get("uv", {}).get("sources", {}):
+        below = _line_of(text, "[tool.uv.sources")
+        line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
+        notes.append(Note(file, line, "`[tool.uv.sources]` says where crewai is from; take it out."))
+    return notes
 
 
 def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_tools: bool) -> None:
@@ -113,7 +169,7 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_
         line = _line_of(text, str(items[place]))
         if not one.is_tools:
             items[place] = one.ours
-            notes.append(Note(file, line, _LOCKS))
+            notes.append(Note(file, line, LOCKS))
         if one.is_tools or "tools" in one.extras and with_tools:
             notes.append(_tools_note(file, line))
         if "tools" in one.extras and with_tools and not has_tools:
@@ -122,42 +178,3 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_
 
 def _line_of(text: str, said: str) -> int:
     return next((number for number, line in enumerate(text.splitlines(), 1) if said in line), 1)
-
-
-def _rewrite_poetry(text: str, data: dict[str, Any], file: str, notes: list[Note], *, with_tools: bool) -> str:
-    """Poetry's tables, line by line: TOML has no way to rename a key in its place."""
-    if "poetry" not in data.get("tool", {}):
-        return text
-    lines, section = text.splitlines(keepends=True), ""
-    has_tools = re.search(r"""^\s*["']?crewai-tools["']?\s*=""", text, re.MULTILINE) is not None
-    for number, line in enumerate(lines, 1):
-        if head := _SECTION.match(line):
-            section = head[1].replace('"', "")
-            continue
-        bare = line.rstrip("\r\n")
-        form = _POETRY_LINE.match(bare) if _POETRY.match(section) else None
-        if form is None:
-            continue
-        if form["value"].count("[") != form["value"].count("]"):
-            notes.append(
-                Note(file, number, "this dependency on crewai is written over several lines; it stays.", left=True)
-            )
-            continue
-        end = line[len(bare) :]
-        lines[number - 1] = f"{form['start']}crewgraph{form['mid']}{_poetry_value(form['value'])}{form['end']}{end}"
-        notes.append(Note(file, number, _LOCKS))
-        if re.search(r"""["']tools["']""", form["value"]) and with_tools:
-            notes.append(_tools_note(file, number))
-            if not has_tools:
-                lines[number - 1] = lines[number - 1].rstrip("\r\n") + (end or "\n") + f'{TOOLS} = "*"{end}'
-    return "".join(lines)
-
-
-def _poetry_value(value: str) -> str:
-    """A version, or a table that keeps what it says beside version and extras."""
-    version = f'"{OURS.removeprefix("crewgraph")}"'
-    if not value.startswith("{"):
-        return version
-    rest = re.sub(r"""\b(?:extras\s*=\s*\[[^\]]*\]|version\s*=\s*(?:"[^"]*"|'[^']*'))\s*,?\s*""", "", value)
-    inner = rest.strip("{} ").rstrip(", ")
-    return f"{{version = {version}, {inner}}}" if inner else version

@@ -7,7 +7,8 @@ import libcst
 
 from crewgraph_compat.moving.python_uses import Finding, imports_of
 from crewgraph_compat.moving.reading import Reading
-from crewgraph_compat.moving.types import Imports, OwnClass, Types, own_classes
+from crewgraph_compat.moving.returned import classes_of, returned
+from crewgraph_compat.moving.types import Imports, OwnClass, Types
 from crewgraph_compat.moving.uses import Feature
 
 __all__ = ["KnownTypes"]
@@ -23,11 +24,14 @@ class KnownTypes:
         text = reading.tree.code
         tree = ast.parse(text)
         imports = imports_of(tree)
-        finding = _Finding(imports, Types(imports, {**classes, **dict(own_classes(tree, imports))}))
+        whole = {**classes, **classes_of(tree, imports)}
+        finding = _Finding(imports, Types(imports, whole, returned(tree, imports, whole)))
         finding.visit(tree)
         lines = text.splitlines(keepends=True)
         self._reading = reading
-        self._kinds: dict[_Span, str] = {_span(lines, node): kind for node, kind in finding.kinds.items()}
+        base = finding.types.base
+        self._own: dict[_Span, str] = {_span(lines, node): kind for node, kind in finding.kinds.items()}
+        self._kinds: dict[_Span, str] = {place: base(kind) for place, kind in self._own.items()}
         self._bound = {(line, _column(lines, line, column)): kind for (line, column), kind in finding.bound.items()}
         self.features: dict[_Span, Feature] = {
             _span(lines, node): feature for node, feature in finding.found if isinstance(node, ast.Attribute)
@@ -49,10 +53,10 @@ class KnownTypes:
         if node.value == "self" or self._reading.path(node) is not None:
             return True
         kinds = {self._bound_to(one) for one in self._reading.assigned(node, node.value)} - {_NOTHING}
-        return kinds == {self.of(node)} or kinds == {""}
+        return kinds == {self._own.get(self._reading.span(node), "")} or kinds == {""}
 
     def _bound_to(self, given: libcst.CSTNode) -> str | None:
-        if isinstance(given, (libcst.ClassDef, libcst.ImportFrom, libcst.Import)):
+        if isinstance(given, (libcst.ClassDef, libcst.FunctionDef, libcst.ImportFrom, libcst.Import)):
             return ""
         return self._bound.get(self._reading.span(given)[0])
 
@@ -69,7 +73,7 @@ class _Finding(Finding):
 
     def visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.expr) and (kind := self.types.of(node)):
-            self.kinds[node] = self.types.base(kind)
+            self.kinds[node] = kind
         super().visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:

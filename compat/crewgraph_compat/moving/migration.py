@@ -8,28 +8,39 @@ import re
 import shutil
 import tempfile
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from crewgraph_compat.moving.dependencies import rewrite_pyproject, rewrite_requirements, rewrite_setup_cfg
+from crewgraph_compat.moving.dependencies import (
+    rewrite_environment,
+    rewrite_pyproject,
+    rewrite_requirements,
+    rewrite_setup_cfg,
+    rewrite_setup_py,
+)
 from crewgraph_compat.moving.notebooks import Notebook, read_notebook
 from crewgraph_compat.moving.python_uses import imports_of
 from crewgraph_compat.moving.reading import Note
 from crewgraph_compat.moving.requirement import OURS
+from crewgraph_compat.moving.returned import classes_of, joined, telling
 from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
 from crewgraph_compat.moving.rewriting import rewrite
 from crewgraph_compat.moving.sources import Kind, Source, sources
-from crewgraph_compat.moving.types import OwnClass, own_classes
+from crewgraph_compat.moving.tables import rewrite_pipfile
+from crewgraph_compat.moving.types import OwnClass
+from crewgraph_compat.moving.unread import unread
 
 __all__ = ["Migration", "Rewritten", "migration"]
 
 _COMMAND = re.compile(
-    r"(?<![\w.@/-])(?:crewai\s+(?:run|install|create|train|test|replay|chat|flow|reset-memories|update)\b)"
+    r"""(?<![\w.@/-])(?:crewai["']?[\s,]+["']?(?:run|install|create|train|test|replay|chat|flow|reset-memories|log-tasks-outputs|update|version|deploy|login)\b)"""
 )
 _PIP = re.compile(r"(?<![\w-])pip3?\s+install\b|(?<![\w-])uv\s+(?:add|pip)\b|(?<![\w-])poetry\s+add\b")
+_NEXT_COMMAND = re.compile(r"(&&|\|\||;)")
+_IMPORTED = re.compile(r"^\s*(?:from|import)\s+crewai\b", re.MULTILINE)
 _IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>!~]+)?(?=[\s\"']|$)")
 
 
@@ -99,7 +110,7 @@ def migration(path: Path) -> Migration:
         NoProject: there is nothing at the path.
     """
     made = Migration()
-    project = list(sources(path))
+    project = [source for source in sources(path) if _is_looked_at(source)]
     classes = _classes(project)
     for source in project:
         if source.kind in (Kind.python, Kind.notebook):
@@ -107,7 +118,7 @@ def migration(path: Path) -> Migration:
     needed = [note for note in made.notes if note.left]
     with_tools = any(note.text.endswith(TOOLS_NOTE) for note in made.notes)
     for source in project:
-        if source.kind is Kind.script:
+        if source.kind in _TOLD:
             _take(made, source, _commands)
         elif source.kind in _DEPENDENCIES and needed and b"crewai" in source.data.lower():
             made.notes.append(_still_needed(source, needed))
@@ -117,6 +128,11 @@ def migration(path: Path) -> Migration:
     return made
 
 
+def _is_looked_at(source: Source) -> bool:
+    """Whether a file may have something to rewrite or to tell; large ones that hold data are not kept."""
+    return source.kind in _REWRITERS or source.fault is not None or b"crewai" in source.data.lower()
+
+
 def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:
     """The classes of a project that are made of CrewAI's; files that cannot be read are told later."""
     found: dict[str, OwnClass] = {}
@@ -124,8 +140,8 @@ def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:
         if source.kind is Kind.python and b"crewai" in source.data:
             with suppress(SyntaxError, ValueError):
                 tree = ast.parse(source.text)
-                found.update(own_classes(tree, imports_of(tree)))
-    return found
+                joined(found, classes_of(tree, imports_of(tree)).items())
+    return telling(found)
 
 
 def _still_needed(source: Source, needed: Sequence[Note]) -> Note:
@@ -134,16 +150,21 @@ def _still_needed(source: Source, needed: Sequence[Note]) -> Note:
 
 
 def _take(made: Migration, source: Source, rewriter: "_Rewriter") -> None:
+    if source.fault is not None:
+        made.broken.append(Note(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+        return
     try:
         after, notes = rewriter(source)
-        encoding = (
-            tokenize.detect_encoding(io.BytesIO(source.data).readline)[0] if source.kind is Kind.python else "utf-8"
-        )
     except (SyntaxError, ValueError) as error:
-        made.broken.append(Note(source.shown, getattr(error, "lineno", None) or 1, f"{error}"))
+        made.broken.append(Note(source.shown, *unread(error, source.data)))
         return
     made.notes += notes
-    if after != source.data:
+    if after != source.data and source.is_outside:
+        told = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
+        made.notes.append(Note(source.shown, 1, told, left=True))
+    elif after != source.data:
+        of_python = source.kind in (Kind.python, Kind.setup_py)
+        encoding = tokenize.detect_encoding(io.BytesIO(after).readline)[0] if of_python else "utf-8"
         made.files.append(Rewritten(source.path, source.shown, source.data, after, encoding))
 
 
@@ -156,11 +177,29 @@ def _notebook(source: Source, classes: Mapping[str, OwnClass]) -> tuple[bytes, l
     after, found = rewrite(notebook.program.encode(), source.shown, classes)
     notes = [_in_cell(one, notebook) for one in found]
     notes += [Note(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread]
+    notes += [note for cell, text in notebook.others for note in _of_magic(source.shown, cell, text)]
+    notes += _of_lines(notebook, source.shown)
     notebook.masked.update({mask: _pip_line(line) for mask, line in notebook.masked.items()})
     text = notebook.with_program(after.decode())
     if not notebook.is_kept:
         notes.append(Note(source.shown, 1, "the notebook's JSON is laid out anew."))
     return source.data if text is None else text.encode(), notes
+
+
+def _of_magic(file: str, cell: int, text: str) -> Iterator[Note]:
+    """What is told of a cell that a magic takes whole."""
+    if _IMPORTED.search(text):
+        magic = text.split(maxsplit=1)[0]
+        yield Note(file, 1, f"(cell {cell}) stays, as `{magic}` takes it whole: it imports crewai.", left=True)
+    for note in _commands_in(text, file):
+        yield Note(file, note.line, f"(cell {cell}) {note.text}")
+
+
+def _of_lines(notebook: Notebook, file: str) -> Iterator[Note]:
+    """What is told of lines of magic in cells of Python; installations in them are rewritten."""
+    for number, said in enumerate(notebook.program.splitlines(), 1):
+        if (line := notebook.masked.get(said.strip())) and _COMMAND.search(line):
+            yield _in_cell(Note(file, number, next(_commands_in(line, file)).text), notebook)
 
 
 def _in_cell(note: Note, notebook: Notebook) -> Note:
@@ -169,7 +208,9 @@ def _in_cell(note: Note, notebook: Notebook) -> Note:
 
 
 def _pip_line(line: str) -> str:
-    return _IN_PIP.sub("crewgraph", line) if _PIP.search(line) else line
+    """A line in which pip is asked for crewgraph; what other commands are told in it stays."""
+    parts = _NEXT_COMMAND.split(line)
+    return "".join(_IN_PIP.sub("crewgraph", part) if _PIP.search(part) else part for part in parts)
 
 
 def _dependencies(source: Source, *, with_tools: bool) -> tuple[bytes, list[Note]]:
@@ -179,18 +220,34 @@ def _dependencies(source: Source, *, with_tools: bool) -> tuple[bytes, list[Note
 
 
 def _commands(source: Source) -> tuple[bytes, list[Note]]:
-    """Commands of CrewAI, and installations of it, in files that are not rewritten: the first of each, and how many."""
-    lines = list(enumerate(source.text.splitlines(), 1))
+    """Commands of CrewAI, and installations of it, in files that are not rewritten."""
+    return source.data, list(_commands_in(source.text, source.shown))
+
+
+def _commands_in(text: str, file: str) -> Iterator[Note]:
+    """The first command of CrewAI in a text, the first installation of it, and how many there are."""
+    lines = list(_logical_lines(text))
     commands = [(number, found[0]) for number, line in lines if (found := _COMMAND.search(line)) is not None]
     installed = [number for number, line in lines if _PIP.search(line) and _IN_PIP.search(line)]
-    notes: list[Note] = []
     if commands:
-        number, command = commands[0]
+        number, command = commands[0][0], re.sub(r"""["',\s]+""", " ", commands[0][1])
         told = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
-        notes.append(Note(source.shown, number, told))
+        yield Note(file, number, told)
     if installed:
-        notes.append(Note(source.shown, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`."))
-    return source.data, notes
+        yield Note(file, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`.")
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text, each with those that go on from it, and the number of the first."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        first, whole = number, lines[number]
+        while whole.endswith("\\") and number + 1 < len(lines):
+            number += 1
+            whole = f"{whole[:-1]} {lines[number].strip()}"
+        number += 1
+        yield first + 1, whole
 
 
 def _more(found: Sequence[object]) -> str:
@@ -199,10 +256,16 @@ def _more(found: Sequence[object]) -> str:
 
 _Rewriter = Callable[[Source], tuple[bytes, list[Note]]]
 
+_TOLD = (Kind.script, Kind.yaml, Kind.json)
+"""Files that are not rewritten, and may say how a program is installed and run."""
+
 _REWRITERS = {Kind.python: _python, Kind.notebook: _notebook}
 
 _DEPENDENCIES = {
     Kind.pyproject: rewrite_pyproject,
     Kind.requirements: rewrite_requirements,
     Kind.setup_cfg: rewrite_setup_cfg,
+    Kind.setup_py: rewrite_setup_py,
+    Kind.pipfile: rewrite_pipfile,
+    Kind.environment: rewrite_environment,
 }

@@ -40,6 +40,9 @@ class Notebook:
     unread: list[tuple[int, str]]
     """Cells that are no Python: their places from 1, and why."""
 
+    others: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Cells of another magic, as `%%bash` and `%%writefile`: their places from 1, and what they say."""
+
     masked: dict[str, str] = field(default_factory=dict[str, str])
     """Lines of magic, by what stands in their place in the program."""
 
@@ -119,11 +122,12 @@ def read_notebook(raw: str) -> Notebook:
         text = source if isinstance(source, str) else "".join(source)
         first = text.lstrip().partition("\n")[0]
         if first.startswith("%%") and first[2:].split(" ")[0] not in _PYTHON_MAGICS:
+            notebook.others.append((number + 1, text))
             continue
         try:
             ast.parse(notebook._plain(text))  # pyright: ignore[reportPrivateUsage]
         except (SyntaxError, ValueError) as error:
-            unread.append((number + 1, str(error)))
+            unread.append((number + 1, error.msg if isinstance(error, SyntaxError) else str(error)))
         else:
             cells.append(Cell(number, text))
     notebook.masked.clear()

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from crewgraph_compat.moving.classes import attributes
 from crewgraph_compat.moving.names import found
@@ -34,7 +35,13 @@ def imports_of(tree: ast.AST) -> Imports:
     return imports
 
 
-def python_uses(tree: ast.AST, file: str, imports: Imports, classes: Mapping[str, OwnClass]) -> list[Use]:
+def python_uses(
+    tree: ast.AST,
+    file: str,
+    imports: Imports,
+    classes: Mapping[str, OwnClass],
+    functions: Mapping[str, str] = MappingProxyType({}),
+) -> list[Use]:
     """The features that a file uses, in its order.
 
     Args:
@@ -42,14 +49,20 @@ def python_uses(tree: ast.AST, file: str, imports: Imports, classes: Mapping[str
         file: how it is called.
         imports: what it imports.
         classes: the classes of the whole project that are made of CrewAI's.
+        functions: what its functions return.
     """
-    found = located(tree, imports, classes)
+    found = located(tree, imports, classes, functions)
     return sorted({Use(file, getattr(node, "lineno", 1), feature) for node, feature in found})
 
 
-def located(tree: ast.AST, imports: Imports, classes: Mapping[str, OwnClass]) -> list[tuple[ast.AST, Feature]]:
+def located(
+    tree: ast.AST,
+    imports: Imports,
+    classes: Mapping[str, OwnClass],
+    functions: Mapping[str, str] = MappingProxyType({}),
+) -> list[tuple[ast.AST, Feature]]:
     """The features that a file uses, each with the node that does."""
-    finding = Finding(imports, Types(imports, classes))
+    finding = Finding(imports, Types(imports, classes, functions))
     finding.visit(tree)
     return finding.found
 

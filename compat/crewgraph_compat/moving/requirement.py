@@ -7,13 +7,16 @@ from typing import Any
 
 from crewgraph import __version__
 
-__all__ = ["OURS", "TOOLS", "Requirement", "requirement", "requirement_lists"]
+__all__ = ["LOCKS", "OURS", "TOOLS", "Requirement", "requirement", "requirement_lists"]
 
 OURS = f"crewgraph>={__version__}"
 """The requirement that takes the place of one on CrewAI."""
 
 TOOLS = "crewai-tools"
 """The package of tools, which goes on being needed where the extra `tools` was asked for."""
+
+LOCKS = "Lock files are made anew by their own tools (`uv lock`, `poetry lock`)."
+"""What is told where a lock file may name crewai."""
 
 _FORM = re.compile(
     r"^\s*(crewai|crewai[-_.]tools)\s*(?:\[([^\]]*)\])?\s*(\(?[=<>!~^@][^;#]*|)\s*(;[^#]*)?$", re.IGNORECASE

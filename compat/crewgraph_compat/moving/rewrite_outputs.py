@@ -10,6 +10,14 @@ from crewgraph_compat.moving.reading import Reading, called
 
 __all__ = ["rewrite_outputs"]
 
+_TAKING_TEXTS = {
+    **dict.fromkeys(("ast.literal_eval", "html.escape", "textwrap.dedent", "textwrap.fill"), 0),
+    **dict.fromkeys(("IPython.display.Markdown", "IPython.display.display_markdown", "markdown.markdown"), 0),
+    **dict.fromkeys((f"re.{name}" for name in ("findall", "finditer", "fullmatch", "match", "search", "split")), 1),
+    **dict.fromkeys(("re.sub", "re.subn"), 2),
+}
+"""Functions that raise an error for what is no text, each with the place of the argument that has to be one."""
+
 _TEXTS = (libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString)
 
 
@@ -22,6 +30,9 @@ def rewrite_outputs(reading: Reading, known: KnownTypes) -> None:
     for used in _as_texts(reading):
         if _is_output(reading, used, known):
             reading.change(used, lambda updated: called("str", updated))
+    for call in reading.of(libcst.Call):
+        if reading.path(call.func) == "json.loads" and call.args and _is_output(reading, call.args[0].value, known):
+            reading.change(call.args[0].value, lambda updated: libcst.Attribute(updated, libcst.Name("raw")))
 
 
 def _is_output(reading: Reading, node: libcst.CSTNode, known: KnownTypes, kinds: Sequence[str] = OUTPUTS) -> bool:
@@ -48,15 +59,52 @@ def _as_texts(reading: Reading) -> Iterator[libcst.CSTNode]:
         elif isinstance(node, libcst.Comparison) and isinstance(node.left, _TEXTS) and len(node.comparisons) == 1:
             if isinstance(node.comparisons[0].operator, (libcst.In, libcst.NotIn)):
                 yield node.comparisons[0].comparator
-        elif isinstance(node, libcst.Call) and _is_len(node):
-            yield node.args[0].value
+        elif isinstance(node, libcst.Call):
+            yield from _text_argument(reading, node)
     for node in reading.of(libcst.AugAssign):
         if isinstance(node.operator, libcst.AddAssign):
             yield node.value
 
 
-def _is_len(node: libcst.Call) -> bool:
-    return isinstance(node.func, libcst.Name) and node.func.value == "len" and len(node.args) == 1
+def _text_argument(reading: Reading, node: libcst.Call) -> Iterator[libcst.CSTNode]:
+    place = _text_place(reading, node)
+    if place is not None and place < len(node.args) and node.args[place].keyword is None:
+        yield node.args[place].value
+
+
+def _text_place(reading: Reading, node: libcst.Call) -> int | None:
+    """Which argument of a call has to be a text; None where none has to."""
+    if isinstance(node.func, libcst.Name) and node.func.value == "len":
+        return 0
+    if isinstance(node.func, libcst.Attribute):
+        name = node.func.attr.value
+        if name == "write_text" or name == "write" and _is_file(reading, node.func.value):
+            return 0
+    return _TAKING_TEXTS.get(reading.path(node.func) or "")
+
+
+def _is_file(reading: Reading, node: libcst.CSTNode) -> bool:
+    """Whether a value is a file, as far as the program's text tells: a name for what `open` gives."""
+    if not isinstance(node, libcst.Name):
+        return False
+    given = [_given(reading, one) for one in reading.assigned(node, node.value)]
+    return bool(given) and all(isinstance(one, libcst.Call) and _is_open(one.func) for one in given)
+
+
+def _given(reading: Reading, target: libcst.CSTNode) -> libcst.CSTNode | None:
+    """What a name gets by an assignment or a `with`."""
+    above = reading.parent(target)
+    while isinstance(above, (libcst.AsName, libcst.AssignTarget)):
+        above = reading.parent(above)
+    if isinstance(above, libcst.WithItem):
+        return above.item
+    return above.value if isinstance(above, libcst.Assign) else None
+
+
+def _is_open(function: libcst.CSTNode) -> bool:
+    if isinstance(function, libcst.Attribute):
+        return function.attr.value == "open"
+    return isinstance(function, libcst.Name) and function.value == "open"
 
 
 def _rewrite_added(reading: Reading, node: libcst.AugAssign, known: KnownTypes) -> None:

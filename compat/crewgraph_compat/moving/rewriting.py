@@ -18,6 +18,7 @@ from crewgraph_compat.moving.rewrite_sources import rewrite_sources
 from crewgraph_compat.moving.rewrite_strings import rewrite_strings
 from crewgraph_compat.moving.rewrite_tools import rewrite_tools
 from crewgraph_compat.moving.types import OwnClass
+from crewgraph_compat.moving.unread import is_utf16, of_python, unread
 
 __all__ = ["Unreadable", "rewrite"]
 
@@ -27,6 +28,10 @@ _SIGNS = (b"crewai", b"langchain", b"crewgraph")
 
 class Unreadable(ValueError):
     """A file that cannot be rewritten; the message says why."""
+
+    def __init__(self, why: str, line: int = 1) -> None:
+        super().__init__(why)
+        self.lineno = line
 
 
 def rewrite(data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingProxyType({})) -> tuple[bytes, list[Note]]:
@@ -42,7 +47,8 @@ def rewrite(data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingPro
     Raises:
         Unreadable: it is no Python, or what would come of it is none.
     """
-    if not any(sign in data for sign in (*_SIGNS, *(name.encode() for name in classes))):
+    signs = (*_SIGNS, *(name.encode() for name in classes))
+    if not any(sign in data for sign in signs) and not is_utf16(data):
         return data, []
     tree = _parsed(data)
     parting = Reading(tree, file)
@@ -67,10 +73,13 @@ def _parsed(data: bytes) -> libcst.Module:
     try:
         return libcst.parse_module(data)
     except (libcst.ParserSyntaxError, UnicodeDecodeError, SyntaxError, LookupError) as error:
-        why = error.message if isinstance(error, libcst.ParserSyntaxError) else str(error)
-        raise Unreadable(
-            f"it cannot be read as Python ({why.splitlines()[0] if why else type(error).__name__})"
-        ) from None
+        raise _unreadable(error, data) from None
+
+
+def _unreadable(error: Exception, data: bytes) -> Unreadable:
+    """In Python's own words, where it takes the file no more than libcst does."""
+    line, why = unread(of_python(data) or error if isinstance(error, libcst.ParserSyntaxError) else error, data)
+    return Unreadable(f"it cannot be read as Python: {why}", line)
 
 
 def _applied(data: bytes, before: bytes, after: bytes) -> bytes:

@@ -18,8 +18,11 @@ _LEFT_OUT = frozenset(
 )
 """Folders that hold nothing of a project's own; hidden ones and virtual environments are left out, too."""
 
+_TOLD = frozenset({".circleci", ".devcontainer", ".github"})
+"""Hidden folders that are looked at all the same: they say how a program is installed and run."""
+
 _LARGEST = 5_000_000
-"""Bytes; larger files are data."""
+"""Bytes; larger files are data, but notebooks, which hold pictures."""
 
 
 class NoProject(CrewgraphError, ValueError):
@@ -36,15 +39,23 @@ class Kind(StrEnum):
     pyproject = "pyproject"
     requirements = "requirements"
     setup_cfg = "setup_cfg"
+    setup_py = "setup_py"
+    pipfile = "pipfile"
+    environment = "environment"
     script = "script"
 
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("pyproject.toml", Kind.pyproject),
     ("setup.cfg", Kind.setup_cfg),
+    ("setup.py", Kind.setup_py),
+    ("pipfile", Kind.pipfile),
+    ("environment*.y*ml", Kind.environment),
     ("*requirements*.txt", Kind.requirements),
+    ("*requirements*.in", Kind.requirements),
     ("constraints*.txt", Kind.requirements),
     ("requirements/*.txt", Kind.requirements),
+    ("requirements/*.in", Kind.requirements),
     ("*.py", Kind.python),
     ("*.pyi", Kind.python),
     ("*.ipynb", Kind.notebook),
@@ -56,6 +67,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("justfile", Kind.script),
     ("dockerfile*", Kind.script),
     ("procfile", Kind.script),
+    ("tox.ini", Kind.script),
     ("*.sh", Kind.script),
     ("*.md", Kind.script),
     ("*.rst", Kind.script),
@@ -72,6 +84,11 @@ class Source:
 
     kind: Kind
     data: bytes
+    fault: OSError | None = None
+    """Why it could not be read."""
+
+    is_outside: bool = False
+    """Whether it is a link to a file that is none of the project's."""
 
     @property
     def text(self) -> str:
@@ -93,7 +110,11 @@ def python_text(data: bytes) -> str:
         UnicodeDecodeError: it is not in its encoding.
         SyntaxError: it names an encoding that there is not.
     """
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError:
+        data.decode("utf-8")  # that of a file which names none
+        raise
     return data.decode(encoding)
 
 
@@ -107,12 +128,32 @@ def sources(path: Path) -> Iterator[Source]:
         kind = _kind(path.name, path.parent.name)
         if kind is None:
             raise NoProject(f"`{path}` is no file that says something of a program; give a folder, or a Python file.")
-        yield Source(path, path.name, kind, path.read_bytes())
+        yield _read(path, path.name, kind)
     elif path.is_dir():
-        for file, kind in sorted(_files(path)):
-            yield Source(file, file.relative_to(path).as_posix(), kind, file.read_bytes())
+        yield from _of_folder(path)
     else:
         raise NoProject(f"there is no `{path}`; give the folder of a project, or a file.")
+
+
+def _of_folder(folder: Path) -> Iterator[Source]:
+    files, whole = sorted(_files(folder)), folder.resolve()
+    seen = {file.resolve() for file, _ in files if not file.is_symlink()}
+    for file, kind in files:
+        is_outside = False
+        if file.is_symlink():
+            place = file.resolve()
+            if place in seen:
+                continue
+            seen.add(place)
+            is_outside = not place.is_relative_to(whole)
+        yield _read(file, file.relative_to(folder).as_posix(), kind, is_outside=is_outside)
+
+
+def _read(path: Path, shown: str, kind: Kind, *, is_outside: bool = False) -> Source:
+    try:
+        return Source(path, shown, kind, path.read_bytes(), is_outside=is_outside)
+    except OSError as error:
+        return Source(path, shown, kind, b"", error)
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, Kind]]:
@@ -121,12 +162,17 @@ def _files(folder: Path) -> Iterator[tuple[Path, Kind]]:
         folders[:] = [name for name in folders if _is_own(here / name)]
         for name in names:
             kind = _kind(name, here.name)
-            if kind is not None and (here / name).is_file() and (here / name).stat().st_size <= _LARGEST:
+            if kind is not None and (here / name).is_file() and _is_read(here / name, kind):
                 yield here / name, kind
 
 
+def _is_read(file: Path, kind: Kind) -> bool:
+    return kind is Kind.notebook or file.stat().st_size <= _LARGEST
+
+
 def _is_own(folder: Path) -> bool:
-    return not (folder.name.startswith(".") or folder.name in _LEFT_OUT or (folder / "pyvenv.cfg").exists())
+    hidden = folder.name.startswith(".") and folder.name not in _TOLD
+    return not (hidden or folder.name in _LEFT_OUT or (folder / "pyvenv.cfg").exists())
 
 
 def _kind(name: str, folder: str) -> Kind | None:

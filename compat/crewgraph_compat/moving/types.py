@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from crewgraph_compat.moving.names import is_module, meant
 
-__all__ = ["Imports", "OwnClass", "Types", "own_classes"]
+__all__ = ["Imports", "OwnClass", "Types", "own_classes", "plain_classes"]
 
 _AGENT = "crewgraph.definitions.agent:Agent"
 _CREW = "crewgraph.definitions.crew:Crew"
@@ -44,6 +45,9 @@ _MADE_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
 """What the methods of a project make, by their decorators."""
 
 
+_PROPERTIES = frozenset({"cached_property", "property"})
+
+
 @dataclass
 class Imports:
     """What names of a file are of CrewAI: dotted paths of crewai, by the names the program has for them."""
@@ -72,10 +76,10 @@ class Imports:
 
 @dataclass
 class OwnClass:
-    """A class of the project that is made of one of CrewAI's, or is a project of `@CrewBase`."""
+    """A class of the project that is made of one of CrewAI's, a project of `@CrewBase`, or one that makes CrewAI's objects."""
 
     base: str
-    """The "module:name" of crewgraph; empty for a `@CrewBase` class."""
+    """The "module:name" of crewgraph; empty where it is made of none."""
 
     own: set[str] = field(default_factory=set[str])
     """The names that it has itself."""
@@ -85,6 +89,16 @@ class OwnClass:
 
     holds: dict[str, str] = field(default_factory=dict[str, str])
     """What its objects' attributes hold."""
+
+    properties: set[str] = field(default_factory=set[str])
+    """The methods that are asked for as attributes."""
+
+
+def plain_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
+    """The classes of a file that are made of nothing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            yield node.name, _own_class(node, imports, "")
 
 
 def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
@@ -103,6 +117,8 @@ def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
     for one in ast.walk(node):
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
             made.own.add(one.name)
+            if any(_last_name(each) in _PROPERTIES for each in one.decorator_list):
+                made.properties.add(one.name)
             roles = {(imports.path(each) or "").rpartition(".")[2] for each in one.decorator_list}
             target = imports.target(one.returns) or next(
                 (_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None
@@ -124,6 +140,10 @@ def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
     return made
 
 
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
@@ -131,9 +151,12 @@ def _is_self(node: ast.expr) -> bool:
 class Types:
     """The types of a file's expressions: "module:name" of crewgraph, the name of a class of the project, `[]` for lists."""
 
-    def __init__(self, imports: Imports, classes: Mapping[str, OwnClass]) -> None:
+    def __init__(
+        self, imports: Imports, classes: Mapping[str, OwnClass], functions: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._imports = imports
         self.classes = classes
+        self._functions = functions
         self._scopes: list[dict[str, str]] = [{}]
         self.bound: dict[tuple[int, int], str | None] = {}
         """What names get where they stand: line from 1 and column in bytes."""
@@ -182,7 +205,12 @@ class Types:
                 return self._selves[-1]
             return next((scope[node.id] for scope in reversed(self._scopes) if node.id in scope), None)
         if isinstance(node, ast.Call):
-            return self._imports.target(node.func) or self._own(node.func) or self._returned(node.func)
+            return (
+                self._imports.target(node.func)
+                or self._own(node.func)
+                or self._returned(node.func)
+                or self._by_function(node.func)
+            )
         if isinstance(node, ast.Attribute):
             return self._held(self.of(node.value), node.attr)
         if isinstance(node, ast.Subscript):
@@ -207,6 +235,11 @@ class Types:
         if kind in self.classes and func.attr in self.classes[kind].makes:
             return self.classes[kind].makes[func.attr]
         return _MADE.get((self.base(kind), func.attr))
+
+    def _by_function(self, func: ast.expr) -> str | None:
+        if not isinstance(func, ast.Name) or any(func.id in scope for scope in self._scopes):
+            return None
+        return self._functions.get(func.id)
 
     def _held(self, kind: str | None, name: str) -> str | None:
         if kind is None:

@@ -1,0 +1,125 @@
+"""Where files that say what a project depends on name their requirements."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = [
+    "Place",
+    "environment_places",
+    "pipfile_lines",
+    "poetry_lines",
+    "requirements_places",
+    "setup_cfg_places",
+    "setup_py_places",
+]
+
+_LINE = re.compile(r"^\s*(?P<said>[^#\s][^#]*?)\s*(?:#.*)?$")
+_SECTION = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+")
+_KEY = re.compile(r"^(?P<key>[\w.-]+)\s*[=:](?P<value>.*)$")
+_POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
+_NO_PACKAGES = frozenset({"pipenv", "requires", "scripts", "source"})
+"""The tables of a Pipfile that are no lists of packages."""
+
+_TABLE_LINE = re.compile(
+    r"""^(?P<start>\s*["']?)(?P<name>crewai|crewai-tools|python)(?P<mid>["']?\s*=\s*)(?P<value>.+?)(?P<end>\s*(?:\#.*)?)$"""
+)
+_PIP = re.compile(r"^(?P<indent>\s*)-\s*pip\s*:\s*(?:#.*)?$")
+_ITEM = re.compile(r"""^(?P<indent>\s*)-\s+(?P<quote>["']?)(?P<said>[^"'#]+?)(?P=quote)\s*(?:#.*)?$""")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A requirement in a text, which need not be on CrewAI."""
+
+    line: int
+    """From 1."""
+
+    start: int
+    end: int
+    said: str
+    is_alone: bool = True
+    """Whether another one can stand in a line of its own below it."""
+
+    is_of_pip: bool = True
+    """Whether pip gets it."""
+
+
+def requirements_places(text: str) -> Iterator[Place]:
+    """The lines of a requirements file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if form := _LINE.match(line):
+            yield Place(number, form.start("said"), form.end("said"), form["said"])
+
+
+def setup_cfg_places(text: str) -> Iterator[Place]:
+    """The lists of requirements of a setup.cfg, below their keys and beside them."""
+    section, is_listing = "", False
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := _SECTION.match(line):
+            section, is_listing = head[1], False
+        elif key := _KEY.match(line):
+            is_listing = section == "options.extras_require" or (
+                section == "options" and key["key"].endswith("_requires")
+            )
+            if is_listing and (form := _LINE.match(key["value"])):
+                first = key.start("value")
+                yield Place(number, first + form.start("said"), first + form.end("said"), form["said"], is_alone=False)
+        elif is_listing and (form := _LINE.match(line)):
+            yield Place(number, form.start("said"), form.end("said"), form["said"])
+
+
+def environment_places(text: str) -> Iterator[Place]:
+    """The packages of a conda environment, of conda and of pip."""
+    below: int | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := _PIP.match(line):
+            below = len(head["indent"])
+        elif form := _ITEM.match(line):
+            if below is not None and len(form["indent"]) <= below:
+                below = None
+            alone = not form["quote"]
+            yield Place(
+                number, form.start("said"), form.end("said"), form["said"], is_alone=alone, is_of_pip=below is not None
+            )
+
+
+def setup_py_places(text: str) -> Iterator[Place]:
+    """The texts in the lists of a setup.py.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        for one in node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ():
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.end_lineno == one.lineno:
+                line = lines[one.lineno - 1]
+                start = len(line.encode()[: one.col_offset].decode()) + 1
+                end = start + len(one.value)
+                if line[start:end] == one.value and line[start - 1 : start] == line[end : end + 1]:
+                    yield Place(one.lineno, start, end, one.value, is_alone=False)
+
+
+def poetry_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """The lines of Poetry's tables that name CrewAI or Python, numbered from 1."""
+    for number, section, form in _table_lines(text):
+        if _POETRY.match(section):
+            yield number, form
+
+
+def pipfile_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """The lines of a Pipfile that name CrewAI, numbered from 1."""
+    for number, section, form in _table_lines(text):
+        if section not in _NO_PACKAGES:
+            yield number, form
+
+
+def _table_lines(text: str) -> Iterator[tuple[int, str, re.Match[str]]]:
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := _SECTION.match(line):
+            section = head[1].replace('"', "")
+        elif form := _TABLE_LINE.match(line):
+            yield number, section, form
