@@ -50,8 +50,10 @@ class FlowLines:
         self._first: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         self._has_result = False
+        self._idle: set[str] = set()
         for name in methods:
             self._hand_on(name)
+        self._let_go()
         last = [name for name in methods if self._may_be_last(name)]
         if any(methods[name].gives for name in last):
             self._has_result = True
@@ -87,6 +89,8 @@ class FlowLines:
         writer = self._methods[name]
         lines: list[str] = []
         for n, one in enumerate(writer.all_parameters):
+            if n == 0 and name in self._idle:
+                continue
             if n == 0 and name in self._first:
                 read = self._first[name]
                 lines.append(f"{one.arg} = {read if read.startswith(chr(34)) else state.get(read)}")
@@ -152,9 +156,10 @@ class FlowLines:
         )
 
     def is_command(self, name: str) -> bool:
-        """Whether a method is a node that goes on by a `Command`: its labels stand in its code, and nobody is given one."""
-        routes = self._events.routes.get(name)
-        return bool(routes) and not self._given[name] and said_by(self._methods[name].tree) is not None
+        """Whether a method is a node that goes on by a `Command`: its labels stand in its code."""
+        if not self._events.routes.get(name) or said_by(self._methods[name].tree) is None:
+            return False
+        return not self._given[name] or all(isinstance(one.value, ast.Constant) for one in self._methods[name].returns)
 
     def ways(self, name: str) -> Mapping[str, Sequence[str]] | None:
         """By label, what comes next, of a method that says so by a `Command`."""
@@ -182,6 +187,28 @@ class FlowLines:
                 self._hand(name, event, f"{name}_given")
         elif events:
             self._hand(name, events[0], f"{events[0]}_result")
+
+    def _let_go(self) -> None:
+        """Hand nothing on to methods that do nothing with it: what they return may be all that they used it for."""
+        while idle := [name for name in self._first if not self._reads(name)]:
+            self._idle.update(idle)
+            for name in idle:
+                del self._first[name]
+            for key in [key for key in self._keys if key not in self._first.values()]:
+                del self._keys[key]
+                for given in self._given.values():
+                    given[:] = [one for one in given if one != key]
+
+    def _reads(self, name: str) -> bool:
+        """Whether a method uses its first parameter in what is left of it."""
+        writer = self._methods[name]
+        called = writer.all_parameters[0].arg
+        unused = set[int]()
+        if not self._given[name] and name not in self._events.routes and not self._may_be_last(name):
+            unused = {id(one) for each in writer.returns if not _acts(each) for one in ast.walk(each)}
+        return any(
+            isinstance(one, ast.Name) and one.id == called and id(one) not in unused for one in ast.walk(writer.tree)
+        )
 
     def _first_of(self, events: Sequence[str]) -> list[str]:
         """Events without those that come in the same step as one whose method was defined before theirs."""
@@ -299,6 +326,10 @@ def _is_enum(function: Any) -> bool:
     except (NameError, TypeError):
         return False
     return isinstance(hint, type) and issubclass(hint, Enum)
+
+
+def _acts(returned: ast.Return) -> bool:
+    return any(isinstance(one, (ast.Call, ast.Await)) for one in ast.walk(returned))
 
 
 def _unparsed(node: Any) -> str:

@@ -139,7 +139,7 @@ class MethodWriter:
             if ways is None:
                 edits.replace_statement(one, self._returned(one, edits, update, given))
             else:
-                edits.replace_statement(one, self._gone(one, edits, update, ways))
+                edits.replace_statement(one, self._gone(one, edits, update, given, ways))
         body = self._body(edits)
         if not ends(self.tree.body):
             body += f"    return {_update(update, given, 'None')}\n"
@@ -250,15 +250,24 @@ class MethodWriter:
         return f"return {_update(update, given, value)}"
 
     def _gone(
-        self, one: ast.Return, edits: Edits, update: Sequence[tuple[str, str]], ways: Mapping[str, Sequence[str]]
+        self,
+        one: ast.Return,
+        edits: Edits,
+        update: Sequence[tuple[str, str]],
+        given: Sequence[str],
+        ways: Mapping[str, Sequence[str]],
     ) -> str:
         """What stands in the place of a `return` that says the way."""
         self.parts.sheet.use("langgraph.types", "Command")
+        said = one.value.value if isinstance(one.value, ast.Constant) else None
+        others = {f"{node}_given" for nodes in ways.values() for node in nodes}
+        others -= {f"{node}_given" for node in ways.get(str(said), ())}
+        handed = [key for key in given if key not in others]
         for label in _labels(one.value):
             targets = ways.get(label.value, ())
             edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
         assert one.value is not None  # it is one of labels
-        words = [f"update={_update(update, (), '')}"] if update else []
+        words = [f"update={_update(update, handed, repr(said))}"] if update or handed else []
         return f"return Command({', '.join([*words, f'goto={edits.inner(one.value)}'])})"
 
 

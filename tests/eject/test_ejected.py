@@ -14,7 +14,7 @@ from parity.play import source
 from eject.playing import ROOT, Played, difference, players
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race")
+OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race", "ticket")
 CREWS = (
     *("two_tasks", "tool_class", "guardrail_retry", "conditional_skipped", "callbacks", "async_tasks"),
     *("conditional_after_async", "pydantic_output", "context_list", "tool_several_at_once", "tool_result_as_answer"),
@@ -76,6 +76,14 @@ def test_every_key_of_the_state_is_used(play: Play, name: str):
     }
     functions = ast.unparse(ast.Module([one for one in tree.body if not isinstance(one, ast.ClassDef)], []))
     assert not [key for key in keys if not re.search(rf"['.]{key}\b", functions)]
+
+
+def test_routers_that_change_the_state_say_the_way_themselves_and_hand_on_what_is_read(play: Play):
+    found = play("ticket").source
+    assert 'return Command(update={"kind": state.kind}, goto="reproduce")' in found
+    assert 'return Command(update={"guess_given": "other", "kind": state.kind}, goto="guess")' in found
+    assert 'return Command(update={"tries": state.tries}, goto="close")' in found
+    assert "close_given" not in found and "add_conditional_edges" not in found
 
 
 def test_ejected_programs_keep_to_the_linter(play: Play, tmp_path: Path):

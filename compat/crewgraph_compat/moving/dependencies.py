@@ -148,7 +148,7 @@ def _table_notes(text: str, data: dict[str, Any], file: str) -> list[Note]:
     """What tables of tools say of crewai."""
     tools, notes = data.get("tool", {}), list[Note]()
     if "crewai" in tools:
-        told = "`[tool.crewai]` is read by CrewAI's command alone; crewgraph's reads `target` of `[tool.crewgraph]`."
+        told = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
         notes.append(Note(file, _line_of(text, "[tool.crewai]"), told))
     if "crewai" in tools.get("uv", {}).get("sources", {}):
         below = _line_of(text, "[tool.uv.sources")
