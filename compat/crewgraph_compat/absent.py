@@ -64,7 +64,18 @@ ABSENT: dict[str, str] = {
     "crewai.agents.agent_builder.base_agent.PlatformApp": _PLATFORM,
     "crewai.agents.agent_builder.base_agent.PlatformAppOrAction": _PLATFORM,
     "crewai.auth": _PLATFORM,
-    "crewai.cli": _COMMANDS,
+    **dict.fromkeys(
+        (
+            f"crewai.cli.{name}"
+            for name in (
+                *("add_crew_to_flow", "authentication", "cli", "command", "config", "constants", "create_crew"),
+                *("create_flow", "deploy", "evaluate_crew", "git", "install_crew", "kickoff_flow", "plot_flow"),
+                *("plus_api", "provider", "replay_from_task", "reset_memories_command", "run_crew", "settings"),
+                *("templates", "tools", "train_crew", "update_crew", "utils", "version"),
+            )
+        ),
+        _COMMANDS,
+    ),
     "crewai.events.listeners.tracing": _TRACING,
     **dict.fromkeys(
         (
@@ -82,10 +93,6 @@ ABSENT: dict[str, str] = {
         ),
         _PROVIDERS,
     ),
-    **dict.fromkeys(
-        (f"crewai.llms.constants.{name}Models" for name in ("Anthropic", "Azure", "Bedrock", "Gemini", "OpenAI")),
-        "Models are not listed: any name that a provider knows will do.",
-    ),
     "crewai.llms.context_window.context_windows_from_catalog": "It reads CrewAI's own catalog of models.",
     "crewai.llms.providers.snowflake": _PROVIDERS,
     "crewai.llms.providers.utils": _PROVIDERS,
@@ -93,9 +100,9 @@ ABSENT: dict[str, str] = {
     "crewai.memory.EncodingFlow": _WAYS,
     "crewai.memory.encoding_flow": _WAYS,
     "crewai.memory.recall_flow": _WAYS,
-    "crewai.memory.storage.kickoff_task_outputs_storage": "Runs are kept by a checkpointer; see `crew.runs` and `crew.replay`.",
     "crewai.memory.storage.lancedb_storage": _OWN_STORAGE,
     "crewai.memory.storage.qdrant_edge_storage": _OWN_STORAGE,
+    "crewai.memory.user": _WAYS,
     "crewai.mypy": "crewgraph is typed without a plugin for mypy; take it out of mypy's settings.",
     "crewai.plus_api": _PLATFORM,
     "crewai.utilities.agent_utils.MAX_REPEATED_TOOL_CALLS": _REPEATED,
@@ -109,10 +116,7 @@ ABSENT: dict[str, str] = {
     "crewai.flow.config": _DRAWN,
     "crewai.flow.html_template_handler": _DRAWN,
     "crewai.flow.legend_generator": _DRAWN,
-    "crewai.flow.visualization.renderers": _DRAWN,
-    "crewai.flow.visualization.render_interactive": _DRAWN,
-    "crewai.flow.visualization.visualize_flow_structure": _DRAWN,
-    "crewai.flow.visualize_flow_structure": _DRAWN,
+    "crewai.flow.visualization.renderers.interactive": _DRAWN,
     "crewai.flow.visualization_utils.add_edges": _DRAWN,
     "crewai.flow.visualization_utils.add_nodes_to_network": _DRAWN,
     "crewai.flow.visualization_utils.compute_positions": _DRAWN,
@@ -125,10 +129,12 @@ ABSENT: dict[str, str] = {
     "crewai.flow.flow_visualizer.generate_legend_items_html": _DRAWN,
     "crewai.flow.flow_visualizer.get_legend_items": _DRAWN,
     "crewai.flow.skill": _GUIDE,
+    "crewai.knowledge.embedder": _EMBEDDERS,
     "crewai.llm_overlay": _OVERLAY,
     "crewai.settings": _COMMANDS,
     "crewai.tools.agent_tools.deferred_tool_result_reader": "What a tool gave is shown whole; a long conversation is condensed.",
     "crewai.utilities.env": _TELEMETRY,
+    "crewai.utilities.events.third_party": _TRACING,
     "crewai.utilities.llm_utils.ENV_VARS": _COMMANDS,
     "crewai.utilities.llm_utils.GENERATION_SETTINGS": _OVERLAY,
     "crewai.utilities.llm_utils.PROVIDER_SETTINGS": _OVERLAY,

@@ -16,7 +16,7 @@ from crewgraph.plot.page import inline, page
 from crewgraph.plot.picture import Picture, picture_of
 from crewgraph.runtime.flow_form import form_of
 
-__all__ = ["Drawn", "shown", "text_of", "written"]
+__all__ = ["Drawn", "drawn", "shown", "text_of", "written"]
 
 Drawn = Flow[Any] | type[Flow[Any]]
 """A flow or a class of flows: both can be drawn."""
@@ -27,14 +27,32 @@ _ENDING = ".html"
 def written(flow: Drawn, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the page of a flow; see `Flow.plot`."""
     picture = _picture(flow)
-    path = _path(filename)
-    path.write_text(page(picture), "utf-8", "xmlcharrefreplace", "\n")
+    path = drawn(picture, filename, show=False)
     if not flow.suppress_flow_events and crewai_event_bus.wants(FlowPlotEvent):
         crewai_event_bus.emit(flow, FlowPlotEvent(flow_name=picture.name))
+    if show:
+        _open(path)
+    return path
+
+
+def drawn(picture: Picture, filename: str | os.PathLike[str], show: bool) -> str:
+    """Write the page of what is to be seen of a flow; its path.
+
+    Args:
+        picture: what is to be seen.
+        filename: the file; its ending is .html.
+        show: whether a browser is to open it.
+    """
+    path = _path(filename)
+    path.write_text(page(picture), "utf-8", "xmlcharrefreplace", "\n")
     print(f"Flow `{picture.name}` is drawn in {path}")  # noqa: T201 - whoever plots looks for the file
     if show:
-        webbrowser.open(path.absolute().as_uri())
+        _open(str(path))
     return str(path)
+
+
+def _open(path: str) -> None:
+    webbrowser.open(Path(path).absolute().as_uri())
 
 
 def text_of(flow: Drawn) -> str:

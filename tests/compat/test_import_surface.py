@@ -100,6 +100,31 @@ assert FlowPersistence is InBase and persist is in_decorators
 
 
 @pytest.mark.usefixtures("surface")
+@pytest.mark.filterwarnings("ignore::crewgraph.outdated.Outdated")
+def test_names_are_also_where_older_releases_had_them():
+    run(
+        """
+from crewai.agents.crew_agent_executor import ToolResult
+from crewai.agents.parser import OutputParserError, OutputParserException
+from crewai.cli.crew_chat import create_tool_function, generate_crew_chat_inputs, initialize_chat_llm
+from crewai.memory.storage.base_rag_storage import BaseRAGStorage
+from crewai.tasks.guardrail_result import GuardrailResult
+from crewai.tools.tool_types import ToolResult as InTypes
+from crewai.tools.tool_usage import ToolUsageError, ToolUsageErrorException
+from crewai.utilities.chromadb import sanitize_collection_name
+from crewai.utilities.crew_chat import initialize_chat_llm as in_utilities
+from crewai.utilities.events.event_listener import EventListener
+from crewai.utilities.events.event_types import EventTypes
+from crewai.utilities.events.utils.console_formatter import ConsoleFormatter
+from crewai.utilities.guardrail import GuardrailResult as InUtilities
+assert OutputParserError is OutputParserException and ToolUsageError is ToolUsageErrorException
+assert ToolResult is InTypes and initialize_chat_llm is in_utilities and GuardrailResult is InUtilities
+assert sanitize_collection_name("a b") == "a_b"
+"""
+    )
+
+
+@pytest.mark.usefixtures("surface")
 def test_star_imports_what_all_lists():
     names = set(run("from crewai import *")) - {"__builtins__"}
     assert names == {
@@ -167,6 +192,8 @@ def test_the_version_is_three_numbers():
         ("import crewai.tolls", ModuleNotFoundError, "Is `crewai.tools` meant?"),
         ("from crewai.cli.cli import crewai", ModuleNotFoundError, "`crewgraph --help`"),
         ("import crewai.telemetry.utils", ModuleNotFoundError, "sends no telemetry"),
+        ("from crewai.cli.utils import load_env_vars", ModuleNotFoundError, "`crewgraph --help`"),
+        ("from crewai.knowledge.embedder.fastembed import FastEmbed", ModuleNotFoundError, "An embedder is"),
     ],
 )
 def test_what_is_missing_is_told(program: str, kind: type[Exception], told: str):

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 import crewgraph_compat
 import pytest
@@ -62,6 +62,9 @@ def test_tables_of_models():
     assert windows.bare_context_windows(sizes) == {"gpt-4": 8, "gpt-4o": 128, "o3": 200}
     assert "gpt-4o" in named("crewai.llms.constants.OPENAI_MODELS")
     assert named("crewai.llm.LITELLM_AVAILABLE") is False
+    for provider in ("Anthropic", "Azure", "Bedrock", "Gemini", "OpenAI"):
+        listed = named(f"crewai.llms.constants.{provider.upper()}_MODELS")
+        assert listed and list(get_args(named(f"crewai.llms.constants.{provider}Models"))) == listed
 
 
 class TooMany(Exception):

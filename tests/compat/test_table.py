@@ -34,7 +34,7 @@ def test_every_reason_is_a_sentence():
 
 
 def test_a_reason_holds_for_what_is_below():
-    assert reason("crewai.cli.create_crew") == ABSENT["crewai.cli"]
+    assert reason("crewai.cli.create_crew.create_crew") == ABSENT["crewai.cli.create_crew"]
     assert reason("crewai.client") is None
 
 

@@ -1,7 +1,7 @@
 """What CrewAI's programs look up about models: names, and how much each reads. Our own tables are the source."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from crewgraph.llm.capabilities import WINDOWS
 from crewgraph.llm.profile import CONVERSATION_SHARE, RESULT_SHARE
@@ -34,6 +34,11 @@ __all__ = [
     "PROVIDER_ALIASES",
     "SUPPORTED_NATIVE_PROVIDERS",
     "TOOL_RESULT_CONTEXT_WINDOW_THRESHOLD",
+    "AnthropicModels",
+    "AzureModels",
+    "BedrockModels",
+    "GeminiModels",
+    "OpenAIModels",
     "bare_context_windows",
     "bare_model_name",
     "resolve_context_window_size",
@@ -78,6 +83,18 @@ ANTHROPIC_MODELS: list[str] = list(ANTHROPIC_CONTEXT_WINDOWS)
 GEMINI_MODELS: list[str] = list(GEMINI_CONTEXT_WINDOWS)
 AZURE_MODELS: list[str] = list(AZURE_CONTEXT_WINDOWS)
 BEDROCK_MODELS: list[str] = list(BEDROCK_CONTEXT_WINDOWS)
+
+
+def _one_of(names: list[str]) -> Any:
+    """The type of those names; others are models, too, wherever crewgraph takes one."""
+    return Literal.__getitem__(tuple(names))  # pyright: ignore[reportUnknownVariableType, reportAttributeAccessIssue]
+
+
+OpenAIModels = _one_of(OPENAI_MODELS)
+AnthropicModels = _one_of(ANTHROPIC_MODELS)
+GeminiModels = _one_of(GEMINI_MODELS)
+AzureModels = _one_of(AZURE_MODELS)
+BedrockModels = _one_of(BEDROCK_MODELS)
 
 
 def bare_model_name(name: str) -> str:

@@ -1,6 +1,8 @@
 """What the tasks of the latest kickoff gave, for programs that look it up."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 from crewgraph.checkpoints.sqlite import SqliteCheckpointer
@@ -11,7 +13,7 @@ from crewgraph.runtime.runs import all_runs
 from crewgraph.runtime.storage import DATABASE
 from crewgraph.settings import storage_dir
 
-__all__ = ["TaskOutputStorageHandler"]
+__all__ = ["LatestRun", "TaskOutputStorageHandler", "latest_run"]
 
 
 class TaskOutputStorageHandler:
@@ -25,7 +27,10 @@ class TaskOutputStorageHandler:
 
     def load(self) -> list[dict[str, Any]]:
         """The outputs: "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed" of each."""
-        return _of_latest_run() if self._added is None else self._added
+        if self._added is not None:
+            return self._added
+        run = latest_run()
+        return [] if run is None else run.outputs
 
     def add(
         self,
@@ -64,16 +69,28 @@ class TaskOutputStorageHandler:
         self._added = []
 
 
-def _of_latest_run() -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class LatestRun:
+    """The run of a crew that was written last."""
+
+    key: str
+    """Which one it is, and as of when."""
+
+    at: datetime
+    outputs: list[dict[str, Any]]
+
+
+def latest_run() -> LatestRun | None:
+    """The latest run of a crew; None where none is kept."""
     file = storage_dir() / DATABASE
     if not file.is_file():
-        return []
+        return None
     with SqliteCheckpointer(file) as saver:
         latest = all_runs(saver, None, True, 1, "crew")
         if not latest:
-            return []
+            return None
         run = kept_run(saver, latest[0].thread_id)
-    return [
+    outputs = [
         _entry(
             _id_of(output),
             output.get("expected_output"),
@@ -84,6 +101,8 @@ def _of_latest_run() -> list[dict[str, Any]]:
         )
         for number, output in enumerate(run.finished.values())
     ]
+    at = latest[0].updated_at
+    return LatestRun(f"{latest[0].thread_id} {at.isoformat()} {len(outputs)}", at, outputs)
 
 
 def _id_of(output: Mapping[str, Any]) -> str:

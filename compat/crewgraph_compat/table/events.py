@@ -311,7 +311,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.events.base_event_listener": {**_BUS, **_BUS_CLASS, **_LISTENER},
     "crewai.utilities.events.base_events": _BASE,
     "crewai.utilities.events.crewai_event_bus": {**_BASE, **_BUS, **_BUS_CLASS},
-    "crewai.utilities.events.event_types": _ALL,
+    "crewai.utilities.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.type_names", "EventTypes")},
     **{f"crewai.utilities.events.{name}": events for name, events in _TYPES.items()},
 }
 """The modules of this area."""

@@ -11,6 +11,7 @@ _KINDS = rows(_TYPES, "FlowConditionType", "FlowConditions", "SimpleFlowConditio
 _GRAPH = "crewgraph_compat.stand_ins.flow_graph"
 _STRUCTURE = "crewgraph_compat.stand_ins.flow_structure"
 _STRUCTURE_TYPES = rows(_STRUCTURE, "FlowStructure", "NodeMetadata", "StructureEdge")
+_PAGE = rows("crewgraph_compat.stand_ins.flow_page", "render_interactive")
 _BUILT = rows(_STRUCTURE, "build_flow_structure", "calculate_execution_paths")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -72,8 +73,14 @@ MODULES: dict[str, dict[str, str]] = {
             "process_router_paths",
         ),
     },
-    "crewai.flow.visualization": {**_STRUCTURE_TYPES, **_BUILT},
+    "crewai.flow.visualization": {
+        **_STRUCTURE_TYPES,
+        **_BUILT,
+        **_PAGE,
+        **rows("crewgraph_compat.stand_ins.flow_page", visualize_flow_structure="render_interactive"),
+    },
     "crewai.flow.visualization.builder": _BUILT,
+    "crewai.flow.visualization.renderers": _PAGE,
     "crewai.flow.visualization.types": _STRUCTURE_TYPES,
     "crewai.flow.visualization_utils": rows(_GRAPH, "method_calls_crew"),
 }

@@ -25,6 +25,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_PROVIDER,
         **_PENDING,
         **rows("crewgraph_compat.stand_ins.flow_structure", "FlowStructure", "build_flow_structure"),
+        **rows("crewgraph_compat.stand_ins.flow_page", visualize_flow_structure="render_interactive"),
         **rows("crewgraph.definitions.declared.expression", "Expression"),
     },
     "crewai.flow.flow": {
@@ -48,6 +49,10 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph_compat.stand_ins.flow_state", "DictStateType"),
     },
     "crewai.flow.persistence.base": _PERSISTENCE,
-    "crewai.flow.persistence.sqlite": {**_PERSISTENCE, **_SQLITE},
+    "crewai.flow.persistence.sqlite": {
+        **_PERSISTENCE,
+        **_SQLITE,
+        **rows("crewgraph_compat.stand_ins.lock_store", store_lock="lock"),
+    },
 }
 """A module of crewai to its names."""

@@ -48,8 +48,13 @@ MODULES: dict[str, dict[str, str]] = {
         **_WORDS,
         **rows(_PROTOCOL, "FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE"),
     },
-    "crewai.agents.crew_agent_executor": rows(_EXECUTORS, "CrewAgentExecutor"),
-    "crewai.agents.parser": {**_FINAL_ANSWER, **_PARSER, **_WORDS},
+    "crewai.agents.crew_agent_executor": {**rows(_EXECUTORS, "CrewAgentExecutor"), **rows(_USES, "ToolResult")},
+    "crewai.agents.parser": {
+        **_FINAL_ANSWER,
+        **_PARSER,
+        **_WORDS,
+        **rows("crewgraph.compiler.bodies.parser", OutputParserException="OutputParserError"),
+    },
     "crewai.agents.tools_handler": rows("crewgraph.tools.handler", "ToolsHandler"),
     "crewai.tools.cache_tools": {},
     "crewai.tools.cache_tools.cache_tools": rows(_USES, "CacheTools"),
@@ -58,6 +63,8 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.tools.handler", "ToolCalling"),
     },
     "crewai.tools.tool_types": rows(_USES, "ToolResult"),
-    "crewai.tools.tool_usage": rows(_USES, "OPENAI_BIGGER_MODELS", "ToolUsage", "ToolUsageError"),
+    "crewai.tools.tool_usage": rows(
+        _USES, "OPENAI_BIGGER_MODELS", "ToolUsage", "ToolUsageError", ToolUsageErrorException="ToolUsageError"
+    ),
 }
 """The modules of this area."""

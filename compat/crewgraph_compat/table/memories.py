@@ -84,6 +84,12 @@ MODULES: dict[str, dict[str, str]] = {
         "crewgraph.memory.storage_factory", "resolve_memory_storage", "set_memory_storage_factory"
     ),
     "crewai.memory.storage.interface": _STORAGE,
+    "crewai.memory.storage.kickoff_task_outputs_storage": {
+        **rows("crewgraph_compat.stand_ins.task_outputs_file", "KickoffTaskOutputsSQLiteStorage"),
+        **rows("crewgraph_compat.stand_ins.database_errors", "DatabaseError", "DatabaseOperationError"),
+        **rows("crewgraph_compat.stand_ins.paths", "db_storage_path"),
+        **rows("crewgraph_compat.stand_ins.lock_store", store_lock="lock"),
+    },
     "crewai.memory.storage.llm_sqlite_storage": _LTM,
     "crewai.memory.storage.ltm_sqlite_storage": _LTM,
     "crewai.memory.storage.mem0_storage": {

@@ -30,7 +30,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.llms._finish_reason_utils": rows(_CALLS, "extract_choices_finish_reason_and_id"),
     "crewai.llms.cache": rows(_CALLS, "CACHE_BREAKPOINT_KEY", "mark_cache_breakpoint", "strip_cache_breakpoint"),
     "crewai.llms.constants": rows(
-        _TABLES, "ANTHROPIC_MODELS", "AZURE_MODELS", "BEDROCK_MODELS", "GEMINI_MODELS", "OPENAI_MODELS"
+        _TABLES,
+        *("ANTHROPIC_MODELS", "AZURE_MODELS", "BEDROCK_MODELS", "GEMINI_MODELS", "OPENAI_MODELS"),
+        *("AnthropicModels", "AzureModels", "BedrockModels", "GeminiModels", "OpenAIModels"),
     ),
     "crewai.llms.context_window": rows(
         _TABLES,
