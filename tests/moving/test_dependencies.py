@@ -245,6 +245,28 @@ def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Pat
     assert told[0].text.startswith("stays as it is, as the project still imports crewai (`main.py:2`)")
 
 
+def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(tmp_path: Path):
+    for name, program in {"one": "from crewai.plus_api import PlusAPI\n", "two": "import crewai\n"}.items():
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / "docker").mkdir()
+        put(tmp_path / name / "src", main__py=program)
+        put(tmp_path / name, requirements__txt="crewai\n")
+        put(tmp_path / name / "docker", requirements__txt="crewai[tools]\n")
+    put(tmp_path / "one" / "src", used__py="from crewai_tools import SerperDevTool\n")
+    put(tmp_path, notebook__py="import crewai\n")
+    made = migration(tmp_path)
+    made.write()
+    assert [file.shown for file in made.files if file.shown.endswith(".txt")] == [
+        "two/docker/requirements.txt",
+        "two/requirements.txt",
+    ]
+    assert (tmp_path / "two" / "docker" / "requirements.txt").read_text() == f"{OURS}\n"
+    put(tmp_path, notebook__py="from crewai.plus_api import PlusAPI\n")
+    for name in ("requirements.txt", "docker/requirements.txt"):
+        (tmp_path / "two" / name).write_text("crewai\n")
+    assert not [file for file in migration(tmp_path).files if file.shown.endswith(".txt")]
+
+
 def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
     (tmp_path / ".github").mkdir()
     put(tmp_path / ".github", ci__yml="- run: |\n    pip install rich \\\n      crewai\n")

@@ -24,6 +24,7 @@ from crewgraph_compat.moving.dependencies import (
 from crewgraph_compat.moving.notebooks import Notebook, read_notebook
 from crewgraph_compat.moving.python_uses import imports_of
 from crewgraph_compat.moving.reading import Note
+from crewgraph_compat.moving.realms import Realms
 from crewgraph_compat.moving.requirement import OURS
 from crewgraph_compat.moving.returned import classes_of, joined, telling
 from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
@@ -115,22 +116,34 @@ def migration(path: Path) -> Migration:
     for source in project:
         if source.kind in (Kind.python, Kind.notebook):
             _take(made, source, partial(_REWRITERS[source.kind], classes=classes))
-    needed = [note for note in made.notes if note.left]
-    with_tools = any(note.text.endswith(TOOLS_NOTE) for note in made.notes)
-    for source in project:
-        if source.kind in _TOLD:
-            _take(made, source, _commands)
-        elif source.kind in _DEPENDENCIES and needed and b"crewai" in source.data.lower():
-            made.notes.append(_still_needed(source, needed))
-        elif source.kind in _DEPENDENCIES and b"crewai" in source.data.lower():
-            _take(made, source, partial(_dependencies, with_tools=with_tools))
+    _take_others(made, project)
     made.notes.sort()
     return made
 
 
+def _take_others(made: Migration, project: Sequence[Source]) -> None:
+    """What is not Python: files of dependencies, by what the programs need that they speak of, and what is told alone."""
+    asking = [one for one in project if one.kind in _DEPENDENCIES and b"crewai" in one.data.lower()]
+    realms = Realms(
+        (one.shown for one in project if one.kind in _DEPENDENCIES),
+        (one.shown for one in project if one.kind in _REWRITERS),
+    )
+    left = [note for note in made.notes if note.left]
+    tools = [note.file for note in made.notes if note.text.endswith(TOOLS_NOTE)]
+    for source in project:
+        if source.kind in _TOLD:
+            _take(made, source, _commands)
+    for source in asking:
+        holding = realms.of(source.shown, [note.file for note in left])
+        if holding:
+            made.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
+        else:
+            _take(made, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
+
+
 def _is_looked_at(source: Source) -> bool:
     """Whether a file may have something to rewrite or to tell; large ones that hold data are not kept."""
-    return source.kind in _REWRITERS or source.fault is not None or b"crewai" in source.data.lower()
+    return source.kind in (*_REWRITERS, *_DEPENDENCIES) or source.fault is not None or b"crewai" in source.data.lower()
 
 
 def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:

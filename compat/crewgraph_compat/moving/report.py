@@ -75,7 +75,9 @@ def _place(use: Use) -> str:
 def _summary(checked: Checked) -> str:
     count = {mark: len(checked.of(mark)) for mark in Mark}
     broken = f"; {len(checked.broken)} not read" if checked.broken else ""
-    return (
-        f"{len(checked.found)} features in {checked.files} file{'' if checked.files == 1 else 's'}: "
-        f"{count[Mark.works]} work, {count[Mark.differs]} differ, {count[Mark.absent]} absent{broken}."
-    )
+    features, files = _counted(len(checked.found), "feature"), _counted(checked.files, "file")
+    return f"{features} in {files}: {count[Mark.works]} work, {count[Mark.differs]} differ, {count[Mark.absent]} absent{broken}."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
