@@ -1,6 +1,10 @@
 """What is not rewritten stays byte for byte: line ends, tabs, encodings, byte order marks, the end of the file."""
 
+from pathlib import Path
+
 import pytest
+from crewgraph_compat.moving.check import check
+from crewgraph_compat.moving.migration import migration
 from crewgraph_compat.moving.rewriting import Unreadable, rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,3 +113,11 @@ def test_a_program_without_any_of_it_stays_as_it_is(text: str):
     except Unreadable:
         return
     assert (done, notes) == (data, [])
+
+
+def test_what_python_finds_questionable_in_a_program_is_not_told(tmp_path: Path):
+    text = b"from crewai import Agent\n\nPLACE = '\\:'\n"
+    assert rewrite(text, "x.py")[0] == text.replace(b"crewai", b"crewgraph")
+    (tmp_path / "x.py").write_bytes(text)
+    assert check(tmp_path).broken == []
+    assert [file.shown for file in migration(tmp_path).files] == ["x.py"]

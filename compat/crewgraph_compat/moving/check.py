@@ -11,6 +11,7 @@ from typing import Any
 from crewgraph import __version__
 from crewgraph_compat.moving.data_uses import json_uses, placed_uses, pyproject_uses, table_uses, yaml_uses
 from crewgraph_compat.moving.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.parsing import parsed
 from crewgraph_compat.moving.places import (
     environment_places,
     pipfile_lines,
@@ -151,7 +152,7 @@ class _Project:
         notebook = read_notebook(source.text) if source.kind is Kind.notebook else None
         if notebook is not None:
             self.broken += [Broken(source.shown, 1, f"cell {cell}: {why}") for cell, why in notebook.unread]
-        tree = ast.parse(source.text if notebook is None else notebook.program)
+        tree = parsed(source.text if notebook is None else notebook.program)
         imports = imports_of(tree)
         joined(self.classes, classes_of(tree, imports).items())
         self.python.append(_Python(source, tree, imports, notebook))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst
 
+from crewgraph_compat.moving.parsing import parsed
 from crewgraph_compat.moving.python_uses import Finding, imports_of
 from crewgraph_compat.moving.reading import Reading
 from crewgraph_compat.moving.returned import classes_of, returned
@@ -22,7 +23,7 @@ class KnownTypes:
 
     def __init__(self, reading: Reading, classes: Mapping[str, OwnClass]) -> None:
         text = reading.tree.code
-        tree = ast.parse(text)
+        tree = parsed(text)
         imports = imports_of(tree)
         whole = {**classes, **classes_of(tree, imports)}
         finding = _Finding(imports, Types(imports, whole, returned(tree, imports, whole)))

@@ -1,6 +1,5 @@
 """A project rewritten from crewai to crewgraph: what is to change, told before it is done."""
 
-import ast
 import difflib
 import io
 import os
@@ -22,6 +21,7 @@ from crewgraph_compat.moving.dependencies import (
     rewrite_setup_py,
 )
 from crewgraph_compat.moving.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.parsing import parsed
 from crewgraph_compat.moving.python_uses import imports_of
 from crewgraph_compat.moving.reading import Note
 from crewgraph_compat.moving.realms import Realms
@@ -152,7 +152,7 @@ def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:
     for source in project:
         if source.kind is Kind.python and b"crewai" in source.data:
             with suppress(SyntaxError, ValueError):
-                tree = ast.parse(source.text)
+                tree = parsed(source.text)
                 joined(found, classes_of(tree, imports_of(tree)).items())
     return telling(found)
 

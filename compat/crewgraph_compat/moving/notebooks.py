@@ -1,6 +1,5 @@
 """Notebooks: their code cells as one Python text, and back."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -8,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any, cast
+
+from crewgraph_compat.moving.parsing import parsed
 
 __all__ = ["Cell", "Notebook", "read_notebook"]
 
@@ -125,7 +126,7 @@ def read_notebook(raw: str) -> Notebook:
             notebook.others.append((number + 1, text))
             continue
         try:
-            ast.parse(notebook._plain(text))  # pyright: ignore[reportPrivateUsage]
+            parsed(notebook._plain(text))  # pyright: ignore[reportPrivateUsage]
         except (SyntaxError, ValueError) as error:
             unread.append((number + 1, error.msg if isinstance(error, SyntaxError) else str(error)))
         else:
@@ -137,7 +138,7 @@ def read_notebook(raw: str) -> Notebook:
 def _is_magic(line: str) -> bool:
     """Whether a line is none of Python's."""
     try:
-        ast.parse(line.strip())
+        parsed(line.strip())
     except SyntaxError:
         return True
     return False

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crewgraph_compat.moving.parsing import parsed
+
 __all__ = [
     "Place",
     "environment_places",
@@ -92,7 +94,7 @@ def setup_py_places(text: str) -> Iterator[Place]:
         SyntaxError: it is no Python.
     """
     lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         for one in node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ():
             if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.end_lineno == one.lineno:
                 line = lines[one.lineno - 1]

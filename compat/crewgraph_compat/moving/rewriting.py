@@ -1,6 +1,5 @@
 """A Python file, rewritten."""
 
-import ast
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from types import MappingProxyType
@@ -8,6 +7,7 @@ from types import MappingProxyType
 import libcst
 
 from crewgraph_compat.moving.known_types import KnownTypes
+from crewgraph_compat.moving.parsing import parsed
 from crewgraph_compat.moving.reading import Note, Reading
 from crewgraph_compat.moving.rewrite_attributes import rewrite_attributes
 from crewgraph_compat.moving.rewrite_calls import rewrite_calls
@@ -109,6 +109,6 @@ def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
 
 def _check(done: bytes) -> None:
     try:
-        ast.parse(done)
+        parsed(done)
     except (SyntaxError, ValueError) as error:
         raise Unreadable(f"it would be no Python any more ({error}); it stays as it is") from None

@@ -1,9 +1,10 @@
 """Why a file cannot be read, and at which line: for people."""
 
-import ast
 import codecs
 import json
 from typing import Any
+
+from crewgraph_compat.moving.parsing import parsed
 
 __all__ = ["is_utf16", "of_python", "unread"]
 
@@ -39,7 +40,7 @@ def is_utf16(data: bytes) -> bool:
 def of_python(data: bytes) -> SyntaxError | None:
     """What Python itself says of a file; None where it takes it."""
     try:
-        ast.parse(data)
+        parsed(data)
     except SyntaxError as error:
         return error
     except ValueError as error:  # bytes that are no text
