@@ -12,6 +12,7 @@ from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.events.agent import (
+    AgentEvent,
     AgentStepEvent,
     LiteAgentExecutionCompletedEvent,
     LiteAgentExecutionErrorEvent,
@@ -180,7 +181,8 @@ class AgentReport:
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_told_again():
             fields.setdefault("agent_role", self.role)
-            crewai_event_bus.tell(self._agent if self._about is None else self._about, event, fields)
+            of_agent = self._about is None or issubclass(event, AgentEvent)
+            crewai_event_bus.tell(self._agent if of_agent else self._about, event, fields)
 
 
 def _kind_and_name(guardrail: Any) -> dict[str, str]:
@@ -202,8 +204,8 @@ class KickoffReport(AgentReport):
     @property
     def _info(self) -> dict[str, Any]:
         agent = self._agent
-        told: dict[str, Any] = {name: getattr(agent, name) for name in ("role", "goal", "backstory", "verbose")}
-        return {"id": agent.id, **told, "tools": list(self._engagement.given_tools)}
+        told = {name: agent.written(name) for name in ("role", "goal", "backstory")}
+        return {"id": agent.id, **told, "verbose": agent.verbose, "tools": list(self._engagement.given_tools)}
 
     def begin(self, messages: Any) -> None:
         """The agent begins."""

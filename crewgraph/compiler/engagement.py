@@ -54,17 +54,17 @@ class Engagement:
     @property
     def where(self) -> str:
         """What it is called in messages."""
-        return f"agent `{' '.join(self.agent.role.split())}`"
+        return f"agent `{' '.join(self.agent.written('role').split())}`"
 
 
 def engaged(agent: BaseAgent) -> Engagement:
     """An agent on its own."""
     given = [*(agent.tools or []), *granted_tools(agent, ())]
-    where = f"agent `{' '.join(agent.role.split())}`"
+    where = f"agent `{' '.join(agent.written('role').split())}`"
     return Engagement(
         crew=None,
         agent=agent,
-        slug=slug(agent.role, taken={INPUTS}),
+        slug=slug(agent.written("role"), taken={INPUTS}),
         given_tools=given,
         tools=guarded_tools([*given, *own_tools(agent, given, None)], {}, where),
     )

@@ -1,6 +1,6 @@
 """A model whose requests wait until there is room for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
 from crewgraph.llm.around import AroundModel
+from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.hooked import HookedModel
@@ -34,18 +35,20 @@ def model_of(llm: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -
 
     Of several, that stand in for one another, only the last is waited for where its provider asks for patience.
     """
-    return HookedModel(_waiting(as_model(llm), agent, task, crew), llm, agent, task, crew)
+    source = llm if isinstance(llm, BaseLLM) else agent
+    limited = partial(_limited, source=source, agent=agent, task=task, crew=crew)
+    return HookedModel(_waiting(as_model(llm), limited, agent, task), llm, agent, task, crew)
 
 
-def _waiting(model: Model, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+def _waiting(model: Model, limited: "Callable[[Model], LimitedModel]", agent: BaseAgent, task: Task | None) -> Model:
     if not isinstance(model, FallbackModel):
-        return _patient(_limited(model, agent, task, crew))
-    *others, last = [_limited(one, agent, task, crew) for one in model.models]
+        return _patient(limited(model))
+    *others, last = [limited(one) for one in model.models]
     return FallbackModel([*others, _patient(last)], partial(_falls_back, agent, task))
 
 
-def _limited(model: Model, agent: BaseAgent, task: Task | None, crew: Crew | None) -> "LimitedModel":
-    return LimitedModel(ObservedModel(model, agent, agent, task), controllers_of(agent, crew))
+def _limited(model: Model, *, source: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> "LimitedModel":
+    return LimitedModel(ObservedModel(model, source, agent, task), controllers_of(agent, crew))
 
 
 def _patient(limited: "LimitedModel") -> Model:

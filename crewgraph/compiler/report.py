@@ -51,13 +51,7 @@ class TaskReport(AgentReport):
             processed_by_agents={briefing.role},
             delegations=0,
         )
-        task.show_filled(
-            {
-                "description": briefing.description,
-                "expected_output": briefing.expected_output,
-                "output_file": briefing.output_file,
-            }
-        )
+        self.show_texts(briefing)
         self._tell(
             TaskStartedEvent,
             context=briefing.context,
@@ -66,6 +60,21 @@ class TaskReport(AgentReport):
             agent_role=briefing.role,
             node=self._assignment.slug,
         )
+
+    def show_texts(self, briefing: Briefing) -> None:
+        """Let the task and its agent show their texts of this run."""
+        self._task.show_filled(
+            {
+                "description": briefing.description,
+                "expected_output": briefing.expected_output,
+                "output_file": briefing.output_file,
+            }
+        )
+        self.show_agent(briefing)
+
+    def show_agent(self, briefing: Briefing) -> None:
+        """Let the agent show its texts of this run: code of users reads its role where it works, or hears of it."""
+        self._agent.show_filled({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
 
     def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent begins an attempt."""

@@ -101,7 +101,7 @@ class _Read:
 def told_of(assignment: Assignment) -> dict[str, Any]:
     """What traces and streams say of each run of a task."""
     crew = assignment.crew.name if assignment.crew is not None else None
-    return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.role}
+    return {"crew_name": crew, "task": assignment.slug, "agent_role": assignment.agent.template("role")}
 
 
 class _Schemas:

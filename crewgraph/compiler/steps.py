@@ -59,7 +59,7 @@ def step_graph(
         checkpointer=None if stored else False,
         interrupt_before=[stage for stage in before if stage in stages],
         interrupt_after=[stage for stage in after if stage in stages],
-        name=f"Agent: {assignment.agent.role}",  # in traces
+        name=f"Agent: {assignment.agent.template('role')}",  # in traces
     )
 
 

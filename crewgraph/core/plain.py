@@ -14,7 +14,7 @@ _DEEPEST = 100
 _INT_LIMIT = 1 << 63
 
 
-class NotPlain(TypeError):
+class NotPlain(TypeError, ValueError):
     """A value has no plain form; the message says what it is, to follow on a name: "bytes, which ..."."""
 
 

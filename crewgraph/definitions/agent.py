@@ -187,7 +187,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another agent like this one: with an identity of its own, and the same model and tools; in no crew yet."""
-        made = self._again(without=_OF_RUNS)
+        made = self._again(without=_OF_RUNS, **{field: self.template(field) for field in self._text_fields})
         made._rpm_controller = self._rpm_controller
         return made
 

@@ -83,7 +83,7 @@ class CoworkerTool(BaseTool):
     @model_validator(mode="after")
     def _described(self) -> "CoworkerTool":
         if not self.description:
-            self.description = self.described([agent.role for agent in self.agents], self.i18n.book)
+            self.description = self.described([agent.template("role") or "" for agent in self.agents], self.i18n.book)
         return self
 
     def described(self, roles: Iterable[str], book: Book | None = None) -> str:

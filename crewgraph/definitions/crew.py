@@ -298,7 +298,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
         working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
         texts = [
             *(task.template(field) for task in self.tasks for field in ("description", "expected_output")),
-            *(text for agent in working for text in (agent.role, agent.goal, agent.backstory)),
+            *(agent.template(field) for agent in working for field in ("role", "goal", "backstory")),
         ]
         return {name for text in texts for name in placeholders(text or "")}
 
@@ -322,7 +322,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
 def _with_manager(given: dict[str, Any]) -> dict[str, Any]:
     """With the agent whose role was given as manager; who manages does not work."""
     role, agents = given["manager_agent"], list(given.get("agents") or [])
-    manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.role == role), None)
+    manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.template("role") == role), None)
     if manager is None:
         roles = ", ".join(repr(agent.role) for agent in agents if isinstance(agent, BaseAgent))
         raise ValueError(f"`manager_agent` is {role!r}, the role of none of its agents; there are {roles or 'none'}")

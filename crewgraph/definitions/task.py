@@ -218,8 +218,8 @@ class Task(TaskVerbs, Templated):
             task_mapping: the tasks that stand in the copy's context in the place of this one's, by `key` or `str(id)`; a
                 task that is not in it stays in the context itself.
         """
-        role = None if self.agent is None else self.agent.role
-        given: dict[str, Any] = {"agent": next((agent for agent in agents if agent.role == role), None)}
+        role = None if self.agent is None else self.agent.template("role")
+        given: dict[str, Any] = {"agent": next((agent for agent in agents if agent.template("role") == role), None)}
         if isinstance(self.context, (list, tuple)):
             given["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context

@@ -50,6 +50,10 @@ class Templated(Definition):
         shown = getattr(self, field)
         return templates.get(field, shown)
 
+    def written(self, field: str) -> str:
+        """A text as a run without inputs works with it: as its author wrote it, or filled by hand."""
+        return self.worded({})[field] or ""
+
     def worded(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
         """Its texts for a run with these inputs; without any, as they were written, or filled by hand.
 

@@ -8,6 +8,7 @@ __all__ = [
     "AgentEvaluationCompletedEvent",
     "AgentEvaluationFailedEvent",
     "AgentEvaluationStartedEvent",
+    "AgentEvent",
     "AgentExecutionCompletedEvent",
     "AgentExecutionErrorEvent",
     "AgentExecutionStartedEvent",
@@ -20,7 +21,9 @@ __all__ = [
 ]
 
 
-class _AgentEvent(BaseEvent):
+class AgentEvent(BaseEvent):
+    """What an agent at work on a task tells; it is the source."""
+
     agent: Any
     """The agent."""
 
@@ -30,7 +33,7 @@ class _AgentEvent(BaseEvent):
     _origin: ClassVar[str | None] = "agent"
 
 
-class AgentExecutionStartedEvent(_AgentEvent):
+class AgentExecutionStartedEvent(AgentEvent):
     """An agent begins to work on a task."""
 
     type: str = "agent_execution_started"
@@ -42,7 +45,7 @@ class AgentExecutionStartedEvent(_AgentEvent):
     """What it is asked."""
 
 
-class AgentExecutionCompletedEvent(_AgentEvent):
+class AgentExecutionCompletedEvent(AgentEvent):
     """An agent has answered."""
 
     type: str = "agent_execution_completed"
@@ -51,7 +54,7 @@ class AgentExecutionCompletedEvent(_AgentEvent):
     """Its answer."""
 
 
-class AgentExecutionErrorEvent(_AgentEvent):
+class AgentExecutionErrorEvent(AgentEvent):
     """An agent could not answer."""
 
     type: str = "agent_execution_error"
@@ -60,7 +63,7 @@ class AgentExecutionErrorEvent(_AgentEvent):
     """What went wrong."""
 
 
-class AgentStepEvent(_AgentEvent):
+class AgentStepEvent(AgentEvent):
     """An agent made one step: it thought, and used tools or answered."""
 
     type: str = "agent_step"

@@ -183,7 +183,7 @@ def _texts(crew: Crew) -> list[tuple[str, str]]:
     working = dict.fromkeys([*(task.agent for task in crew.tasks if task.agent is not None), *crew.agents])
     found = [
         *(("task", task.template(field)) for task in crew.tasks for field in ("description", "expected_output")),
-        *(("agent", text) for agent in working for text in (agent.role, agent.goal, agent.backstory)),
+        *(("agent", agent.template(field)) for agent in working for field in ("role", "goal", "backstory")),
     ]
     return [(place, text) for place, text in found if text]
 

@@ -35,7 +35,9 @@ class CrewAudience(Audience):
 
         self._shown = {
             id(one.task): Shown(
-                n, filled(one.task.template("description")), {"task": one.slug, "agent": filled(one.agent.role)}
+                n,
+                filled(one.task.template("description")),
+                {"task": one.slug, "agent": filled(one.agent.template("role"))},
             )
             for n, one in [*enumerate(tasks), *([] if planning is None else [(-1, planning)])]
         }

@@ -221,13 +221,14 @@ def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: An
 
 def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[TrainedAgent]:
     model = model_of(first_llm(crew, agent.llm), agent, None, crew)
-    node = slug(agent.role, taken={"inputs"})
+    role = agent.written("role")
+    node = slug(role, taken={"inputs"})
 
     def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
         found = yield from learned(agent, said, model, crew.texts.book)
         return {node: found.model_dump()}
 
-    return TrainedAgent.model_validate((yield from body_alone(f"Training: {agent.role}", node, body)))
+    return TrainedAgent.model_validate((yield from body_alone(f"Training: {role}", node, body)))
 
 
 def _at_terminal(book: Book, output: TaskOutput) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.events import AgentExecutionCompletedEvent, crewai_event_bus
 
 
 def poem(**fields: Any) -> tuple[Crew, Task]:
@@ -30,7 +31,7 @@ def test_each_run_fills_the_template_anew(mode: Mode):
         assert output.tasks_output[0].agent == f"Poet of {topic}"
     assert task.description == "Write about snow"
     assert task.agent is not None
-    assert task.agent.role == "Poet of {topic}"
+    assert (task.agent.role, task.agent.template("role")) == ("Poet of snow", "Poet of {topic}")
 
 
 def test_assigning_a_text_replaces_the_template(mode: Mode):
@@ -90,3 +91,66 @@ def test_runs_at_the_same_time_never_take_anothers_text_for_the_template():
         sys.setswitchinterval(every)
     assert lost == []
     assert task.template("description") == "Write about {topic}"
+
+
+def test_who_listens_and_who_works_reads_the_filled_role(mode: Mode):
+    read: list[str] = []
+
+    class Poet(Agent):
+        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
+            read.append(f"works: {self.role}, {self.goal}")
+            return super().execute_task(task, context, tools)
+
+    class Poem(Task):
+        def execute_sync(self, agent: Any = None, context: str | None = None, tools: Any = None) -> Any:
+            read.append(f"is done: {self.description} by {agent.role}")
+            return super().execute_sync(agent, context, tools)
+
+    poet = Poet(role="Poet of {topic}", goal="Praise {topic}", backstory="b", llm=ScriptedLLM(["done"]))
+    task = Poem(description="Write about {topic}", expected_output="lines", agent=poet)
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(AgentExecutionCompletedEvent)
+        def completed(source: Any, event: AgentExecutionCompletedEvent) -> None:
+            read.append(f"told: {event.agent.role} by {source.role}")
+
+        mode.kickoff(Crew(agents=[poet], tasks=[task], checkpointer=False), {"topic": "rain"})
+        crewai_event_bus.flush()
+    assert read == [
+        "is done: Write about rain by Poet of rain",
+        "works: Poet of rain, Praise rain",
+        "told: Poet of rain by Poet of rain",
+    ]
+
+
+def test_a_coworker_reads_its_filled_role(mode: Mode):
+    read: list[str] = []
+
+    class Clerk(BaseAgent):
+        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
+            read.append(self.role)
+            return "noon"
+
+    asks = ToolUse("Ask question to coworker", {"question": "When?", "context": "c", "coworker": "Clerk of rain"})
+    lead = Agent(role="Lead", goal="g", backstory="b", llm=ScriptedLLM([asks, "at noon"]), allow_delegation=True)
+    clerk = Clerk(role="Clerk of {topic}", goal="g", backstory="b")
+    task = Task(description="When does it begin?", expected_output="a time", agent=lead)
+    crew = Crew(agents=[lead, clerk], tasks=[task], checkpointer=False)
+    assert mode.kickoff(crew, {"topic": "rain"}).raw == "at noon"
+    assert (read, clerk.role) == (["Clerk of rain"], "Clerk of rain")
+
+
+def test_a_run_leaves_nothing_in_copies_names_and_further_runs_of_an_agent(mode: Mode):
+    crew, _ = poem()
+    poet, before = crew.agents[0], crew.fetch_inputs()
+    mode.kickoff(crew, {"topic": "rain", "lines": 4})
+    copied = crew.copy()
+    assert (poet.copy().role, copied.agents[0].role) == ("Poet of {topic}", "Poet of {topic}")
+    assert copied.tasks[0].agent is copied.agents[0]
+    assert crew.fetch_inputs() == before
+    assert isinstance(poet, Agent)
+    assert poet.kickoff("hi").agent_role == "Poet of {topic}"
+    plain = Task(description="Write", expected_output="lines", agent=poet)
+    assert (
+        mode.kickoff(Crew(agents=[poet], tasks=[plain], checkpointer=False)).tasks_output[0].agent == "Poet of {topic}"
+    )

@@ -193,3 +193,20 @@ def test_the_events_of_runs_at_the_same_time_can_be_told_apart():
             "task_completed",
             "crew_kickoff_completed",
         ]
+
+
+def test_an_agents_work_is_told_by_the_agent_and_a_request_by_its_model(mode: Mode):
+    llm, sources = ScriptedLLM(["done"]), dict[str, Any]()
+    worker = agent(llm)
+
+    def note(source: Any, event: BaseEvent) -> None:
+        sources[event.type] = source
+
+    with crewai_event_bus.scoped_handlers():
+        crewai_event_bus.on(BaseEvent)(note)
+        mode.kickoff(made := crew(task("only", worker)))
+        crewai_event_bus.flush()
+    assert sources["agent_execution_started"] is sources["agent_execution_completed"] is worker
+    assert sources["llm_call_started"] is sources["llm_call_completed"] is llm
+    assert sources["task_started"] is sources["task_completed"] is made.tasks[0]
+    assert sources["crew_kickoff_started"] is made

@@ -202,6 +202,13 @@ def test_a_missing_input_is_told_before_the_model_is_asked(mode: Mode):
     assert llm.requests == []
 
 
+def test_an_input_that_no_text_can_show_is_a_value_error(mode: Mode):
+    llm = ScriptedLLM(["one"])
+    with pytest.raises(ValueError, match="the input `topic` is an object of type `object`"):
+        mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"topic": object()})
+    assert llm.requests == []
+
+
 def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -108,7 +108,8 @@ def test_an_agent_is_filled_in_the_same_way(mode: Mode):
     made = crew(task("a", worker), checkpointer=False)
     assert mode.kickoff(made).tasks_output[0].agent == "Expert in snow"
     assert mode.kickoff(made, {"topic": "hail"}).tasks_output[0].agent == "Expert in hail"
-    assert worker.role == "Expert in snow"
+    assert worker.role == "Expert in hail"
+    assert mode.kickoff(made).tasks_output[0].agent == "Expert in snow"
 
 
 def test_an_agent_that_misses_a_variable_says_so_as_a_key_and_as_a_value_error():

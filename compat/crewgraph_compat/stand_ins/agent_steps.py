@@ -64,7 +64,7 @@ def apply_training_data(agent: Agent, task_prompt: str) -> str:
     Raises:
         StorageError: the training file cannot be read.
     """
-    lessons = lessons_of(agent.crew).of(agent.role) if isinstance(agent.crew, Crew) else ()
+    lessons = lessons_of(agent.crew).of(agent.template("role") or "") if isinstance(agent.crew, Crew) else ()
     if not lessons:
         return task_prompt
     told = agent.wording().slice("lessons", lessons="\n".join(f"- {one}" for one in lessons))

@@ -27,7 +27,11 @@ class BaseRAGStorage(ABC):
 
     def _initialize_agents(self) -> str:
         """The roles of the crew's agents, each as `_sanitize_role` makes it, with `_` between them."""
-        return "_".join(self._sanitize_role(agent.role) for agent in self.crew.agents) if self.crew else ""
+        return (
+            "_".join(self._sanitize_role(agent.template("role") or "") for agent in self.crew.agents)
+            if self.crew
+            else ""
+        )
 
     @abstractmethod
     def _sanitize_role(self, role: str) -> str:

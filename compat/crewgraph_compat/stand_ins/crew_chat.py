@@ -121,7 +121,10 @@ def _texts(crew: Crew) -> list[str]:
     of_tasks = [task.template(field) for task in crew.tasks for field in ("description", "expected_output")]
     return [
         text
-        for text in (*of_tasks, *(text for one in crew.agents for text in (one.role, one.goal, one.backstory)))
+        for text in (
+            *of_tasks,
+            *(one.template(field) for one in crew.agents for field in ("role", "goal", "backstory")),
+        )
         if text
     ]
 

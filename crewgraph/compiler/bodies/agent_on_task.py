@@ -192,6 +192,7 @@ class AgentOnTask(AgentAtWork):
         )
         report = TaskReport(assignment)
         report.role = role
+        yield Notify(partial(report.show_agent, briefing))
         usage = self._usage.coworker(role)
         work = AgentOnTask(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:

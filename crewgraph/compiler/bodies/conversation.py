@@ -69,7 +69,7 @@ class Conversation:
 
     @property
     def _texts(self) -> dict[str, str]:
-        return {"role": self.agent.role, "goal": self.agent.goal, "backstory": self.agent.backstory}
+        return {field: self.agent.written(field) for field in ("role", "goal", "backstory")}
 
     @property
     def _told(self) -> str:

@@ -32,7 +32,7 @@ def goes_on(
         as the channel of the agent's node: the `answer`, what was `said` with it, the same as `messages` in the form that
         OpenAI's clients use, and the `usage`.
     """
-    book, role, usage = engagement.book, engagement.agent.role, UsageLedger()
+    book, role, usage = engagement.book, engagement.agent.written("role"), UsageLedger()
     at_work = AgentAtWork(engagement, role, AgentReport(engagement, task), usage, book, task)
     dialogue = Dialogue(partial(_begun, said, book), "")
     yield from at_work.equipped()

@@ -56,7 +56,9 @@ class Handover(ObservedTool):
     @property
     def spec(self) -> ToolSpec:
         """How a model sees it, in the run's wording and with the coworkers as they are called in it."""
-        if self.source.description != self.source.described(agent.role for agent in self.source.agents):
+        if self.source.description != self.source.described(
+            agent.template("role") or "" for agent in self.source.agents
+        ):
             return super().spec  # somebody has described it himself
         return {**super().spec, "description": self.source.described(self._roles, self.team.book)}
 

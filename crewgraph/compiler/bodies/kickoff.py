@@ -48,7 +48,7 @@ class _Kickoff:
     def __init__(self, engagement: Engagement, structure: type[BaseModel] | None, given: Mapping[str, Any]) -> None:
         self.engagement, self.structure, self.messages = engagement, structure, given["messages"]
         self.book, self.usage, self.report = engagement.book, UsageLedger(), KickoffReport(engagement)
-        role, files = engagement.agent.role, files_in(given)
+        role, files = engagement.agent.written("role"), files_in(given)
         self.work = AgentAtWork(engagement, role, self.report, self.usage, self.book, files=files)
         self.dialogue: Dialogue | None = None
 
@@ -119,9 +119,9 @@ class _Kickoff:
         """What a plan is made of."""
         agent = self.engagement.agent
         return Briefing(
-            role=agent.role,
-            goal=agent.goal,
-            backstory=agent.backstory,
+            role=agent.written("role"),
+            goal=agent.written("goal"),
+            backstory=agent.written("backstory"),
             description=last_question(self.messages),
             expected_output=self.book.slice("reply_expected"),
             output_file=None,
@@ -172,7 +172,7 @@ class _Kickoff:
             last_replan_reason=None if done is None else done.reason,
             raw=text,
             pydantic=found,
-            agent_role=self.engagement.agent.role,
+            agent_role=self.engagement.agent.written("role"),
             usage_metrics=self.usage.total.model_dump(),
             messages=openai_messages(self.dialogue.transcript.messages) if self.dialogue else [],
         )

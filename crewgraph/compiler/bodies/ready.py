@@ -29,7 +29,7 @@ def check_ready(engagement: Engagement) -> Model | None:
     agent = engagement.agent
     if own_version(agent, "execute_task") or own_version(agent, "aexecute_task"):
         return None  # which may do without
-    work = AgentAtWork(engagement, agent.role, AgentReport(engagement, None), UsageLedger(), engagement.book)
+    work = AgentAtWork(engagement, agent.written("role"), AgentReport(engagement, None), UsageLedger(), engagement.book)
     return as_model(agent.llm) if work.executor is None else None
 
 

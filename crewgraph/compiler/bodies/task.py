@@ -166,6 +166,7 @@ class _Work:
             "context": self.briefing.context,
             "tools": list(self.assignment.given_tools),
         }
+        yield Notify(partial(self.report.show_texts, self.briefing))
         plain: dict[str, Any] = yield Call(
             function=own,
             keywords=given,

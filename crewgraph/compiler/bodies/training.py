@@ -97,7 +97,9 @@ def learned(agent: BaseAgent, said: Sequence[Feedback], model: Model, book: Book
         )
         for one in said
     ]
-    text = book.slice("training_text", role=agent.role, goal=agent.goal, rounds="\n\n".join(rounds))
+    text = book.slice(
+        "training_text", role=agent.written("role"), goal=agent.written("goal"), rounds="\n\n".join(rounds)
+    )
     messages: list[Message] = [
         {"role": "system", "content": book.slice("training_system", schema=described(TrainedAgent))},
         {"role": "user", "content": text},
