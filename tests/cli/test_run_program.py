@@ -232,7 +232,7 @@ def test_errors_of_a_module_begin_in_it(python: Python, tmp_path: Path):
 
 
 def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_path: Path):
-    write(tmp_path, asks="from crewai import plus_api", imports="import crewai.cli")
+    write(tmp_path, asks="from crewai import plus_api", imports="import crewai.plus_api")
     done = python(*RUN, "asks.py")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
@@ -246,7 +246,7 @@ def test_what_crewgraph_lacks_is_told_without_its_frames(python: Python, tmp_pat
     assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [
         f'  File "{tmp_path / "imports.py"}", line 1, in <module>'
     ]
-    write(tmp_path, tries="try:\n    import crewai.cli\nexcept ImportError:\n    1 / 0")
+    write(tmp_path, tries="try:\n    import crewai.plus_api\nexcept ImportError:\n    1 / 0")
     done = python(*RUN, "tries.py")
     assert [line for line in done.stderr.splitlines() if line.startswith("  File")] == [
         f'  File "{tmp_path / "tries.py"}", line {n}, in <module>' for n in (2, 4)

@@ -97,5 +97,5 @@ def test_the_roles_that_worked_on_a_task_and_its_templates_stay_bounded():
         made.kickoff({"n": n}, checkpointer=False)
     assert made.tasks[0].template("description") == "take the number {n} and double it"
     assert made.tasks[0].description == "take the number 4 and double it"
-    assert made.agents[0].role == "Worker for {n}"
+    assert (made.agents[0].role, made.agents[0].template("role")) == ("Worker for 4", "Worker for {n}")
     assert made.tasks[0].processed_by_agents == {"Worker for 4"}

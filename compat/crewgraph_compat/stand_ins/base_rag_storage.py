@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+from crewgraph import BaseAgent
 from crewgraph.memory.rag_storage import RAGStorage
 
 __all__ = ["BaseRAGStorage"]
@@ -27,11 +28,7 @@ class BaseRAGStorage(ABC):
 
     def _initialize_agents(self) -> str:
         """The roles of the crew's agents, each as `_sanitize_role` makes it, with `_` between them."""
-        return (
-            "_".join(self._sanitize_role(agent.template("role") or "") for agent in self.crew.agents)
-            if self.crew
-            else ""
-        )
+        return "_".join(self._sanitize_role(_written(agent)) for agent in self.crew.agents) if self.crew else ""
 
     @abstractmethod
     def _sanitize_role(self, role: str) -> str:
@@ -53,3 +50,8 @@ class BaseRAGStorage(ABC):
 
 
 BaseRAGStorage.register(RAGStorage)
+
+
+def _written(agent: Any) -> str:
+    """The role of an agent as its author wrote it, whatever stands for the agent."""
+    return agent.template("role") or "" if isinstance(agent, BaseAgent) else agent.role
