@@ -336,6 +336,8 @@ class LLM(InChains, Chained, BaseLLM):
         """The model that answers in a form; it tells of its requests, unless somebody above does."""
         adapter = self.adapter()
         own = adapter if form is self.response_format else adapter.answering(form)
+        if self.responses is not None:
+            self.responses.begin()
         models: list[Model] = [own, *map(load("crewgraph.llm.resolve").as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:

@@ -7,7 +7,7 @@ https://platform.openai.com/docs/api-reference/responses.
 import logging
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from crewgraph.core.messages import Reply
@@ -80,7 +80,12 @@ class Responses:
         if self.keeps_reasoning:
             reasoning = [one for one in _items(message) if one.get("type") == "reasoning"]
             self.reasoning = [one for one in reasoning if one.get("encrypted_content")] or None
-        _ANSWERED.set(message)
+        if self.parses:
+            _ANSWERED.set(message)
+
+    def begin(self) -> None:
+        """A request begins: what was noted before is no answer to it, also where another model stands in for this one."""
+        _ANSWERED.set(None)
 
     def result(self, reply: Reply) -> ResponsesAPIResult:
         """A reply, the last one that was noted in this context, with what the tools of OpenAI's servers did for it."""
@@ -123,8 +128,10 @@ class Chained:
             keeps_reasoning=bool(self.auto_chain_reasoning),
             parses=bool(self.parse_tool_outputs),
         )
-        if self._responses != wished:
+        if (known := self._responses) is None:
             self._responses = wished
+        elif known != wished:  # the chain goes on, whatever else is wished from now on
+            self._responses = replace(wished, last_id=known.last_id, reasoning=known.reasoning)
         return self._responses
 
     def without_responses(self, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from crewgraph.llm.responses import Responses
 __all__ = ["chained"]
 
 
-class _ChainedChatOpenAI(ChatOpenAI):
+class _Chaining(BaseChatOpenAI):
     responses: Responses = Field(exclude=True)
 
     def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -19,12 +19,12 @@ class _ChainedChatOpenAI(ChatOpenAI):
         return self.responses.continued(payload)
 
 
-class _ChainedAzure(AzureChatOpenAI):
-    responses: Responses = Field(exclude=True)
+class _ChainedChatOpenAI(_Chaining, ChatOpenAI):
+    """OpenAI's own."""
 
-    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
-        payload = cast("dict[str, Any]", super()._get_request_payload(input_, stop=stop, **kwargs))
-        return self.responses.continued(payload)
+
+class _ChainedAzure(_Chaining, AzureChatOpenAI):
+    """Azure's."""
 
 
 def chained(model: type[BaseChatOpenAI]) -> type[BaseChatOpenAI]:

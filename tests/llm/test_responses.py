@@ -67,7 +67,7 @@ def test_each_request_goes_on_from_the_response_before(mode: Mode):
         assert llm.last_response_id is None
         for text in ("one", "two"):
             said(mode, llm, text)
-        llm.temperature = 0.5  # its client is made anew, the chain goes on
+        llm.temperature, llm.builtin_tools = 0.5, ["web_search"]  # its client is made anew, the chain goes on
         said(mode, llm, "three")
         assert llm.last_response_id == "resp_3"
         llm.reset_chain()
@@ -199,3 +199,17 @@ def test_the_client_is_made_with_what_is_given_for_it():
     headers = server.requests[0].headers
     assert (headers["x-team"], headers["openai-organization"]) == ("harbour", "pilots")
     assert "client_params" not in server.bodies[0]
+
+
+def test_a_model_that_stands_in_has_no_part_in_what_was_answered_before(mode: Mode):
+    with responses_api([SEARCH, message("found")]) as server, OpenAIServer(["plain"]) as other:
+        plain = LLM("openai/gpt-4o", base_url=other.url, api_key="key")
+        llm = llm_of(server, parse_tool_outputs=True, fallbacks=[plain], max_retries=0)
+
+        async def both() -> list[Any]:
+            return [await llm.acall("look"), await llm.acall("look again")]
+
+        answers: Any = asyncio.run(both()) if mode.asynchronous else [llm.call("look"), llm.call("look again")]
+    first, second = answers
+    assert (first.text, first.has_tool_outputs(), first.response_id) == ("found", True, "resp_1")
+    assert (second.text, second.has_tool_outputs(), second.response_id) == ("plain", False, None)

@@ -61,7 +61,8 @@ def responses_api(*script: Sequence[dict[str, Any]]) -> Generator[Responses]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             known = self.path == "/v1/responses"
-            sent = responses.answer(body) if known else {"error": {"message": f"no such path: {self.path}"}}
+            known = known and len(responses.bodies) < len(responses.script)
+            sent = responses.answer(body) if known else {"error": {"message": f"nothing to say: {self.path}"}}
             data = json.dumps(sent).encode()
             self.send_response(200 if known else 404)
             if body.get("stream"):
