@@ -14,7 +14,9 @@ import pytest
 from heard import heard
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
-from servers.mcp_server import PICTURE, PROGRAM, RunningServer, calls, running, until
+from servers.mcp_process import RunningServer, calls, running
+from servers.mcp_server import PICTURE, PROGRAM
+from until import until
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, MCPServerError, MissingExtra

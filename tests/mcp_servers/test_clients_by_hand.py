@@ -18,7 +18,8 @@ from crewgraph_compat.stand_ins.mcp_client import (
 )
 from crewgraph_compat.stand_ins.mcp_tools import MCPNativeTool, MCPToolWrapper
 from pydantic import BaseModel
-from servers.mcp_server import PROGRAM, running
+from servers.mcp_process import running
+from servers.mcp_server import PROGRAM
 
 from crewgraph import Agent, ScriptedLLM
 from crewgraph.errors import MCPServerError, ToolFailed

@@ -1,0 +1,58 @@
+"""Real MCP servers as processes, reached over HTTP on loopback, and what they noted."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from until import until
+
+from .mcp_server import PROGRAM
+
+__all__ = ["RunningServer", "calls", "running"]
+
+
+class RunningServer:
+    """A server that is reached over HTTP on loopback."""
+
+    def __init__(self, notes: Path, transport: str) -> None:
+        self.notes, self.transport = notes, transport
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}/{'sse' if transport == 'sse' else 'mcp'}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin to serve; it answers when this returns."""
+        words = [sys.executable, PROGRAM, str(self.notes), self.transport, str(self.port)]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(self._answers)
+
+    def kill(self) -> None:
+        """End at once, as by a crash."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def _answers(self) -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@contextmanager
+def running(notes: Path, transport: str = "streamable-http") -> Generator[RunningServer]:
+    """A server for a test."""
+    server = RunningServer(notes, transport)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def calls(notes: Path) -> list[str]:
+    """What was noted: the process and the text, for each call."""
+    return notes.read_text("utf-8").splitlines() if notes.exists() else []
