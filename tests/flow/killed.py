@@ -16,7 +16,7 @@ from typing import Any
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.flow import Flow, and_, listen, persist, start
 
-__all__ = ["Journey"]
+__all__ = ["Course", "Journey"]
 
 
 noting = threading.Lock()
@@ -85,9 +85,18 @@ class Journey(Flow[dict[str, Any]]):
         return f"{Landing().kickoff()} {self.state['seen']} {self.state['sailed']}"
 
 
-def main() -> None:
+@persist
+class Course(Journey):
+    """A journey whose methods take their turns, so that what came last before its end is known."""
+
+    @listen(Journey.swim)
+    def sail(self) -> str:
+        return super().sail()
+
+
+def main(journey: type[Journey] = Journey) -> None:
     mode, flow_id, _ = sys.argv[1:]
-    flow = Journey()
+    flow = journey()
     flow.granularity = "flow" if os.environ.get("GRANULARITY") == "flow" else "method"
     given = flow.kickoff(id=flow_id) if mode == "sync" else asyncio.run(flow.akickoff(id=flow_id))
     print(given)

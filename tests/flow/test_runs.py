@@ -233,13 +233,13 @@ def elsewhere(folder: Path, program: str) -> str:
     return ran.stdout.strip() if ran.returncode in (0, -9) else ran.stderr
 
 
-KILLED = "import sys; sys.argv = ['', {mode!r}, 'journey', {point!r}]\nfrom flow.killed import Journey, main\nmain()\nprint('no')"
+KILLED = "import sys; sys.argv = ['', {mode!r}, 'journey', {point!r}]\nfrom flow.killed import Course, main\nmain(Course)\nprint('no')"
 TOLD = (
-    "import sys; sys.argv = ['', '', '', '']\nfrom flow.killed import Journey, crew\n"
-    "print([(run.flow_id, run.status, run.last) for run in Journey.runs()], "
+    "import sys; sys.argv = ['', '', '', '']\nfrom flow.killed import Course, crew\n"
+    "print([(run.flow_id, run.status, run.last) for run in Course.runs()], "
     "[(run.status, run.last) for run in crew('wind', 'wave', 'gull').runs(inside=True)])\n"
-    "for run in Journey.runs(status='open'): print(Journey().resume(run.flow_id))\n"
-    "print([run.status for run in Journey.runs()], crew('wind', 'wave', 'gull').runs())"
+    "for run in Course.runs(status='open'): print(Course().resume(run.flow_id))\n"
+    "print([run.status for run in Course.runs()], crew('wind', 'wave', 'gull').runs())"
 )
 
 
