@@ -3,6 +3,9 @@ VENV   ?= .venv
 CORES  ?= auto
 BIN    := $(VENV)/bin
 
+# Hundreds of tests begin a Python of their own; without bytecode each of them would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo install test lint types format kills parity coverage bench clean
 
 help:  ## what can be made here
