@@ -53,8 +53,8 @@ def manager_of(crew: Crew) -> BaseAgent:
     Raises:
         CompileError: the manager has tools.
     """
-    given, made = crew.manager_agent, crew.made_manager
-    if given is None or (made is given and made is not None and made.llm is not crew.manager_llm):
+    given = crew.manager_agent
+    if given is None or crew.is_manager_outdated:
         texts = crew.texts.book
         made = Agent(
             role=texts.filled("hierarchical_manager_agent", "role"),

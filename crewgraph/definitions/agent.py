@@ -22,6 +22,7 @@ from crewgraph.definitions.given_knowledge import (
     current_knowledge,
 )
 from crewgraph.definitions.given_memory import GivenMemory
+from crewgraph.definitions.given_model import GivenModel, GivenOrNamedModel
 from crewgraph.definitions.given_remotes import GivenRemotes
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_servers import GivenServers
@@ -86,8 +87,9 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     agent_executor: Any = None
     """What carries out its work instead of the loop of model and tools: any LangChain runnable, a compiled graph, a function."""
 
-    llm: Any = None
-    """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`."""
+    llm: GivenOrNamedModel = None
+    """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name is an `LLM` from then on;
+    None is the model that the environment names, as far as it does so yet."""
 
     i18n: I18N = Field(default_factory=I18N)
     """Texts of its own for its prompts; the crew's where it has no `prompt_file`."""
@@ -236,7 +238,7 @@ class Agent(BaseAgent):
     use_system_prompt: bool | None = True
     """False puts everything into the user's message, for models that know no system role."""
 
-    function_calling_llm: Any = None
+    function_calling_llm: GivenModel = None
     """A model for reading arguments of tools and structured outputs; its own model where None."""
 
     system_template: str | None = None

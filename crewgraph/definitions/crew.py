@@ -235,7 +235,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
         return self.create_crew_memory()
 
     _kept: Kept = PrivateAttr(default_factory=Kept)
-    _made_manager: Agent | None = PrivateAttr(default=None)
+    _made_manager: tuple[Agent, Any] | None = PrivateAttr(default=None)  # and the model it was made of
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Programs switch `crew.stream` on as the field it is elsewhere; read, it is the verb.
@@ -244,11 +244,17 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     @property
     def made_manager(self) -> Agent | None:
         """The manager that was made from `manager_llm`; it stands in `manager_agent`, too."""
-        return self._made_manager
+        return None if self._made_manager is None else self._made_manager[0]
 
     @made_manager.setter
     def made_manager(self, manager: Agent) -> None:
-        self._made_manager = manager
+        self._made_manager = (manager, self.manager_llm)
+
+    @property
+    def is_manager_outdated(self) -> bool:
+        """Whether its manager was made from a `manager_llm` that it no longer has."""
+        made = self._made_manager
+        return made is not None and made[0] is self.manager_agent and made[1] is not self.manager_llm
 
     @property
     def kept(self) -> Kept:
@@ -264,7 +270,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another crew like this one, not yet kicked off; its agents and tasks are its own, models and tools are the same."""
         given = self.manager_agent
-        manager = None if given is None or given is self._made_manager else given.copy()
+        manager = None if given is None or given is self.made_manager else given.copy()
         working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
         agents = {id(agent): agent.copy() for agent in dict.fromkeys(working)}
         tasks: list[Task] = []

@@ -38,7 +38,7 @@ _NEVER = frozenset(
             "delegations",
             "retry_count",
         ),
-        *("start_time", "end_time", "made_manager"),
+        *("start_time", "end_time", "made_manager", "is_manager_outdated"),
     }
 )
 

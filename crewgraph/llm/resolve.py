@@ -17,7 +17,7 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.own_version import own_version
 
-__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "llm_like"]
+__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "default_name", "llm_like"]
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model where only OPENAI_API_KEY is set."""
@@ -82,7 +82,16 @@ def _alone(model: Model) -> Sequence[Model]:
 
 
 def default_llm() -> LLM:
-    """The model that the environment names.
+    """The model that the environment names; the same one for the same name.
+
+    Raises:
+        NoModelError: it names none.
+    """
+    return _named(default_name())
+
+
+def default_name() -> str:
+    """The name of the model that the environment names.
 
     `MODEL`, `MODEL_NAME` and `OPENAI_MODEL_NAME` are read in this order; with OPENAI_API_KEY alone it is
     `DEFAULT_MODEL`.
@@ -93,7 +102,7 @@ def default_llm() -> LLM:
     named = next((value for name in _NAMING if (value := os.environ.get(name, "").strip())), None)
     if named is None and not os.environ.get("OPENAI_API_KEY"):
         raise NoModelError(f"No language model was given, and the environment names none. Do one of these:\n{CHOICES}")
-    return _named(named or DEFAULT_MODEL)
+    return named or DEFAULT_MODEL
 
 
 @lru_cache(64)

@@ -233,7 +233,10 @@ def elsewhere(folder: Path, program: str) -> str:
     return ran.stdout.strip() if ran.returncode in (0, -9) else ran.stderr
 
 
-KILLED = "import sys; sys.argv = ['', {mode!r}, 'journey', {point!r}]\nfrom flow.killed import Course, main\nmain(Course)\nprint('no')"
+KILLED = (
+    "import sys; sys.argv = ['', {mode!r}, 'journey', {point!r}]\n"
+    "from flow.killed import Course, main\nmain(Course)\nprint('no')"
+)
 TOLD = (
     "import sys; sys.argv = ['', '', '', '']\nfrom flow.killed import Course, crew\n"
     "print([(run.flow_id, run.status, run.last) for run in Course.runs()], "

@@ -72,7 +72,7 @@ def refused(path: Path) -> str:
 def test_a_crew_and_its_inputs_are_loaded(write: Write):
     crew, inputs = load_crew(write())
     assert inputs == {"port": "Brest"}
-    assert [(agent.role, agent.llm) for agent in crew.agents] == [("Pilot of {port}", "openai/test")]
+    assert [(agent.role, agent.llm.model) for agent in crew.agents] == [("Pilot of {port}", "test")]
     assert [(task.name, task.agent) for task in crew.tasks] == [("sound", crew.agents[0]), ("log", crew.agents[0])]
     assert crew.tasks[1].context == [crew.tasks[0]]
     assert crew.name == "crew"

@@ -84,13 +84,13 @@ def test_an_llm_is_a_method_or_the_name_of_a_model(load: Load):
     assert made.writer().llm is made.writer().function_calling_llm is made.small()
     agents = "  llm: openai/gpt-4o-mini\n  function_calling_llm: openai/gpt-4o\n"
     made = load(program, agents=AGENTS + agents, tasks=TASKS).Paper()
-    assert (made.writer().llm, made.writer().function_calling_llm) == ("openai/gpt-4o-mini", "openai/gpt-4o")
+    assert (made.writer().llm.model, made.writer().function_calling_llm.model) == ("gpt-4o-mini", "gpt-4o")
 
 
 def test_an_llm_method_may_return_the_name_of_a_model(load: Load):
     program = CREW.replace(', llm=ScriptedLLM(["the tide"], repeat_last=True)', "")
     program += "\n    @llm\n    def small(self):\n        return 'openai/gpt-4o-mini'\n"
-    assert load(program, agents=AGENTS + "  llm: small\n", tasks=TASKS).Paper().writer().llm == "openai/gpt-4o-mini"
+    assert load(program, agents=AGENTS + "  llm: small\n", tasks=TASKS).Paper().writer().llm.model == "gpt-4o-mini"
 
 
 def test_tools_are_methods_several_or_one(load: Load):
