@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from modes import Mode
 from servers.fixtures import serve
 from servers.postgres import Postgres, missing, prepared_postgres
@@ -24,6 +25,13 @@ _SECRET_ENDINGS = (
     "MODEL_NAME",
 )
 _SECRET_BEGINNINGS = ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE", "CREWAI_", "CREWGRAPH_STORAGE")
+
+# Drawn examples are the same in each run, and a machine that stands still is no fault of what is tested;
+# `--hypothesis-profile=default` looks for others.
+settings.register_profile(
+    "same", deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(params=["sync", "async"])

@@ -1,16 +1,23 @@
 """What every event has."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from threading import RLock
 from typing import Annotated, Any, ClassVar
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
+from pydantic import VERSION, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
 from pydantic_core.core_schema import FieldSerializationInfo
 
 from crewgraph.events.brief import attribute, brief, reference
 
 __all__ = ["BaseEvent", "task_id_of"]
+
+# Before 2.14, pydantic lets several threads build a class at once, and some of them see it half built.
+_building: AbstractContextManager[Any] = (
+    nullcontext() if tuple(map(int, VERSION.split(".")[:2])) >= (2, 14) else RLock()
+)
 
 _REFERENCES = frozenset({"agent", "crew", "from_agent", "from_task", "task", "tools"})
 
@@ -39,9 +46,11 @@ class BaseEvent(BaseModel):
     its id, role and name.
 
     A field that a later version of the vocabulary has is kept, readable by its name and dumped.
+
+    Each class is built when the first of its events is made: nearly two hundred would be a fifth of a program's start.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
     __pydantic_extra__: dict[str, Annotated[Any, PlainSerializer(brief)]] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     timestamp: datetime = Field(default_factory=_now)
@@ -92,6 +101,24 @@ class BaseEvent(BaseModel):
 
     _origin: ClassVar[str | None] = None
     """The field that `source_fingerprint` and `source_type` speak of."""
+
+    @classmethod
+    def model_rebuild(
+        cls,
+        *,
+        force: bool = False,
+        raise_errors: bool = True,
+        _parent_namespace_depth: int = 2,
+        _types_namespace: Mapping[str, Any] | None = None,
+    ) -> bool | None:
+        """Build the class, if it is not built yet; see `pydantic.BaseModel.model_rebuild`."""
+        with _building:
+            return super().model_rebuild(
+                force=force,
+                raise_errors=raise_errors,
+                _parent_namespace_depth=_parent_namespace_depth + 1 if _parent_namespace_depth > 0 else 0,
+                _types_namespace=_types_namespace,
+            )
 
     def model_post_init(self, context: Any, /) -> None:
         held = self.__dict__

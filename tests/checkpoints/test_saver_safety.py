@@ -230,7 +230,7 @@ nasty = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(key=names | nasty, value=names | nasty | st.none() | st.integers() | st.booleans())
 def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
     with SqliteCheckpointer(":memory:") as saver:
@@ -240,7 +240,7 @@ def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
         assert len(list(saver.list(on("t"), filter={"step": 0}))) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(thread=names | nasty, other=names | nasty)
 def test_a_thread_may_have_any_name_and_meets_no_other(thread: str, other: str):
     with SqliteCheckpointer(":memory:") as saver:

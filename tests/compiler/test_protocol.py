@@ -268,7 +268,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     text=st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)),
     calls=st.lists(st.builds(call, st.text(max_size=5), st.one_of(st.text(max_size=5), st.just({"a": 1}))), max_size=2),

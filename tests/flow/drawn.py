@@ -11,9 +11,9 @@ from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCo
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 
-__all__ = ["SLOW", "Naive", "computed", "flows", "holds", "leaves", "plainly", "values"]
+__all__ = ["LARGE", "Naive", "computed", "flows", "holds", "leaves", "plainly", "values"]
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+LARGE = [HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
 LABELS = ("L0", "L1", "L2", "P0", "P1")
 
 

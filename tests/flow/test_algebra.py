@@ -14,7 +14,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import FlowLoopError
 
-from .drawn import SLOW, Naive, computed, flows, plainly, values
+from .drawn import LARGE, Naive, computed, flows, plainly, values
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject)
     return after(plan, progress, done, value, plainly(value))
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=SLOW, database=None)
+@settings(max_examples=1000, suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)
@@ -65,7 +65,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
         progress = completed(plan, naive, progress, data)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW, database=None)
+@settings(max_examples=150, suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
     definition: FlowDefinition, data: st.DataObject
@@ -83,7 +83,7 @@ def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
         assert json.dumps(progress) == json.dumps(reread)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=SLOW, database=None)
+@settings(max_examples=100, suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)

@@ -20,7 +20,7 @@ from crewgraph.definitions.kept import Kept
 from crewgraph.errors import FlowLoopError
 from crewgraph.flow import Flow
 
-from .drawn import SLOW, Naive, flows, values
+from .drawn import LARGE, Naive, flows, values
 from .parts import kickoff
 
 EXAMPLES, SAMPLE = int(os.environ.get("GOING_ON", "12")), 8
@@ -136,9 +136,7 @@ def run_on(mode: Mode, flow: "Flow[Any]") -> bool:
 @pytest.mark.filterwarnings("ignore:no run of flow")
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture],
-    database=None,
+    suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
 )
 @given(flows(), st.data())
 def test_a_run_goes_on_from_its_every_write(mode: Mode, definition: FlowDefinition, data: st.DataObject):

@@ -207,7 +207,7 @@ _plain = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300)
 @given(_plain)
 def test_any_value_comes_back_as_what_it_was(value: Any):
     assert again(value) == value

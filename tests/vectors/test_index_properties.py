@@ -71,5 +71,5 @@ class Indexes(RuleBasedStateMachine):
         assert self.index.ids.tolist() == sorted(self.there)
 
 
-Indexes.TestCase.settings = settings(max_examples=100, stateful_step_count=20, deadline=None)
+Indexes.TestCase.settings = settings(max_examples=100, stateful_step_count=20)
 test_any_order_of_writes_and_searches = Indexes.TestCase
