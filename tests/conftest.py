@@ -90,3 +90,10 @@ def no_open_scopes() -> Iterator[None]:
     from crewgraph.events import lineage
 
     lineage.restore_scopes(())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What failed the first time is shown, also where it passed when it was played once more."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"played once more: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)

@@ -15,7 +15,7 @@ __all__ = ["GivenModel", "GivenOrNamedModel"]
 def _as_object(given: Any) -> Any:
     """The `LLM` that a name or a dict of its keywords stands for; anything else as it is."""
     if isinstance(given, str):
-        return LLM(given)
+        return LLM(given) if given.strip() else given  # refused when it is asked, with what is accepted
     if isinstance(given, Mapping):
         words = cast("Mapping[str, Any]", given)
         return LLM(**words) if isinstance(words.get("model"), str) else words

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.ports import Model
-from crewgraph.errors import ModelError, ToolFailed
+from crewgraph.errors import DefinitionError, ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.llm.base import BaseLLM
@@ -143,7 +143,12 @@ class LLM(InChains, Chained, BaseLLM):
         `provider` says who serves it where its name does not, `max_retries` how often a request is repeated, `fallbacks`
         which models are asked where it fails, `price` what it costs in USD per million tokens ({"input": 1, "output": 5}).
         A keyword that is nobody's here goes to the provider with each request.
+
+        Raises:
+            DefinitionError: it has no name.
         """
+        if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DefinitionError(f'`LLM` takes the name of a model, such as "openai/gpt-4o", not {model!r:.60}.')
         provider, price = provider_word(kwargs), price_word(kwargs)
         self.fallbacks, form = fallback_words(kwargs), form_word(kwargs, response_format)
         api_base = api_base or base_url

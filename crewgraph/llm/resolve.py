@@ -47,7 +47,7 @@ def as_model(llm: object) -> Model:
         return as_model(default_llm())
     if isinstance(llm, type):
         raise ModelError(f"`{llm.__name__}` is a class, no language model. Write `llm={llm.__name__}(...)`.")
-    if isinstance(llm, str):
+    if isinstance(llm, str) and llm.strip():
         return as_model(_named(llm))
     if isinstance(llm, LLM) and not _asks_itself(llm):
         return _of(llm)
@@ -150,8 +150,9 @@ def llm_like(llm: object) -> LLM:
         None,
     )
     if name is None:
+        what = "An empty text" if isinstance(llm, str) else f"A `{type(llm).__name__}`"
         raise ModelError(
-            f'A `{type(llm).__name__}` is no language model. Accepted are: a name such as "openai/gpt-4o", '
+            f'{what} is no language model. Accepted are: a name such as "openai/gpt-4o", '
             "LLM(...), a BaseLLM, a LangChain chat model, an object with `.call(messages)`, "
             "a dict of LLM's keywords, or a list of these to fall back on."
         )

@@ -77,3 +77,9 @@ def test_a_manager_whose_model_is_a_name_is_made_once(monkeypatch: pytest.Monkey
     manager = crew.manager_agent
     crew.compile()
     assert manager is not None and crew.manager_agent is manager
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 5])
+def test_a_model_without_a_name_is_refused(name: Any):
+    with pytest.raises(ValueError, match="takes the name of a model"):
+        LLM(name)
