@@ -182,7 +182,7 @@ def test_an_unknown_name_lists_the_choices():
     assert "base_url" in str(caught.value)
     with pytest.raises(UnknownModel, match="`nobody` is no known provider"):
         LLM("x", provider="nobody").chat_model()
-    with pytest.raises(UnknownModel):
+    with pytest.raises(ModelError, match="An empty text is no language model"):
         as_model("")
 
 
