@@ -58,7 +58,7 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     assert done.returncode == 0, done.stderr
     nodes = {"crew": ["research", "article"], "flow": ["draft", "judge", "publish"]}[kind]
     assert done.stdout.splitlines()[1] == str(sorted(["__start__", "__end__", *nodes]))
-    for file in folder.rglob("*"):
+    for file in (one for one in folder.rglob("*") if "__pycache__" not in one.parts):
         assert not file.name.endswith(".tmpl") and "PACKAGE" not in file.name
         assert file.is_dir() or "{{" not in file.read_text("utf-8"), file
     assert {".gitignore", ".env.example", "README.md"} <= {one.name for one in folder.iterdir()}

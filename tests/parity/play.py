@@ -21,7 +21,7 @@ __all__ = ["CREWGRAPH", "PROGRAMS", "Implementation", "play", "programs", "sourc
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 ROOT = HERE.parent.parent
-_PATIENCE = 45
+_PATIENCE = 150
 """Seconds until a program counts as one that hangs."""
 
 _GONE = "\x04"
