@@ -68,6 +68,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         """Save a state in the place of the run's last one.
 
         Raises:
+            DefinitionError: it is neither a pydantic model nor a dict.
             StorageError: it holds something that has no form in JSON, or the file cannot be written.
         """
         with self._connected() as connection:
@@ -123,6 +124,8 @@ class SQLiteFlowPersistence(FlowPersistence):
 
 def _told(data: Mapping[str, Any] | BaseModel, flow_uuid: str) -> str:
     values = {**data.__dict__, **(data.__pydantic_extra__ or {})} if isinstance(data, BaseModel) else data
+    if not isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise DefinitionError(f"a state is a pydantic model or a dict, not {values!r:.60}")
     told: dict[str, str] = {}
     for name, value in values.items():
         try:

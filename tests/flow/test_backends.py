@@ -125,6 +125,13 @@ def test_a_file_holds_what_json_has_a_form_for(tmp_path: Path):
     assert shelf.load_state("run") is not None
 
 
+def test_what_is_no_state_is_not_saved(tmp_path: Path):
+    shelf: Any = SQLiteFlowPersistence(tmp_path / "states.db")
+    with pytest.raises(DefinitionError, match="a state is a pydantic model or a dict, not 5"):
+        shelf.save_state("run", "method", 5)
+    assert shelf.load_state("run") is None
+
+
 def test_a_file_that_cannot_be_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(StorageError, match="file/states.db cannot be made"):
