@@ -19,6 +19,7 @@ from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_memories import Remembering
+from crewgraph.definitions.given_model import GivenModel
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
 from crewgraph.definitions.given_skills import Skilled
 from crewgraph.definitions.given_verbose import GivenVerbose
@@ -84,7 +85,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     max_delegation_depth: int = Field(default=2, ge=1)
     """How often work that was handed over may be handed on: at 1, coworkers do it themselves."""
 
-    function_calling_llm: Any = None
+    function_calling_llm: GivenModel = None
     """The agents' model for reading arguments of tools, where they have none of their own."""
 
     planning: bool | None = False

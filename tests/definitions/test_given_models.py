@@ -21,6 +21,14 @@ def test_a_name_is_a_model_whose_attributes_can_be_read_and_changed(kind: type[A
     assert kind(**SELF, llm="openai/gpt-4o").llm.temperature is None  # each has a model of its own
 
 
+def test_the_reader_of_a_whole_crew_is_a_model_too():
+    clerk = Agent(**SELF, llm=ScriptedLLM(["x"]))
+    crew = Crew(
+        agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)], function_calling_llm="gpt-4o"
+    )
+    assert isinstance(crew.function_calling_llm, LLM) and crew.function_calling_llm.model == "gpt-4o"
+
+
 def test_a_dict_of_keywords_is_a_model():
     agent = Agent(**SELF, llm={"model": "anthropic/claude-sonnet-4-5", "max_tokens": 7})
     assert (type(agent.llm), agent.llm.max_tokens) == (LLM, 7)
