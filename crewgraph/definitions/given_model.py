@@ -1,30 +1,19 @@
 """Models as users give them to agents."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from crewgraph.errors import NoModelError
 from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import default_name
+from crewgraph.llm.resolve import default_name, llm_named
 
 __all__ = ["GivenModel", "GivenOrNamedModel"]
 
 
-def _as_object(given: Any) -> Any:
-    """The `LLM` that a name or a dict of its keywords stands for; anything else as it is."""
-    if isinstance(given, str):
-        return LLM(given) if given.strip() else given  # refused when it is asked, with what is accepted
-    if isinstance(given, Mapping):
-        words = cast("Mapping[str, Any]", given)
-        return LLM(**words) if isinstance(words.get("model"), str) else words
-    return given
-
-
 def _or_of_environment(given: Any) -> Any:
-    """The same, and the environment's model for None; None where it names none yet, and is asked again when there is work."""
-    made = _as_object(given)
+    """What `llm_named` gives; for None the environment's model, or None where it names none yet."""
+    made = llm_named(given)
     if made is not None:
         return made
     try:
@@ -40,7 +29,7 @@ def _in_json(model: Any) -> Any:
 
 _InJSON = PlainSerializer(_in_json, when_used="json-unless-none")
 
-GivenModel = Annotated[Any, AfterValidator(_as_object), _InJSON]
+GivenModel = Annotated[Any, AfterValidator(llm_named), _InJSON]
 """A model; a name is an `LLM` from then on, whose attributes can be read and changed."""
 
 GivenOrNamedModel = Annotated[Any, AfterValidator(_or_of_environment), Field(validate_default=True), _InJSON]

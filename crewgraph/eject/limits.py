@@ -12,7 +12,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_hooks, is_owner
 from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import default_llm
+from crewgraph.llm.resolve import default_llm, llm_named
 from crewgraph.own_version import own_version
 
 __all__ = ["refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
@@ -133,7 +133,7 @@ def _remembers(crew: Crew) -> bool:
 
 def _calls_functions(llm: Any) -> bool:
     try:
-        found = default_llm() if llm is None else LLM(llm) if isinstance(llm, str) else llm
+        found = default_llm() if llm is None else llm_named(llm)
     except CrewgraphError:
         return True  # told with the model
     return found.supports_function_calling() if isinstance(found, LLM) else True

@@ -13,7 +13,7 @@ from crewgraph.eject.sheet import Sheet
 from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
-from crewgraph.llm.resolve import default_llm
+from crewgraph.llm.resolve import default_llm, llm_named
 
 __all__ = ["Models"]
 
@@ -82,9 +82,7 @@ class Models:
 
     def _expression(self, llm: Any, where: str) -> str:
         try:
-            found = default_llm() if llm is None else LLM(llm) if isinstance(llm, str) else llm
-            if isinstance(found, dict):
-                found = LLM(**cast("dict[str, Any]", found))
+            found = default_llm() if llm is None else llm_named(llm)
             if isinstance(found, LLM) and type(found).call is LLM.call:
                 return self._named(found, where)
         except CrewgraphError as error:

@@ -1,13 +1,11 @@
 """Anything that users give as `llm`, as something to `call`."""
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.core.ports import Model
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
-from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import as_model, default_llm
+from crewgraph.llm.resolve import as_model, default_llm, llm_named
 
 __all__ = ["as_llm"]
 
@@ -21,11 +19,8 @@ def as_llm(llm: Any) -> Any:
     """
     if llm is None:
         return default_llm()
-    if isinstance(llm, str):
-        return LLM(llm)
-    if isinstance(llm, Mapping):
-        return LLM(**cast("Mapping[str, Any]", llm))
-    return llm if callable(getattr(llm, "call", None)) else _Called(as_model(llm))
+    found = llm_named(llm)
+    return found if callable(getattr(found, "call", None)) else _Called(as_model(found))
 
 
 class _Called(BaseLLM):

@@ -17,7 +17,7 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.own_version import own_version
 
-__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "default_name", "llm_like"]
+__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model where only OPENAI_API_KEY is set."""
@@ -127,6 +127,16 @@ def _is_runnable(llm: object) -> bool:
     """Whether it is a LangChain Runnable: it can only be one once LangChain is imported."""
     runnables = sys.modules.get("langchain_core.runnables")
     return runnables is not None and isinstance(llm, runnables.Runnable)
+
+
+def llm_named(given: Any) -> Any:
+    """A new `LLM` for a name or a dict of its keywords; anything else as it is, an empty name, too."""
+    if isinstance(given, str):
+        return LLM(given) if given.strip() else given
+    if isinstance(given, Mapping):
+        words = cast("Mapping[str, Any]", given)
+        return LLM(**words) if isinstance(words.get("model"), str) else words
+    return given
 
 
 def _from_keywords(words: Mapping[str, Any]) -> LLM:

@@ -10,7 +10,7 @@ from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.section import Section
 from crewgraph.definitions.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
-from crewgraph.llm.llm import LLM
+from crewgraph.llm.resolve import llm_named
 from crewgraph.project.python_names import PythonNames
 
 __all__ = ["JSONParts"]
@@ -85,7 +85,7 @@ class JSONParts:
         values = cast("dict[str, Any]", value)
         if list(values) == ["python"]:
             return self._python.attribute(str(values["python"]), where)
-        return LLM(**values) if key in _MODELS else values
+        return llm_named(values) if key in _MODELS else values
 
 
 def _named(name: Any, among: Mapping[str, Any], where: str, what: str) -> Any:
