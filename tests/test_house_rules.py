@@ -56,21 +56,6 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-def test_a_file_has_at_most_400_lines():
-    lengths = {named(p): len(p.read_text("utf-8").splitlines()) for p in SOURCES}
-    assert {name: n for name, n in lengths.items() if n > 400} == {}
-
-
-def test_a_function_has_at_most_60_lines():
-    long = [
-        f"{named(path)}:{f.name} {f.end_lineno - f.lineno + 1}"
-        for path, tree in TREES.items()
-        for f in functions(tree)
-        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > 60
-    ]
-    assert long == []
-
-
 def test_only_the_door_imports_our_own_modules_late():
     late = [
         f"{named(path)}:{node.lineno}"

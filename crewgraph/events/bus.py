@@ -210,9 +210,9 @@ def _merged(registrations: Sequence[Registration]) -> list[Registration]:
     """One registration a handler."""
     merged: list[Registration] = []
     for one in registrations:
-        for place, first in enumerate(merged):
+        for index, first in enumerate(merged):
             if first.handler == one.handler:
-                merged[place] = replace(first, after=first.after + one.after)
+                merged[index] = replace(first, after=first.after + one.after)
                 break
         else:
             merged.append(one)
@@ -259,9 +259,9 @@ class Scope:
             CircularDependencyError: handlers would wait for one another; nothing is registered then.
         """
         kept = list(self.registrations)
-        for place, one in enumerate(kept):
+        for index, one in enumerate(kept):
             if one.event_type is new.event_type and one.handler == new.handler:
-                kept[place] = replace(one, after=new.after or one.after)
+                kept[index] = replace(one, after=new.after or one.after)
                 break
         else:
             kept.append(new)
