@@ -12,9 +12,9 @@ from crewgraph.core.ports import Model
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.llm.around import AroundModel
+from crewgraph.llm.ledger import LEDGERS
 from crewgraph.llm.ongoing import ASKER
 from crewgraph.llm.pieces import telling_pieces
-from crewgraph.llm.tally import TALLIES
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -90,8 +90,8 @@ class ObservedModel(AroundModel[Model]):
         reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
-        for tally in TALLIES.get():
-            tally.count(reply["usage"])
+        for ledger in LEDGERS.get():
+            ledger.answered(self, reply)
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,

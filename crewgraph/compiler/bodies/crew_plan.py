@@ -79,7 +79,7 @@ def _planned(
         agent=briefing.role,
         output_format=OutputFormat.PYDANTIC,
     )
-    output.usage, output.usage_by_model = usage.total, usage.told
+    output.usage, output.usage_by_model = usage.total, usage.by_model
     output.messages = openai_messages(messages)
     return output
 

@@ -1,6 +1,5 @@
 """What models report that are asked by somebody else's code: heard through LangChain's callbacks."""
 
-import threading
 from typing import Any
 from uuid import UUID
 
@@ -15,11 +14,11 @@ from crewgraph.core.meter import ASKING, METER, heed
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.usage import read_usage
 
-__all__ = ["UsageCounter"]
+__all__ = ["UsageCallback"]
 
 
-class UsageCounter(BaseCallbackHandler):
-    """Counts the requests of every model that is asked under `listening`, and lets none through that a budget forbids.
+class UsageCallback(BaseCallbackHandler):
+    """Counts the requests of every model that is asked under `config`, and lets none through that a budget forbids.
 
     Args:
         who: on whose behalf they are asked.
@@ -31,7 +30,6 @@ class UsageCounter(BaseCallbackHandler):
         self.usage = UsageLedger()
         self._who = who
         self._names: dict[UUID, str] = {}
-        self._lock = threading.Lock()
 
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
@@ -53,14 +51,13 @@ class UsageCounter(BaseCallbackHandler):
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
-        with self._lock:
-            self.usage.count(name, reported)
+        self.usage.count(name, reported)
         if meter is not None and not ASKING.get():
             meter.answered(self._who, name, reported)
 
     @property
-    def listening(self) -> RunnableConfig:
-        """A config that adds the counter to the handlers of the current one, and says nothing else."""
+    def config(self) -> RunnableConfig:
+        """A config that adds the callback to the handlers of the current one, and says nothing else."""
         current: RunnableConfig = {"callbacks": ensure_config().get("callbacks")}
         callbacks: BaseCallbackManager | list[Any] | None = merge_configs(current, {"callbacks": [self]}).get(
             "callbacks"
