@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.config import get_stream_writer
 
 from crewgraph.core.leaving import LEFT, heed
-from crewgraph.definitions.stream import Custom, StreamItem
+from crewgraph.definitions.stream import Custom, StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import Standing
 from crewgraph.events.llm import LLMStreamChunkEvent
@@ -53,6 +53,10 @@ class Audience(ABC):
     @abstractmethod
     def last(self, ended: Any) -> StreamItem:
         """What is told at the end of a run that gave this."""
+
+    def about(self, item: TaskItem) -> Mapping[str, Any]:
+        """Whose item it is, by the names of a chunk's fields."""
+        return {}
 
     def leave(self) -> None:
         """Nobody watches any more: the run stops before its next effect, and in the middle of an answer that comes in pieces."""

@@ -6,7 +6,7 @@ from typing import Any
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.stream import (
+from crewgraph.definitions.stream import (
     Asked,
     CrewFailed,
     CrewFinished,
@@ -17,8 +17,9 @@ from crewgraph.definitions.flow.stream import (
     MethodFailed,
     MethodFinished,
     MethodStarted,
+    StreamItem,
+    TaskItem,
 )
-from crewgraph.definitions.stream import StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.events.flow import (
@@ -29,8 +30,8 @@ from crewgraph.events.flow import (
     MethodExecutionStartedEvent,
 )
 from crewgraph.events.task import TaskStartedEvent
-from crewgraph.runtime.audience import Audience
-from crewgraph.runtime.items import Shown, item_of, task_of
+from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.runtime.streaming.items import Shown, item_of, task_of
 
 __all__ = ["FlowAudience"]
 
@@ -70,8 +71,7 @@ class FlowAudience(Audience):
     def last(self, ended: Any) -> StreamItem:
         return FlowPaused(pending=ended) if isinstance(ended, PendingFlow) else FlowFinished(result=ended)
 
-    def about(self, item: TaskItem) -> dict[str, Any]:
-        """Whose item it is, in CrewAI's words."""
+    def about(self, item: TaskItem) -> Mapping[str, Any]:
         return self._about.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:
