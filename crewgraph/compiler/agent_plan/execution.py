@@ -1,27 +1,31 @@
-"""An agent's plan carried out step by step, looked at after each step, and planned anew where it does not hold."""
+"""An agent's plan carried out step by step: observed after each step, and made again where it does not hold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from crewgraph.compiler.agent_plan.planner import AgentPlan, Planner, make_plan, task_text
+from crewgraph.compiler.agent_plan.report import AgentPlanReport
 from crewgraph.compiler.bodies.dialogue import Dialogue
-from crewgraph.compiler.bodies.plan_observing import observed
+from crewgraph.compiler.bodies.formed import formed
 from crewgraph.compiler.bodies.prompt import arranged, retold
 from crewgraph.compiler.bodies.react import Worker, worked
-from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
-from crewgraph.compiler.plan_report import PlanReport
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.plan_steps import PlanStep, StepObservation, TodoItem, TodoList
+from crewgraph.definitions.agent_plan import PlanStep, StepObservation, TodoItem, TodoList
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
+from crewgraph.schema import described
 from crewgraph.text import shorten
 
-__all__ = ["PlanWork", "PlannedWork", "told_plan", "worked_by_plan"]
+__all__ = ["PlanExecution", "PlanOutcome", "execute_plan", "observe_step", "plan_notes"]
+
+_OBSERVATIONS = 2
+"""How often a model is asked what it makes of an outcome."""
 
 _FAILED = "The step did not do what it was for"
 _OWN_FAILURES = (ContextLengthExceeded, OutputInvalid)
@@ -29,10 +33,10 @@ _OWN_FAILURES = (ContextLengthExceeded, OutputInvalid)
 
 
 @dataclass
-class PlannedWork:
-    """What came of working by a plan."""
+class PlanOutcome:
+    """What came of a plan that was carried out."""
 
-    plan: Plan | None
+    plan: AgentPlan | None
     todos: TodoList
     replans: int = 0
     reason: str | None = None
@@ -40,8 +44,8 @@ class PlannedWork:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanWork:
-    """What carrying out a plan needs to know."""
+class PlanExecution:
+    """What is needed to carry out a plan."""
 
     agent: Agent
     config: PlanningConfig
@@ -61,7 +65,7 @@ class PlanWork:
     counts: dict[str, int]
     """How many tool calls were made; is added to."""
 
-    report: PlanReport
+    report: AgentPlanReport
     carries_out: bool = True
     """Whether steps are carried out; else the plan is all there is."""
 
@@ -73,19 +77,18 @@ class PlanWork:
     @property
     def task(self) -> str:
         """What is to be done, with what others found out."""
-        asked = self.planner.briefing
-        parts = retold("\n\n".join((asked.description, *self.notes)), self.planner.refused, self.book)
-        return self.book.slice("task_with_context", task=parts, context=asked.context) if asked.context else parts
+        text = "\n\n".join((self.planner.briefing.description, *self.notes))
+        return task_text(self.planner, retold(text, self.planner.refused, self.book))
 
 
-def worked_by_plan(work: PlanWork) -> Body[PlannedWork]:
+def execute_plan(work: PlanExecution) -> Body[PlanOutcome]:
     """Plan, and carry the plan out; without steps where there is no plan that is ready.
 
     Raises:
         EffectFailed: a model could not be asked.
     """
-    plan = yield from planned(work.planner)
-    done = PlannedWork(plan, TodoList(items=_todos(plan) if work.carries_out else []))
+    plan = yield from make_plan(work.planner)
+    done = PlanOutcome(plan, TodoList(items=_todos(plan) if work.carries_out else []))
     while ready := done.todos.get_ready_todos():
         reason = yield from _batch(work, done, ready if work.side_by_side else ready[:1])
         if reason is None:
@@ -97,7 +100,7 @@ def worked_by_plan(work: PlanWork) -> Body[PlannedWork]:
     return done
 
 
-def _todos(plan: Plan | None) -> list[TodoItem]:
+def _todos(plan: AgentPlan | None) -> list[TodoItem]:
     """The steps of a plan that is ready, from 1 on."""
     return [] if plan is None or not plan.ready else _numbered(plan.steps, 0, ())
 
@@ -127,7 +130,7 @@ def _numbered(steps: Sequence[PlanStep], begin: int, kept: Sequence[int]) -> lis
     return items
 
 
-def _batch(work: PlanWork, done: PlannedWork, steps: Sequence[TodoItem]) -> Body[str | None]:
+def _batch(work: PlanExecution, done: PlanOutcome, steps: Sequence[TodoItem]) -> Body[str | None]:
     """Do steps that can be done now. Why the rest is to be planned anew; empty where all is done; None to go on."""
     workers = [work.worker() for _ in steps]
     scopes: list[Scope] = []
@@ -149,7 +152,7 @@ def _batch(work: PlanWork, done: PlannedWork, steps: Sequence[TodoItem]) -> Body
     return None if not verdicts else "" if "" in verdicts else verdicts[0]
 
 
-def _scope(work: PlanWork, todos: TodoList, step: TodoItem, worker: Worker) -> Scope:
+def _scope(work: PlanExecution, todos: TodoList, step: TodoItem, worker: Worker) -> Scope:
     book, asked = work.book, work.planner.briefing
     needed = [one for one in todos.items if one.step_number in step.depends_on]
     parts = [book.filled("planning", "step", description=work.task, expected_output=asked.expected_output)]
@@ -185,13 +188,13 @@ def _done(config: PlanningConfig, worker: Worker, dialogue: Dialogue, name: str)
     return {"ok": True, "text": text}
 
 
-def _judged(work: PlanWork, todos: TodoList, step: TodoItem, outcome: dict[str, Any]) -> Body[str | None]:
+def _judged(work: PlanExecution, todos: TodoList, step: TodoItem, outcome: dict[str, Any]) -> Body[str | None]:
     """Note what became of a step. Why the rest is to be planned anew; empty where all is done; None to go on."""
     config, report = work.config, work.report
     text: str = outcome["text"]
     seen = StepObservation(step_completed_successfully=outcome["ok"])
     if config.observes:
-        seen = yield from observed(work.planner, work.task, step, outcome, todos, report)
+        seen = yield from observe_step(work.planner, work.task, step, outcome, todos, report)
     high, again = config.reasoning_effort == "high", seen.needs_full_replan
     failed = not (outcome["ok"] and seen.step_completed_successfully) or (high and again)
     (todos.mark_failed if failed else todos.mark_completed)(step.step_number, text)
@@ -208,7 +211,64 @@ def _judged(work: PlanWork, todos: TodoList, step: TodoItem, outcome: dict[str, 
     return None
 
 
-def _refined(todos: TodoList, step: TodoItem, seen: StepObservation, report: PlanReport) -> Body[None]:
+def observe_step(
+    planner: Planner, task: str, step: TodoItem, outcome: Mapping[str, Any], todos: TodoList, report: AgentPlanReport
+) -> Body[StepObservation]:
+    """What a model makes of the outcome of a step; the outcome's own word where it gives no answer that can be read.
+
+    Args:
+        planner: whose model is asked.
+        task: what is to be done as a whole.
+        step: the step.
+        outcome: whether it was done ("ok"), and what came of it ("text").
+        todos: all steps.
+        report: emits the events.
+    """
+    yield Notify(partial(report.observing, step.model_copy()))
+    own = StepObservation(step_completed_successfully=outcome["ok"])
+    messages = _observation_messages(planner, task, step, outcome, todos)
+    try:
+        seen = yield from formed(
+            messages, StepObservation, planner.model, planner.book, planner.usage, attempts=_OBSERVATIONS
+        )
+    except EffectFailed as failure:
+        if failure.type_name == "TimeLimitReached":
+            raise
+        yield Notify(partial(report.unobserved, step.model_copy(), str(failure)))
+        return own
+    if seen.found is None:
+        yield Notify(partial(report.unobserved, step.model_copy(), seen.problem))
+        return own
+    yield Notify(partial(report.observed, step.model_copy(), seen.found))
+    return seen.found
+
+
+def _observation_messages(
+    planner: Planner, task: str, step: TodoItem, outcome: Mapping[str, Any], todos: TodoList
+) -> list[Message]:
+    book = planner.book
+    done = [item for item in todos.items if item.status in ("completed", "failed")]
+    result: str = outcome["text"] if outcome["ok"] else f"It failed: {outcome['text']}"
+    asked = book.filled(
+        "planning",
+        "observation_user_prompt",
+        description=task,
+        expected_output=planner.briefing.expected_output,
+        done=_listed(done),
+        step=f"{step.step_number}. {step.description}",
+        result=result,
+        rest=_listed(todos.get_pending_todos()),
+    )
+    told = book.filled("planning", "observation_system_prompt", schema=described(StepObservation))
+    return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
+
+
+def _listed(items: Sequence[TodoItem]) -> str:
+    told = [f"{item.step_number}. {item.description}" + (f"\n{item.result}" if item.result else "") for item in items]
+    return "\n".join(told) or "-"
+
+
+def _refined(todos: TodoList, step: TodoItem, seen: StepObservation, report: AgentPlanReport) -> Body[None]:
     """Give steps to come other words."""
     pending = {item.step_number: item for item in todos.get_pending_todos()}
     fitting = [one for one in seen.suggested_refinements or () if one.step_number in pending]
@@ -218,14 +278,14 @@ def _refined(todos: TodoList, step: TodoItem, seen: StepObservation, report: Pla
         yield Notify(partial(report.refined, step.model_copy(), fitting))
 
 
-def _replanned(work: PlanWork, done: PlannedWork, reason: str) -> Body[bool]:
+def _replanned(work: PlanExecution, done: PlanOutcome, reason: str) -> Body[bool]:
     """Put other steps in the place of those to come; whether there are some."""
     done.replans += 1
     todos = done.todos
     yield Notify(partial(work.report.replanned, reason, done.replans, todos.completed_count))
     ended = [item for item in todos.items if item.status != "pending"]
     earlier = work.book.filled("planning", "replan", steps=_results(ended), reason=reason)
-    plan = yield from planned(replace(work.planner, earlier=earlier))
+    plan = yield from make_plan(replace(work.planner, earlier=earlier))
     if plan is None or not plan.ready or not plan.steps:
         return False
     done.plan = plan
@@ -243,7 +303,7 @@ def _results(items: Sequence[TodoItem]) -> str:
     return "\n\n".join(told) or "-"
 
 
-def told_plan(done: PlannedWork, book: Book) -> tuple[str, ...]:
+def plan_notes(done: PlanOutcome, book: Book) -> tuple[str, ...]:
     """What the agent is told of its plan, and of what came of it, before it gives the result."""
     if done.plan is None:
         return ()

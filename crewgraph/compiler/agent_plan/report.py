@@ -1,10 +1,10 @@
-"""What an agent tells while it carries out its plan."""
+"""The events of an agent that carries out its plan."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from crewgraph.core.told import is_told_again
-from crewgraph.definitions.plan_steps import StepObservation, StepRefinement, TodoItem
+from crewgraph.definitions.agent_plan import StepObservation, StepRefinement, TodoItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.observation import (
@@ -18,11 +18,11 @@ from crewgraph.events.observation import (
     StepObservationStartedEvent,
 )
 
-__all__ = ["PlanReport"]
+__all__ = ["AgentPlanReport"]
 
 
-class PlanReport:
-    """Tells of the steps of a plan.
+class AgentPlanReport:
+    """Emits the events of the steps of a plan.
 
     Args:
         agent: who works.

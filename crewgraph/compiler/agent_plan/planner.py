@@ -1,4 +1,4 @@
-"""Reasoning: before an agent works on a task it makes a plan, and improves it until it is ready."""
+"""How an agent makes a plan: as a text or in steps, refined until it is ready."""
 
 import re
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply, ToolSpec
 from crewgraph.core.ports import Model
 from crewgraph.core.transcript import Transcript
-from crewgraph.definitions.plan_steps import PlanStep
+from crewgraph.definitions.agent_plan import PlanStep
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book, filled
 from crewgraph.text import extract_json
 
-__all__ = ["Plan", "Planner", "planned"]
+__all__ = ["AgentPlan", "Planner", "make_plan", "task_text"]
 
 _MOST = 10
 """Plans that are made where nobody says how many."""
@@ -72,7 +72,7 @@ _HAND_IN_STEPS: ToolSpec = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class AgentPlan:
     """How an agent is going to do a task."""
 
     text: str
@@ -83,8 +83,8 @@ class Plan:
     """What is to be done, in order, where that was asked for."""
 
 
-class _Audience(Protocol):
-    """Who is told of plans."""
+class _Report(Protocol):
+    """Emits the events of planning."""
 
     def planning(self, attempt: int) -> None:
         """A plan is about to be made."""
@@ -101,7 +101,7 @@ class _Audience(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Planner:
-    """What planning needs to know."""
+    """What is needed to make a plan."""
 
     model: Model
     book: Book
@@ -111,7 +111,7 @@ class Planner:
 
     attempts: int | None
     usage: UsageLedger
-    audience: _Audience
+    report: _Report
     refused: tuple[str, str] | None = None
     """An earlier attempt at the task, and why it was refused."""
 
@@ -119,79 +119,84 @@ class Planner:
     """How the task is divided into steps; None where a text is wanted."""
 
     earlier: str = ""
-    """What an earlier plan has led to, where the rest is planned anew."""
+    """What an earlier plan has led to, where the rest is planned again."""
 
 
-def planned(planner: Planner) -> Body[Plan | None]:
+def make_plan(planner: Planner) -> Body[AgentPlan | None]:
     """The plan for a task: the first one that is ready, else the last one; None where none could be made.
 
-    A failure of the model is told, and the work goes on without a better plan. A time limit is none of its failures.
+    A failure of the model is reported, and the work continues without a better plan. A time limit is no such failure.
     """
-    plan: Plan | None = None
+    plan: AgentPlan | None = None
     most = _MOST if planner.attempts is None else max(planner.attempts, 1)
     for attempt in range(1, most + 1):
-        yield Notify(partial(planner.audience.planning, attempt))
+        yield Notify(partial(planner.report.planning, attempt))
         try:
             reply: Reply = yield _request(planner, plan)
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
-            yield Notify(partial(planner.audience.planning_failed, attempt, str(failure)))
+            yield Notify(partial(planner.report.planning_failed, attempt, str(failure)))
             return plan
         planner.usage.answered(planner.model, reply)
         plan = _read(reply, planner.config)
-        yield Notify(partial(planner.audience.planned, attempt, plan.text, plan.ready, attempt == most))
+        yield Notify(partial(planner.report.planned, attempt, plan.text, plan.ready, attempt == most))
         if plan.ready:
             break
     return plan
 
 
-def _request(planner: Planner, former: Plan | None) -> ModelCall:
-    if planner.config is not None:
-        return _request_for_steps(planner, planner.config, former)
-    book, briefing, native = planner.book, planner.briefing, planner.model.native_tools
-    who = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-    task = briefing.description
-    if briefing.context:
-        task = book.slice("task_with_context", task=task, context=briefing.context)
-    asked = [
-        book.filled(
-            "reasoning",
-            "create_plan_prompt",
-            **who,
-            description=retold(task, planner.refused, book),
-            expected_output=briefing.expected_output,
-            tools=planner.tools or "none",
-        )
-    ]
-    system = book.filled("reasoning", "initial_plan", **who)
-    if former is not None:
-        system = book.filled("reasoning", "refine_plan", **who)
-        asked.append(book.filled("reasoning", "refine_plan_prompt", **who, current_plan=former.text))
-    if native:
-        asked.append(book.filled("reasoning", "hand_in"))
-    return _asked(planner, system, asked, _HAND_IN)
+def task_text(planner: Planner, text: str) -> str:
+    """The task as the agent reads it, with what others found out."""
+    context = planner.briefing.context
+    return planner.book.slice("task_with_context", task=text, context=context) if context else text
 
 
-def _asked(planner: Planner, system: str, asked: list[str], hand_in: ToolSpec) -> ModelCall:
+def _request(planner: Planner, former: AgentPlan | None) -> ModelCall:
+    """Ask for a plan, or for a better one than a former one."""
+    task = retold(task_text(planner, planner.briefing.description), planner.refused, planner.book)
+    if planner.config is None:
+        system, asked = _for_a_text(planner, task, former)
+        hand_in = _HAND_IN
+    else:
+        system, asked = _for_steps(planner, planner.config, task, former)
+        hand_in = _HAND_IN_STEPS
     transcript = Transcript([{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(asked)}])
     tools = (hand_in,) if planner.model.native_tools else ()
     return ModelCall(model=planner.model, transcript=transcript, tools=tools)
 
 
-def _request_for_steps(planner: Planner, config: PlanningConfig, former: Plan | None) -> ModelCall:
-    book, briefing = planner.book, planner.briefing
-    task = briefing.description
-    if briefing.context:
-        task = book.slice("task_with_context", task=task, context=briefing.context)
-    task = retold(task, planner.refused, book)
-    texts = {
+def _texts(planner: Planner, task: str) -> dict[str, str]:
+    """What the prompts of planning are filled with."""
+    briefing = planner.briefing
+    return {
         "role": briefing.role,
         "goal": briefing.goal,
         "backstory": briefing.backstory,
-        "description": f"{task}\n\n{planner.earlier}" if planner.earlier else task,
+        "description": task,
         "expected_output": briefing.expected_output,
         "tools": planner.tools or "none",
+    }
+
+
+def _for_a_text(planner: Planner, task: str, former: AgentPlan | None) -> tuple[str, list[str]]:
+    """The system prompt and the parts of the question, for a plan as a text."""
+    book, texts = planner.book, _texts(planner, task)
+    system = book.filled("reasoning", "initial_plan", **texts)
+    asked = [book.filled("reasoning", "create_plan_prompt", **texts)]
+    if former is not None:
+        system = book.filled("reasoning", "refine_plan", **texts)
+        asked.append(book.filled("reasoning", "refine_plan_prompt", **texts, current_plan=former.text))
+    if planner.model.native_tools:
+        asked.append(book.filled("reasoning", "hand_in"))
+    return system, asked
+
+
+def _for_steps(planner: Planner, config: PlanningConfig, task: str, former: AgentPlan | None) -> tuple[str, list[str]]:
+    """The system prompt and the parts of the question, for a plan in steps; prompts of the user's take the place of ours."""
+    book = planner.book
+    texts = {
+        **_texts(planner, f"{task}\n\n{planner.earlier}" if planner.earlier else task),
         "max_steps": str(config.max_steps),
         "current_plan": "" if former is None else former.text,
     }
@@ -202,12 +207,11 @@ def _request_for_steps(planner: Planner, config: PlanningConfig, former: Plan | 
     asked = [worded(config.plan_prompt, book.filled("planning", "create_plan_prompt", **texts))]
     if former is not None:
         asked.append(worded(config.refine_prompt, book.filled("planning", "refine_plan_prompt", **texts)))
-    system = worded(config.system_prompt, book.filled("planning", "system_prompt", **texts))
     form = book.filled("planning", "hand_in") if planner.model.native_tools else book.filled("planning", "written")
-    return _asked(planner, system, [*asked, form], _HAND_IN_STEPS)
+    return worded(config.system_prompt, book.filled("planning", "system_prompt", **texts)), [*asked, form]
 
 
-def _read(reply: Reply, config: PlanningConfig | None) -> Plan:
+def _read(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
     """The plan in a reply: handed in by a call, written as JSON, or as text with a verdict at its end."""
     most = 0 if config is None else config.max_steps
     for call in reply["tool_calls"]:
@@ -219,18 +223,18 @@ def _read(reply: Reply, config: PlanningConfig | None) -> Plan:
         return plan
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
-        return Plan(text, ready=False)  # with the reasons, which the next one is to remove
-    return Plan(text[: verdicts[-1].start()].strip() or text, ready=True)
+        return AgentPlan(text, ready=False)  # with the reasons, which the next one is to remove
+    return AgentPlan(text[: verdicts[-1].start()].strip() or text, ready=True)
 
 
-def _of_fields(found: Any, most: int) -> Plan | None:
+def _of_fields(found: Any, most: int) -> AgentPlan | None:
     if not isinstance(found, Mapping):
         return None
     fields = cast(Mapping[str, Any], found)
     if not isinstance(fields.get("plan"), str):
         return None
     ready = str(fields.get("ready")).lower() == "true"
-    return Plan(fields["plan"].strip(), ready, _steps(fields.get("steps"))[:most])
+    return AgentPlan(fields["plan"].strip(), ready, _steps(fields.get("steps"))[:most])
 
 
 def _steps(found: Any) -> tuple[PlanStep, ...]:
