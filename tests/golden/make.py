@@ -20,6 +20,7 @@ from typing import Any
 from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.evaluation import ExperimentRunner
 from crewgraph.flow import Flow
 from crewgraph.vectors.index import GrowingIndex
@@ -73,6 +74,22 @@ def _flow(kind: type["Flow[Any]"]) -> Callable[[], None]:
 
 def _flow_states() -> None:
     program.Counter().kickoff(id="golden")
+
+
+def _crew_plan() -> None:
+    program.planned_by_the_crew().kickoff({"what": "tide"}, thread_id="golden")
+
+
+def _agent_plan() -> None:
+    program.planned_by_the_agent(reasoning=True).kickoff({"what": "tide"}, thread_id="golden")
+
+
+def _agent_plan_in_steps() -> None:
+    program.planned_by_the_agent(planning_config=PlanningConfig()).kickoff({"what": "tide"}, thread_id="golden")
+
+
+def _delegation() -> None:
+    program.delegating().kickoff(thread_id="golden")
 
 
 def _snapshots_of_a_crew() -> None:
@@ -132,6 +149,11 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "waiting_upstream": (_waiting_upstream, None),
     "finished": (_finished, None),
     "once": (_once, "tool send_mail ada@example.org"),
+    "crew_plan": (_crew_plan, "model FIRST"),
+    "agent_plan": (_agent_plan, "model works on"),
+    "agent_plan_in_steps": (_agent_plan_in_steps, "model observes"),
+    "delegation": (_delegation, "model leads on"),
+    "delegation_done": (_delegation, "model SECOND it is deep"),
     "flow_in_a_crew": (_flow(program.Journey), "model SECOND it is deep"),
     "flow_between": (_flow(program.Journey), "arrive"),
     "flow_method": (_flow(program.Voyage), "land"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph import Agent, BaseLLM, CheckpointConfig, Crew, Knowledge, Memory, ScriptedLLM, Task, TaskOutput
+from crewgraph import Agent, BaseLLM, CheckpointConfig, Crew, Knowledge, Memory, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.flow import Flow, SQLiteFlowPersistence, human_feedback, listen, persist, start
 from crewgraph.tools import tool
 
@@ -33,12 +33,15 @@ __all__ = [
     "agent",
     "careful",
     "clerk",
+    "delegating",
     "desk",
     "feedback",
     "hours",
     "mailing",
     "noted",
     "office",
+    "planned_by_the_agent",
+    "planned_by_the_crew",
     "recollections",
     "remembering",
     "snapshot_config",
@@ -152,6 +155,62 @@ def mailing() -> Crew:
         agents=[worker],
         tasks=[Task(name="mail", description="MAIL the report", expected_output="A word", agent=worker)],
     )
+
+
+def planned_by_the_crew() -> Crew:
+    """A crew that plans its tasks first."""
+    plans = [{"task_number": 1, "plan": ["Look up."]}, {"task_number": 2, "plan": ["Look down."]}]
+
+    def plan(messages: Any) -> str:
+        noted("model plans")
+        return json.dumps({"list_of_plans_per_task": plans})
+
+    return desk(planning=True, planning_llm=ScriptedLLM(plan, model="gpt-4o"))
+
+
+def planned_by_the_agent(**fields: Any) -> Crew:
+    """An agent that plans its task: its first plan is not ready; with `planning_config` in two steps."""
+
+    def work(messages: Any) -> str:
+        first, last = str(messages[0]["content"]), str(messages[-1]["content"])
+        if "step_completed_successfully" in first:
+            noted("model observes")
+            return '{"step_completed_successfully": true, "key_information_learned": "It is deep."}'
+        if "depends_on" in last or "READY" in f"{first}{last}":
+            improves = "Half a plan" in f"{first}{last}"
+            noted("model improves its plan" if improves else "model plans")
+            steps: list[dict[str, Any]] = [
+                {"step_number": n, "description": f"STEP {n}", "depends_on": []} for n in (1, 2)
+            ]
+            return json.dumps({"plan": "A plan" if improves else "Half a plan", "steps": steps, "ready": improves})
+        noted(f"model works {'on STEP 2' if 'STEP 2' in last and 'STEP 1' not in last else 'on'}")
+        return "Final Answer: measured"
+
+    worker = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM(work, model="gpt-4o"), **fields)
+    task = Task(name="plan", description="FIRST {what}", expected_output="A word", agent=worker)
+    last = Task(name="second", description="SECOND", expected_output="A word", agent=clerk(look), context=[task])
+    return Crew(name="planners", agents=[worker], tasks=[task, last])
+
+
+def delegating() -> Crew:
+    """An agent that hands its work to a coworker, whose usage counts for both."""
+
+    def lead(messages: Any) -> Any:
+        is_done = "it was high" in str(messages[-1]["content"])
+        noted(f"model leads{' on' if is_done else ''}")
+        work = {"task": "FIRST sea", "context": "at home", "coworker": "Clerk"}
+        return "Final Answer: told" if is_done else ToolUse("Delegate work to coworker", work)
+
+    def help_out(messages: Any) -> str:
+        noted("model helps")
+        return "Final Answer: it was high"
+
+    helper = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM(help_out, model="gpt-4o"))
+    model = ScriptedLLM(lead, model="gpt-4o-mini")
+    leader = Agent(role="Leader", goal="Lead", backstory="Kind.", llm=model, allow_delegation=True)
+    first = Task(name="first", description="Find out.", expected_output="A word", agent=leader)
+    last = Task(name="second", description="SECOND", expected_output="A word", agent=clerk(look), context=[])
+    return Crew(name="team", agents=[leader, helper], tasks=[first, last])
 
 
 class Leg(BaseModel):

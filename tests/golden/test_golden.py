@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLit
 from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 
-from crewgraph import Crew, PendingCrew
+from crewgraph import Crew, PendingCrew, UsageMetrics
 from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.errors import ToolFailed
+from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.errors import BudgetExceeded, ToolFailed
 from crewgraph.evaluation import ExperimentRunner
 from crewgraph.flow import SQLiteFlowPersistence
 from crewgraph.vectors.index import GrowingIndex
@@ -60,6 +61,13 @@ def ledger() -> list[str]:
 
 def resume(mode: Mode, runner: Any, *args: Any) -> Any:
     return mode.run(runner.resume, runner.aresume, *args)
+
+
+def plain(usage: Mapping[str, UsageMetrics]) -> dict[str, tuple[int, int, int]]:
+    """Tokens read, tokens written and requests."""
+    return {
+        name: (used.prompt_tokens, used.completion_tokens, used.successful_requests) for name, used in usage.items()
+    }
 
 
 def kickoff(mode: Mode, runner: Any, inputs: dict[str, Any] | None = None) -> Any:
@@ -131,6 +139,55 @@ def test_a_finished_run_is_read_forked_and_replayed(mode: Mode, unpack: Unpack):
     assert ledger() == work * 2
     assert desk.diff("golden", replayed).same
     assert desk.resume("golden").token_usage.model_dump(exclude_defaults=True) == USAGE
+
+
+SECOND = ["model SECOND", "tool look sea", "model SECOND it is deep"]
+"""What the second task of a crew leaves in the ledger."""
+
+
+def test_the_plan_of_a_crew_is_not_made_again(mode: Mode, unpack: Unpack):
+    unpack("crew_plan")
+    output = resume(mode, program.planned_by_the_crew(), "golden")
+    assert ledger() == ["model FIRST", *SECOND]
+    assert output.plan.pydantic.by_number(2) == {1: "1. Look up.", 2: "1. Look down."}
+    assert plain(output.usage_by_model) == {"gpt-4o": (261, 11, 1), "gpt-4o-mini": (377, 15, 3)}
+
+
+def test_the_plan_of_an_agent_is_not_made_again(mode: Mode, unpack: Unpack):
+    unpack("agent_plan")
+    output = resume(mode, program.planned_by_the_agent(reasoning=True), "golden")
+    assert ledger() == ["model works on", *SECOND]
+    assert plain(output.usage_by_model) == {"gpt-4o": (240, 44, 3), "gpt-4o-mini": (255, 12, 2)}
+
+
+def test_steps_of_a_plan_are_not_done_again(mode: Mode, unpack: Unpack):
+    unpack("agent_plan_in_steps")
+    output = resume(mode, program.planned_by_the_agent(planning_config=PlanningConfig()), "golden")
+    assert ledger() == ["model observes", "model observes", "model works on", *SECOND]
+    assert plain(output.usage_by_model) == {"gpt-4o": (964, 62, 7), "gpt-4o-mini": (255, 12, 2)}
+
+
+def test_work_that_was_handed_over_is_not_done_again(mode: Mode, unpack: Unpack):
+    unpack("delegation")
+    output = resume(mode, program.delegating(), "golden")
+    assert ledger() == ["model leads on", *SECOND]
+    assert plain(output.usage_by_agent) == {"Leader": (489, 24, 2), "Clerk": (306, 17, 3)}
+
+
+def test_what_coworkers_used_is_known_of_a_task_that_was_done(mode: Mode, unpack: Unpack):
+    unpack("delegation_done")
+    crew = program.delegating()
+    crew.max_tokens = 706
+    with pytest.raises(BudgetExceeded) as stopped:
+        resume(mode, crew, "golden")
+    assert (stopped.value.spent, ledger()) == (707, [])
+    assert {who: plain(used) for who, used in stopped.value.used.items()} == {
+        "Leader": {"gpt-4o-mini": (489, 24, 2)},
+        "Clerk": {"gpt-4o": (67, 5, 1), "gpt-4o-mini": (113, 9, 1)},
+    }
+    output = resume(mode, program.delegating(), "golden")
+    assert ledger() == SECOND[-1:]
+    assert plain(output.usage_by_agent) == {"Leader": (489, 24, 2), "Clerk": (306, 17, 3)}
 
 
 def test_a_tool_that_must_not_be_called_twice_is_not_called_again(unpack: Unpack):
