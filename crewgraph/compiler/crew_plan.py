@@ -18,7 +18,7 @@ from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from crewgraph.core.messages import Reply, Usage
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.usage import UsageMetrics
 
