@@ -23,7 +23,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.evaluation import ExperimentRunner
 from crewgraph.flow import Flow
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program
 
 __all__ = ["CASES", "DATA", "FOLDER", "pack"]

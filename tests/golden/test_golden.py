@@ -18,7 +18,7 @@ from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.errors import BudgetExceeded, ToolFailed
 from crewgraph.evaluation import ExperimentRunner
 from crewgraph.flow import SQLiteFlowPersistence
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program
 from golden.make import DATA, FOLDER
 
