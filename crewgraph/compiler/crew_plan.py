@@ -26,7 +26,7 @@ from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten
 

@@ -13,9 +13,9 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.events.stream_context import SINKS
-from crewgraph.llm.arguments import accepted
-from crewgraph.llm.ongoing import ONGOING, OngoingCall
-from crewgraph.llm.pieces import AskedPieces
+from crewgraph.llm.base import accepted
+from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.events import AskedPieces
 
 __all__ = ["call_frames", "frames_while"]
 

@@ -10,7 +10,7 @@ from crewgraph.definitions.flow.current import (
     current_flow_name,
     current_flow_request_id,
 )
-from crewgraph.llm.ledger import LEDGERS
+from crewgraph.llm.usage import LEDGERS
 
 __all__ = ["current"]
 
