@@ -20,7 +20,7 @@ BROAD_EXCEPTS = {
     "compat/crewgraph_compat/stand_ins/streaming_queues.py",  # raised by whoever takes the frames
     "crewgraph/compiler/cached.py",  # a cache that fails is logged, and the tool is used
     "crewgraph/compiler/bodies/agent_on_task.py",  # the failure is told, then raised again
-    "crewgraph/compiler/bodies/crew_plan.py",  # the failure is told, then raised again
+    "crewgraph/compiler/crew_plan.py",  # the failure is told, then raised again
     "compat/crewgraph_compat/stand_ins/guardrail_process.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
     "crewgraph/evaluation/agents.py",  # told, and the other sides of the work are judged

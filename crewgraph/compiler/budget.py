@@ -98,14 +98,8 @@ class RunMeter(ActiveNodes):
         """What is spent of a budget: tokens, USD or seconds."""
         if budget == "max_seconds":
             return self.clock
-        used = self._tokens()
-        return used.total.total_tokens if budget == "max_tokens" else _usd_of(used.told)
-
-    def _tokens(self) -> UsageLedger:
-        ledger = UsageLedger()
-        for _, model, tokens in self.used:
-            ledger.add({model: tokens})
-        return ledger
+        ledger = UsageLedger(self.used)
+        return ledger.total.total_tokens if budget == "max_tokens" else _usd_of(ledger.by_model)
 
     def _check_prices(self, model: str | None) -> None:
         asked = [name for _, name, _ in self.used] + ([model] if model else [])
@@ -134,10 +128,11 @@ class RunMeter(ActiveNodes):
         )
 
     def _used_by_all(self) -> dict[str, dict[str, UsageMetrics]]:
-        by: dict[str, UsageLedger] = {}
-        for who, model, tokens in self.used:
-            by.setdefault(who, UsageLedger()).add({model: tokens})
-        return {who: ledger.told for who, ledger in by.items()}
+        entries = self.used
+        return {
+            who: UsageLedger(entry for entry in entries if entry[0] == who).by_model
+            for who in dict.fromkeys(who for who, _, _ in entries)
+        }
 
     def _by_whom(self) -> str:
         used = sorted(self.used, key=lambda one: -one[2].get("total_tokens", 0))
@@ -178,9 +173,7 @@ def unknown_price(crew: Crew, model: str) -> UnknownPrice:
 
 
 def _priced(model: str, tokens: Mapping[str, int]) -> str:
-    ledger = UsageLedger()
-    ledger.add({model: tokens})
-    usd = cost(ledger.told)
+    usd = cost({model: UsageMetrics.model_validate(tokens)})
     return "" if usd is None else f" ({_usd(usd)})"
 
 

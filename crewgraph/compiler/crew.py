@@ -6,9 +6,9 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments
+from crewgraph.compiler.crew_plan import planning_assignment
 from crewgraph.compiler.form import Form
 from crewgraph.compiler.idle import tell_idle
-from crewgraph.compiler.planning import planning_of
 from crewgraph.compiler.sequential import told_of, wire_sequential
 from crewgraph.compiler.state import INPUTS, PLANNING, schema
 from crewgraph.compiler.unready import refuse_unready
@@ -48,7 +48,7 @@ def crew_graph(
     refuse_unready(crew)
     tell_idle(crew)
     tasks = tasks or assignments(crew)
-    planning, form = planning or planning_of(crew, tasks), form or Form()
+    planning, form = planning or planning_assignment(crew, tasks), form or Form()
     outputs = [one.slug for one in tasks]
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs]),

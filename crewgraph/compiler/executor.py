@@ -12,8 +12,8 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 
-from crewgraph.compiler.counter import UsageCounter
 from crewgraph.compiler.observed import ObservedTool
+from crewgraph.compiler.usage_callback import UsageCallback
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent import BaseAgent
@@ -110,19 +110,19 @@ class Executor:
             OutputInvalid: it returned nothing that can be read as a text.
             RunError: it stopped at a question that cannot be kept.
         """
-        counter = UsageCounter(self._role)
+        callback = UsageCallback(self._role)
         if isinstance(self._runnable, RunnableLambda) and not hasattr(self._runnable, "func"):
-            return self._awaited(given, counter)  # a function that is async alone
-        return self._read(self._runnable.invoke(given, {**self._config, **counter.listening}), counter)
+            return self._awaited(given, callback)  # a function that is async alone
+        return self._read(self._runnable.invoke(given, {**self._config, **callback.config}), callback)
 
     async def arun(self, given: Any) -> Any:
         """Call it on this event loop; see `run`."""
-        return await self._awaited(given, UsageCounter(self._role))
+        return await self._awaited(given, UsageCallback(self._role))
 
-    async def _awaited(self, given: Any, counter: UsageCounter) -> Any:
-        return self._read(await self._runnable.ainvoke(given, {**self._config, **counter.listening}), counter)
+    async def _awaited(self, given: Any, callback: UsageCallback) -> Any:
+        return self._read(await self._runnable.ainvoke(given, {**self._config, **callback.config}), callback)
 
-    def _read(self, returned: Any, counter: UsageCounter) -> dict[str, Any]:
+    def _read(self, returned: Any, callback: UsageCallback) -> dict[str, Any]:
         if isinstance(returned, Mapping) and "__interrupt__" in returned:
             raise RunError(
                 f"{self._where}: its `agent_executor` asks a person, and the question is kept in a checkpointer of its own. "
@@ -134,7 +134,7 @@ class Executor:
                 f"{self._where}: its `agent_executor` returned {returned!r:.200}, which holds no answer. Let it return a text, "
                 f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_TEXTS)}.'
             )
-        return {"answer": answer, "usage": counter.usage.to_plain()}
+        return {"answer": answer, "usage": callback.usage.to_plain()}
 
     def _check(self) -> None:
         if not self._takes:

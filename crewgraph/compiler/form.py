@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.crew_plan import crew_plan_body
 from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.crew_plan import crew_plan_body
 from crewgraph.compiler.state import PLANNING
 from crewgraph.compiler.steps import STAGES, step_graph
 from crewgraph.core.node import BodyNode

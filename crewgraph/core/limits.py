@@ -7,19 +7,16 @@ that. Each record of the journal holds what its effect used, so that a run that 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
 from typing import Any
 
 from crewgraph.core.messages import Usage
+from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 
-__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "Used", "check_limits", "metering"]
+__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limits", "metering"]
 
 
 SPENT = "spent"
 """Where records and outputs hold what was spent for them: a dict with "used" and "at", both left out where empty."""
-
-Used = list[tuple[str, str, dict[str, int]]]
-"""Who asked, which model, and the sums of what it reported, zeros left out; with "successful_requests"."""
 
 
 Place = tuple[str, str]
@@ -50,22 +47,16 @@ class Meter:
         self.around = around
         self.at = 0.0
         """After how many seconds of its run the last part of it was done."""
-        self._used: dict[tuple[str, str], dict[str, int]] = {}
-        self._lock = Lock()
+        self._usage = UsageCounter()
 
     @property
-    def used(self) -> Used:
+    def used(self) -> list[UsageEntry]:
         """The sums so far."""
-        with self._lock:
-            return [(who, model, dict(sums)) for (who, model), sums in self._used.items()]
+        return self._usage.entries
 
     def add(self, used: Iterable[Any]) -> None:
         """Add sums, here alone."""
-        with self._lock:
-            for who, model, tokens in used:
-                sums = self._used.setdefault((who, model), {})
-                for name, number in tokens.items():
-                    sums[name] = sums.get(name, 0) + number
+        self._usage.add(used)
 
     def charge(self, used: Iterable[Any]) -> None:
         """Add sums, here and in all meters around."""
@@ -75,8 +66,7 @@ class Meter:
 
     def answered(self, who: str, model: str, usage: Usage | None) -> None:
         """Count an answered request, here and in all meters around; None where the provider reported nothing."""
-        told = {name: tokens for name, tokens in (usage or {}).items() if tokens}
-        self.charge([(who, model, {**told, "successful_requests": 1})])
+        self.charge([request_entry(who, model, usage)])
 
     def count(self, record: Mapping[str, Any]) -> None:
         """Add what a record or an output says was spent for it, here alone."""

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from crewgraph.definitions.output import CrewOutput
-from crewgraph.events.pieces import Pieces
+from crewgraph.events.frames import Pieces
 
 __all__ = [
     "CrewStreamingOutput",

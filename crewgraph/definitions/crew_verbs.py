@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, restores, streams
+from crewgraph.definitions.door import each, given_inputs, graphs, kickoffs, restores, streams
 from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class CrewVerbs:
         """
         self._take_up(from_checkpoint)
         inputs = given_inputs().with_files(inputs, input_files)
-        run = chunks().chunked if self._in_chunks() else kickoffs().kickoff
+        run = streams().chunked if self._in_chunks() else kickoffs().kickoff
         return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     @ours
@@ -78,7 +78,7 @@ class CrewVerbs:
         self._take_up(from_checkpoint)
         inputs = given_inputs().with_files(inputs, input_files)
         if self._in_chunks():
-            run = chunks().achunked
+            run = streams().achunked
             return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return await kickoffs().akickoff(
             self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity

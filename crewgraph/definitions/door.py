@@ -8,7 +8,6 @@ from types import ModuleType
 __all__ = [
     "alone",
     "chats",
-    "chunks",
     "conversations",
     "crew_diffs",
     "crew_forks",
@@ -16,7 +15,6 @@ __all__ = [
     "declarations",
     "each",
     "evaluations",
-    "flow_frames",
     "flow_history",
     "flow_plots",
     "flow_streams",
@@ -55,17 +53,10 @@ def given_inputs() -> ModuleType:
 
 
 def streams() -> ModuleType:
-    """Runs of crews that tell of everything as it happens."""
-    from crewgraph.runtime import stream  # noqa: PLC0415
+    """Watched runs of crews, as items and as pieces of answers."""
+    from crewgraph.runtime.streaming import crew  # noqa: PLC0415
 
-    return stream
-
-
-def chunks() -> ModuleType:
-    """The same in CrewAI's form."""
-    from crewgraph.runtime import chunks  # noqa: PLC0415
-
-    return chunks
+    return crew
 
 
 def crew_history() -> ModuleType:
@@ -153,10 +144,10 @@ def people() -> ModuleType:
 
 
 def flow_streams() -> ModuleType:
-    """The streams of flows, also in CrewAI's form, as the runtime makes them."""
-    from crewgraph.runtime import flow_stream  # noqa: PLC0415
+    """Watched runs of flows, as items, as pieces of answers and as frames."""
+    from crewgraph.runtime.streaming import flow  # noqa: PLC0415
 
-    return flow_stream
+    return flow
 
 
 def flow_plots() -> ModuleType:
@@ -192,10 +183,3 @@ def declarations() -> ModuleType:
     from crewgraph.runtime import declared  # noqa: PLC0415
 
     return declared
-
-
-def flow_frames() -> ModuleType:
-    """The runs of flows as frames."""
-    from crewgraph.runtime import flow_frames  # noqa: PLC0415
-
-    return flow_frames

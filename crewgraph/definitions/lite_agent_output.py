@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
+from crewgraph.definitions.agent_plan import TodoItem
 from crewgraph.definitions.plain_model import model_again, plain_model
-from crewgraph.definitions.plan_steps import TodoItem
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.tools.failure import ToolFailureRecord
 

@@ -27,7 +27,8 @@ from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartM
 from crewgraph.definitions.flow.pending_feedback import HumanFeedbackPending, PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.definitions.flow.state import FlowState
-from crewgraph.definitions.flow.stream import (
+from crewgraph.definitions.run_info import RunInfo
+from crewgraph.definitions.stream import (
     Asked,
     CrewFailed,
     CrewFinished,
@@ -40,7 +41,6 @@ from crewgraph.definitions.flow.stream import (
     MethodItem,
     MethodStarted,
 )
-from crewgraph.definitions.run_info import RunInfo
 from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
 
 __all__ = [

@@ -20,7 +20,7 @@ from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
 
 if TYPE_CHECKING:
-    from crewgraph.events.stream_session import StreamSession
+    from crewgraph.events.frames import StreamSession
 
 __all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted"]
 

@@ -29,7 +29,7 @@ from crewgraph.events.llm import (
 from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.current_call import ASKER
-from crewgraph.llm.usage import TALLIES
+from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ class EventModel(ModelWrapper[Model]):
         reply = cast(Reply, plain(reply))  # half a character (an emoji cut in two) can be neither stored nor sent
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", self.name), reply["usage"])
-        for tally in TALLIES.get():
-            tally.count(reply["usage"])
+        for ledger in LEDGERS.get():
+            ledger.answered(self, reply)
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,

@@ -10,11 +10,9 @@ from uuid import uuid4
 
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.frame import StreamFrame, frame_of
+from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
-from crewgraph.events.pieces import Ended
 from crewgraph.events.stream_context import SINKS
-from crewgraph.events.stream_session import StreamSession
 from crewgraph.llm.base import accepted
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.events import AskedPieces

@@ -14,7 +14,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
 from crewgraph.extras import load
-from crewgraph.runtime.items import task_of
+from crewgraph.runtime.streaming.items import task_of
 
 __all__ = ["shown", "shown_agent", "shown_flow"]
 

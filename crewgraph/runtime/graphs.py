@@ -8,10 +8,10 @@ from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.assignment import Assignment, assignments, made_of
 from crewgraph.compiler.crew import crew_graph
+from crewgraph.compiler.crew_plan import crew_plan_key, planning_assignment
 from crewgraph.compiler.form import Form
 from crewgraph.compiler.lessons import Lessons, lessons_of
 from crewgraph.compiler.metered import metered
-from crewgraph.compiler.planning import planning_made_of, planning_of
 from crewgraph.compiler.training import TRAINING
 from crewgraph.compiler.unready import refuse_unready
 from crewgraph.definitions.crew import Crew
@@ -73,11 +73,11 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task") -> CrewGr
     _refuse_in_training(crew)
     # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
     lessons = lessons_of(crew)
-    key: Hashable = (made_of(crew), planning_made_of(crew), lessons, id(checkpointer), granularity)
+    key: Hashable = (made_of(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity)
     known: CrewGraph | None = crew.kept.get(key)
     if known is None:
         tasks = _taught(crew, lessons)
-        planning = planning_of(crew, tasks)
+        planning = planning_assignment(crew, tasks)
         form = Form(granularity=_known(granularity), stored=checkpointer is not False)
         graph = crew_graph(crew, tasks, form, planning)
         made = graph.compile(checkpointer=checkpointer, name=f"Crew: {crew.name}")

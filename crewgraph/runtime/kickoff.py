@@ -40,7 +40,6 @@ from crewgraph.runtime.boundaries import bounded, entered
 from crewgraph.runtime.callback_arguments import taken
 from crewgraph.runtime.checkpointed_crew import BEGINNING, Followed, noted
 from crewgraph.runtime.console import shown
-from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.input_files import inputs_alone, noted_files, parted
 from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
@@ -51,6 +50,7 @@ from crewgraph.runtime.place import RunPlace, run_place
 from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
 from crewgraph.runtime.retention import Retention
 from crewgraph.runtime.runs import crew_question
+from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = [
     "StartedRun",

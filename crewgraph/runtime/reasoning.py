@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.core.operations import adrive, drive
 from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.plan_steps import PlanStep
+from crewgraph.definitions.agent_plan import PlanStep
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
 from crewgraph.runtime.alone import plan

@@ -19,7 +19,6 @@ from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.definitions.runtime_state import RuntimeState, read, run_in
 from crewgraph.runtime import restored_flow
 from crewgraph.runtime.checkpointed_agent import KickoffPoint
-from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.crew_fork import Fork, ForkStart
 from crewgraph.runtime.kept_run import KeptRun
 from crewgraph.runtime.kickoff import StartedRun, checked_inputs, plain_inputs
@@ -29,6 +28,7 @@ from crewgraph.runtime.place import own_place, own_saver
 from crewgraph.runtime.results import check_stored
 from crewgraph.runtime.snapshots_taken import saver_at
 from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = ["agent", "begin_agent", "begin_crew", "begin_flow", "crew", "flow", "forked"]
 

@@ -20,8 +20,8 @@ from crewgraph_compat.stand_ins.streaming_queues import (
 from crewgraph import Agent, ScriptedLLM
 from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk
 from crewgraph.events import LLMStreamChunkEvent, crewai_event_bus
+from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.events.llm import FunctionCall, ToolCall
-from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
 
 INFO = TaskInfo(index=1, name="draft", id="7", agent_role="Writer", agent_id="8")
 

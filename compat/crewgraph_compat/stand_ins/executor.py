@@ -11,8 +11,8 @@ from crewgraph.compiler.engagement import Engagement, guarded_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.agent_plan import StepObservation, TodoList
 from crewgraph.definitions.conversion import convert_to_model
-from crewgraph.definitions.plan_steps import StepObservation, TodoList
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+from crewgraph.compiler.agent_plan.execution import observe_step
+from crewgraph.compiler.agent_plan.planner import Planner
+from crewgraph.compiler.agent_plan.report import AgentPlanReport
 from crewgraph.compiler.agent_report import AgentReport
-from crewgraph.compiler.bodies.plan_observing import observed
-from crewgraph.compiler.bodies.reasoning import Planner
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.engagement import engaged
 from crewgraph.compiler.limited import model_of
-from crewgraph.compiler.plan_report import PlanReport
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import drive
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.plan_steps import StepObservation, TodoItem, TodoList
+from crewgraph.definitions.agent_plan import StepObservation, TodoItem, TodoList
 from crewgraph.definitions.task import Task
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.runtime.alone import body_alone
@@ -52,10 +52,10 @@ class PlannerObserver:
         todos = TodoList(items=[*others, *remaining_todos])
         outcome = {"ok": True, "text": result}
         asked = self.kickoff_input if self.task is None else self.task.description
-        report = PlanReport(self.agent, self.task, self.agent.role)
+        report = AgentPlanReport(self.agent, self.task, self.agent.role)
 
         def body(_: Mapping[str, Any]) -> Body[dict[str, Any]]:
-            seen = yield from observed(self._planner(asked), asked, completed_step, outcome, todos, report)
+            seen = yield from observe_step(self._planner(asked), asked, completed_step, outcome, todos, report)
             return {"seen": seen.model_dump()}
 
         return StepObservation.model_validate(drive(body_alone("Observation", "seen", body)))
@@ -94,5 +94,5 @@ class PlannerObserver:
             tools="",
             attempts=None,
             usage=UsageLedger(),
-            audience=AgentReport(engagement, task),
+            report=AgentReport(engagement, task),
         )

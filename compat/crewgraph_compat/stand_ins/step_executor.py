@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.plan_steps import TodoItem
+from crewgraph.definitions.agent_plan import TodoItem
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import RunError
 from crewgraph_compat.stand_ins.step_execution import StepExecutionContext, StepResult

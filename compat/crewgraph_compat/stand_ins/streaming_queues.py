@@ -18,10 +18,8 @@ from crewgraph.definitions.chunks import (
     ToolCallChunk,
 )
 from crewgraph.events import BaseEvent, LLMStreamChunkEvent
-from crewgraph.events.frame import StreamFrame, frame_of
-from crewgraph.events.pieces import Ended
+from crewgraph.events.frames import AsyncStreamSession, Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.stream_context import SINKS
-from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
 
 __all__ = [
     "FrameStreamingState",

@@ -39,8 +39,8 @@ _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
 _USAGE = rows("crewgraph.llm.usage", "UsageMetrics")
 _STREAMING = rows("crewgraph.definitions.chunks", "CrewStreamingOutput", "FlowStreamingOutput", "StreamingOutputBase")
-_FRAMES = rows("crewgraph.events.frame", "StreamChannel", "StreamFrame")
-_SESSIONS = rows("crewgraph.events.stream_session", "AsyncStreamSession", "StreamSession", "StreamSessionBase")
+_FRAMES = rows("crewgraph.events.frames", "StreamChannel", "StreamFrame")
+_SESSIONS = rows("crewgraph.events.frames", "AsyncStreamSession", "StreamSession", "StreamSessionBase")
 _CHUNKS = rows("crewgraph.definitions.chunks", "StreamChunk", "StreamChunkType", "ToolCallChunk")
 _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
@@ -173,7 +173,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.streaming": {
         **_STREAMING,
         **_CHUNKS,
-        **rows("crewgraph.events.frame", stream_frame_from_event="frame_of"),
+        **rows("crewgraph.events.frames", stream_frame_from_event="frame_of"),
         **rows(
             "crewgraph_compat.stand_ins.streaming_queues",
             "FrameStreamingState",

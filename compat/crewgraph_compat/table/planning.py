@@ -22,7 +22,7 @@ MODULES: dict[str, dict[str, str]] = {
         "StepObservationStartedEvent",
     ),
     "crewai.utilities.planning_types": rows(
-        "crewgraph.definitions.plan_steps",
+        "crewgraph.definitions.agent_plan",
         "PlanStep",
         "StepObservation",
         "StepRefinement",

@@ -6,6 +6,9 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
+from crewgraph.compiler.agent_plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
+from crewgraph.compiler.agent_plan.planner import AgentPlan, Planner, make_plan
+from crewgraph.compiler.agent_plan.report import AgentPlanReport
 from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.at_hand import AtHand
 from crewgraph.compiler.bodies.dialogue import Dialogue
@@ -13,15 +16,12 @@ from crewgraph.compiler.bodies.executor import carried_out
 from crewgraph.compiler.bodies.knowledge import Lookup, looked_up
 from crewgraph.compiler.bodies.memories import Recollection
 from crewgraph.compiler.bodies.people import Asker
-from crewgraph.compiler.bodies.plan_work import PlannedWork, PlanWork, told_plan, worked_by_plan
 from crewgraph.compiler.bodies.prompt import told_itself
 from crewgraph.compiler.bodies.react import Worker, stepped, worked
-from crewgraph.compiler.bodies.reasoning import Plan, Planner, planned
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.knowledge_report import KnowledgeReport
 from crewgraph.compiler.observed import ObservedTool
-from crewgraph.compiler.plan_report import PlanReport
 from crewgraph.compiler.remembering import Remembers
 from crewgraph.compiler.shared import controllers_of
 from crewgraph.compiler.skills import skills_of, tell_skills_used, told_skills
@@ -30,9 +30,9 @@ from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.agent_plan import TodoList
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.frame import around
-from crewgraph.definitions.plan_steps import TodoList
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
@@ -80,7 +80,7 @@ class AgentAtWork(AtHand):
         super().__init__(engagement, book, task, files)
         self._role, self._heard, self._usage = role, report, usage
         self._known: str | None = None
-        self.by_plan: PlannedWork | None = None
+        self.by_plan: PlanOutcome | None = None
         """Its plan, and what came of it, in its last attempt."""
         self.failures: list[ToolFailureRecord] = []
         """What its tools failed at."""
@@ -174,12 +174,12 @@ class AgentAtWork(AtHand):
             date: str = yield Call(function=_today, args=(agent.date_format,), name="date", about=agent.date_format)
             notes.append(self._book.slice("current_date", date=date))
         if agent.planning_enabled:
-            self.by_plan = yield from worked_by_plan(self._plan_work(agent, briefing, refused, (*told, *notes)))
-            notes += told_plan(self.by_plan, self._book)
+            self.by_plan = yield from execute_plan(self._plan_execution(agent, briefing, refused, (*told, *notes)))
+            notes += plan_notes(self.by_plan, self._book)
         elif agent.reasoning:
             plan = yield from self.planned(briefing, refused)
             if plan is not None and plan.text:
-                notes += told_plan(PlannedWork(plan, TodoList()), self._book)
+                notes += plan_notes(PlanOutcome(plan, TodoList()), self._book)
         return tuple(notes)
 
     def known(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
@@ -209,11 +209,11 @@ class AgentAtWork(AtHand):
             self._known = yield from looked_up(lookup)
         return (self._known,) if self._known else ()
 
-    def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[Plan | None]:
+    def planned(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
         """Its plan for what it is asked; a refused attempt and the reason come into the prompt."""
         agent = self._agent if isinstance(self._agent, Agent) else None
         planner = self._planner(self.model, briefing, refused, agent.max_reasoning_attempts if agent else None)
-        return planned(planner if agent is None else replace(planner, config=agent.planning_config))
+        return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
 
     def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> Planner:
         return Planner(
@@ -223,17 +223,19 @@ class AgentAtWork(AtHand):
             tools=self.tools.listed,
             attempts=attempts,
             usage=self._usage,
-            audience=self._heard,
+            report=self._heard,
             refused=refused,
         )
 
-    def _plan_work(self, agent: Agent, briefing: Briefing, refused: Refused | None, told: tuple[str, ...]) -> PlanWork:
+    def _plan_execution(
+        self, agent: Agent, briefing: Briefing, refused: Refused | None, told: tuple[str, ...]
+    ) -> PlanExecution:
         config = agent.planning_config or PlanningConfig.simplest()
         model = self.model if config.llm is None else self.asked(config.llm)
         planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
         native, skilled = self.native_tools, self.told_skills
-        return PlanWork(
+        return PlanExecution(
             agent=agent,
             config=config,
             planner=planner,
@@ -242,7 +244,7 @@ class AgentAtWork(AtHand):
             notes=told,
             side_by_side=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._offered.values()),
             counts=self._heard.counts,
-            report=PlanReport(agent, self._about, self._role),
+            report=AgentPlanReport(agent, self._about, self._role),
             carries_out=self.executor is None,
         )
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from crewgraph.compiler.agent_plan.planner import AgentPlan
 from crewgraph.compiler.assignment import Assignment, handed_on
 from crewgraph.compiler.bodies.agent import AgentAtWork, Refused
 from crewgraph.compiler.bodies.dialogue import Dialogue
 from crewgraph.compiler.bodies.handover import Handover, Team
 from crewgraph.compiler.bodies.people import feedback_on
 from crewgraph.compiler.bodies.prompt import Opening, retold
-from crewgraph.compiler.bodies.reasoning import Plan
 from crewgraph.compiler.bodies.review import Reviewer
 from crewgraph.compiler.bodies.training import taught, told_lessons
 from crewgraph.compiler.briefing import Briefing
@@ -129,7 +129,7 @@ class AgentOnTask(AgentAtWork):
             return  # the coworker remembers it
         yield from super()._remembers(tool, observation)
 
-    def plan(self) -> Body[Plan | None]:
+    def plan(self) -> Body[AgentPlan | None]:
         """Its plan for the task."""
         yield from self.equipped()
         return (yield from self.planned(self._briefing))

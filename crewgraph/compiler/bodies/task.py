@@ -227,7 +227,7 @@ class _Work:
         show(
             output,
             usage=self.usage.total,
-            usage_by_model=self.usage.told,
+            usage_by_model=self.usage.by_model,
             usage_by_agent=self.usage.by_agent(self.briefing.role),
             messages=self.agent.conversation,
             tool_failures=list(self.agent.failures),

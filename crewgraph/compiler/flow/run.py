@@ -23,7 +23,7 @@ from crewgraph.definitions.flow.noted import WRITER
 from crewgraph.definitions.flow.state import fields_of, id_of, state_source
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
-from crewgraph.llm.usage import Tally
+from crewgraph.llm.usage import UsageLedger
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 
@@ -100,7 +100,7 @@ class FlowRun:
     said: dict[str, Any]
     """What methods returned last, by their names; after a resume of declared flows alone."""
 
-    tally: Tally
+    usage: UsageLedger
     """What models reported that methods have asked in this process."""
 
     def __init__(self, flow: "Flow[Any]", plan: Plan, state: Any, inputs: Mapping[str, Any], *, stored: bool) -> None:
@@ -127,7 +127,7 @@ class FlowRun:
         self.parked: dict[str, Any] = {}
         """The questions that nobody was there to answer, by their ids."""
 
-        self.said, self.tally = {}, Tally()
+        self.said, self.usage = {}, UsageLedger()
         self.feedback: list[HumanFeedbackResult] = []
         """What people said of outputs, in order."""
 

@@ -10,7 +10,7 @@ from crewgraph.definitions.flow.current import (
     current_flow_name,
     current_flow_request_id,
 )
-from crewgraph.llm.usage import TALLIES
+from crewgraph.llm.usage import LEDGERS
 
 __all__ = ["current"]
 
@@ -25,11 +25,11 @@ def current(running: Running) -> Generator[None]:
         (current_flow_name, current_flow_name.set(running.run.name)),
     ]
     method = current_flow_method_name.set(running.method)
-    tallies = TALLIES.set((*TALLIES.get(), running.run.tally))
+    ledgers = LEDGERS.set((*LEDGERS.get(), running.run.usage))
     try:
         yield
     finally:
-        TALLIES.reset(tallies)
+        LEDGERS.reset(ledgers)
         current_flow_method_name.reset(method)
         for variable, token in reversed(tokens):
             variable.reset(token)

@@ -202,7 +202,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
     @property
     def usage_metrics(self) -> UsageMetrics:
         """What all models reported that the last run has asked in this process: those of crews, of agents, and by `LLM.call`."""
-        return self._last.tally.total if self._last is not None else UsageMetrics()
+        return self._last.usage.total if self._last is not None else UsageMetrics()
 
     @property
     def human_feedback_history(self) -> list[Any]:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
-from crewgraph.definitions.door import flow_frames, flow_history, flow_streams, flows, runs
+from crewgraph.definitions.door import flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
 from crewgraph.definitions.run_info import RunInfo, RunStatus
-from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
+from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class FlowVerbs(FlowDrawings):
         The arguments are those of `kickoff`. `stream` tells the same as items of classes.
         """
         given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        return flow_frames().frames(self, given)
+        return flow_streams().frames(self, given)
 
     def astream_events(
         self,
@@ -144,7 +144,7 @@ class FlowVerbs(FlowDrawings):
     ) -> AsyncStreamSession[Any]:
         """Run the flow on this event loop, and tell every event as a frame; see `stream_events`."""
         given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        return flow_frames().aframes(self, given)
+        return flow_streams().aframes(self, given)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.

@@ -1,0 +1,302 @@
+"""Runs as pieces that are taken while they last: the frames of a stream, and the sessions that hand them out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Literal, Self
+
+from pydantic import BaseModel, Field
+from typing_extensions import TypeVar
+
+from crewgraph.errors import RunError
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.flow import FlowEvent
+from crewgraph.events.llm import LLMEventBase
+from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
+
+__all__ = [
+    "AsyncStreamSession",
+    "Ended",
+    "Pieces",
+    "StreamChannel",
+    "StreamFrame",
+    "StreamSession",
+    "StreamSessionBase",
+    "frame_of",
+]
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+Frames = TypeVar("Frames", default=Any)
+
+StreamChannel = Literal["llm", "flow", "tools", "messages", "lifecycle", "custom"]
+"""What a frame is about."""
+
+_ELSEWHERE = {"event_id", "type", "timestamp", "emission_sequence", "parent_event_id", "previous_event_id"}
+_PIECES = frozenset({"llm_stream_chunk", "llm_thinking_chunk"})
+_MESSAGES = frozenset({"conversation_message_added"})
+
+
+class StreamFrame(BaseModel):
+    """An event of a run, as data."""
+
+    id: str
+    """The event."""
+
+    seq: int | None = None
+    """The how manieth event of its run it is."""
+
+    type: str
+    """The kind of event."""
+
+    channel: StreamChannel
+    """What it is about."""
+
+    namespace: list[str] = Field(default_factory=list[str])
+    """The same more closely: the channel, then the flow and its method, the request, the tool, or agent and task."""
+
+    timestamp: datetime
+    """When it happened, in UTC."""
+
+    parent_id: str | None = None
+    """The event in whose scope it happened."""
+
+    previous_id: str | None = None
+    """The event before it."""
+
+    data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The other fields of the event."""
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The same as `data`."""
+        return self.data
+
+    @property
+    def content(self) -> str:
+        """The piece of an answer, where it is one; else empty."""
+        return str(self.data.get("chunk") or "") if self.type in _PIECES else ""
+
+
+def frame_of(event: BaseEvent) -> StreamFrame:
+    """An event as a frame."""
+    channel, names = _channel(event)
+    return StreamFrame(
+        id=event.event_id,
+        seq=event.emission_sequence,
+        type=event.type,
+        channel=channel,
+        namespace=[channel, *(str(name) for name in names if name)],
+        timestamp=event.timestamp,
+        parent_id=event.parent_event_id,
+        previous_id=event.previous_event_id,
+        data=event.to_json(exclude=_ELSEWHERE),
+    )
+
+
+def _channel(event: BaseEvent) -> tuple[StreamChannel, tuple[Any, ...]]:
+    if isinstance(event, LLMEventBase):
+        return "llm", (event.call_id,)
+    if isinstance(event, ToolUsageEvent | ToolExecutionErrorEvent):
+        return "tools", (event.tool_name,)
+    if isinstance(event, FlowEvent):
+        named = (event.flow_name, getattr(event, "method_name", None), getattr(event, "session_id", None))
+        return ("messages" if event.type in _MESSAGES else "flow"), named
+    return "custom", (event.agent_role, event.task_name)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of the pieces: what the run gave."""
+
+    value: Any
+
+
+class Pieces(Generic[Piece, Result]):
+    """The pieces of a run, each to be taken once, and its result behind them.
+
+    The run begins with the first piece that is asked for, and goes on while pieces are taken. One that is not taken to
+    its end stands still; `close` and `aclose`, or leaving a `with`, end it.
+
+    Args:
+        sync_iterator: the pieces, and an `Ended` last.
+        async_iterator: the same, for an event loop.
+    """
+
+    _taking: ClassVar[str] = "take all pieces"
+    """How a run comes to its end."""
+
+    _resuming: ClassVar[str] = ""
+    """How a run that was ended before goes on."""
+
+    def __init__(
+        self,
+        sync_iterator: "Iterator[Piece | Ended] | None" = None,
+        async_iterator: "AsyncIterator[Piece | Ended] | None" = None,
+    ) -> None:
+        self._iterator, self._async_iterator = sync_iterator, async_iterator
+        self._pieces: list[Piece] = []
+        self._ended: Ended | None = None
+        self._failure: BaseException | None = None
+        self._closed = self._over = False
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether there is nothing more to come."""
+        return self._over or self._closed
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it was closed before its end."""
+        return self._closed
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all pieces were taken."""
+        return self._over and self._failure is None
+
+    @property
+    def result(self) -> Result:
+        """What the run gave.
+
+        Raises:
+            RunError: the run has not ended yet, or was closed.
+            Exception: what the run failed with.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._ended is None:
+            raise RunError(
+                f"the stream ended before the run, so it has no result{self._resuming}"
+                if self.is_completed
+                else f"the run has not ended: {self._taking} before you take `.result`"
+            )
+        return self._ended.value
+
+    def _taken(self) -> Generator[Piece]:
+        if self._iterator is None:
+            raise RunError("this run is on an event loop: take its pieces with `async for`")
+        while not self.is_completed:
+            try:
+                piece = next(self._iterator, None)
+            except BaseException as error:
+                self._failure, self._over = error, True
+                raise
+            yield from self._noted(piece)
+
+    async def _ataken(self) -> AsyncGenerator[Piece]:
+        if self._async_iterator is None:
+            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the asynchronous verb")
+        while not self.is_completed:
+            try:
+                piece = await anext(self._async_iterator, None)
+            except BaseException as error:
+                self._failure, self._over = error, True
+                raise
+            for noted in self._noted(piece):
+                yield noted
+
+    def _noted(self, piece: Piece | Ended | None) -> tuple[Piece, ...]:
+        if piece is None or isinstance(piece, Ended):
+            self._over, self._ended = True, piece or self._ended
+            return ()
+        self._pieces.append(piece)
+        return (piece,)
+
+    def close(self) -> None:
+        """End the run, if it still runs."""
+        if not self.is_completed:
+            self._closed = True
+            if (close := getattr(self._iterator, "close", None)) is not None:
+                close()
+
+    async def aclose(self) -> None:
+        """End the run on its event loop, if it still runs."""
+        if not self.is_completed:
+            self._closed = True
+            if (close := getattr(self._async_iterator, "aclose", None)) is not None:
+                await close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames]):
+    """The frames of a run, each to be taken once, and its result behind them."""
+
+    _taking = "take all frames"
+
+    @property
+    def frames(self) -> list[StreamFrame]:
+        """The frames so far."""
+        return self._pieces.copy()
+
+    @abstractmethod
+    def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> Frames:
+        """The frames of some channels; of all where None."""
+
+    def interleave(self, channels: Sequence[StreamChannel]) -> Frames:
+        """The frames of some channels, in the order in which they came."""
+        return self.subscribe(channels)
+
+    @property
+    def events(self) -> Frames:
+        """All frames."""
+        return self.subscribe()
+
+    @property
+    def llm(self) -> Frames:
+        """Those of models."""
+        return self.subscribe(["llm"])
+
+    @property
+    def tools(self) -> Frames:
+        """Those of tools."""
+        return self.subscribe(["tools"])
+
+    @property
+    def flow(self) -> Frames:
+        """Those of flows and their methods."""
+        return self.subscribe(["flow"])
+
+    @property
+    def messages(self) -> Frames:
+        """Those of conversations."""
+        return self.subscribe(["messages"])
+
+
+class StreamSession(StreamSessionBase[Result, Iterator[StreamFrame]]):
+    """The frames of a run, for code without an event loop: `for frame in session`."""
+
+    def __iter__(self) -> Iterator[StreamFrame]:
+        return self.subscribe()
+
+    def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> Iterator[StreamFrame]:
+        """The frames of some channels; of all where None."""
+        return (frame for frame in self._taken() if channels is None or frame.channel in channels)
+
+
+class AsyncStreamSession(StreamSessionBase[Result, AsyncIterator[StreamFrame]]):
+    """The frames of a run on an event loop: `async for frame in session.events`."""
+
+    def __aiter__(self) -> AsyncIterator[StreamFrame]:
+        return self.subscribe()
+
+    def subscribe(self, channels: Sequence[StreamChannel] | None = None) -> AsyncIterator[StreamFrame]:
+        """The frames of some channels; of all where None."""
+        return (frame async for frame in self._ataken() if channels is None or frame.channel in channels)

@@ -1,0 +1,1 @@
+"""Runs that are watched while they last: items, and chunks and frames as other views of the same mechanism."""

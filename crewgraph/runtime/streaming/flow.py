@@ -1,0 +1,60 @@
+"""Watched runs of flows: as items, in CrewAI's form as pieces of answers, and as frames, one for each event."""
+
+from collections.abc import AsyncGenerator, Generator
+from typing import Any
+
+from crewgraph.definitions.chunks import FlowStreamingOutput
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.stream import StreamItem
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.frames import AsyncStreamSession, Ended, StreamSession, frame_of
+from crewgraph.runtime.flow import run_of
+from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.runtime.streaming.flow_audience import FlowAudience
+from crewgraph.runtime.streaming.watched import WatchedRun
+
+__all__ = ["achunked", "aframes", "astream", "chunked", "frames", "stream"]
+
+
+class _Frames(Audience):
+    """Hears of every event."""
+
+    def item(self, source: Any, event: BaseEvent) -> Any:
+        return frame_of(event)
+
+    def last(self, ended: Any) -> Any:
+        return Ended(ended)
+
+
+def _watched(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any = None) -> WatchedRun:
+    return WatchedRun(run_of(flow, inputs, feedback), FlowAudience(flow))
+
+
+def stream(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Generator[StreamItem]:
+    """Run a flow and report on it; see `Flow.stream`."""
+    return _watched(flow, inputs, feedback).items()
+
+
+def astream(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> AsyncGenerator[StreamItem]:
+    """Run a flow on this event loop and report on it; see `Flow.astream`."""
+    return _watched(flow, inputs, feedback).aitems()
+
+
+def chunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+    """What `kickoff` returns for a flow that streams."""
+    return _watched(flow, inputs).chunks(FlowStreamingOutput)
+
+
+def achunked(flow: "Flow[Any]", inputs: dict[str, Any]) -> FlowStreamingOutput:
+    """What `kickoff_async` returns for a flow that streams."""
+    return _watched(flow, inputs).achunks(FlowStreamingOutput)
+
+
+def frames(flow: "Flow[Any]", inputs: dict[str, Any]) -> StreamSession[Any]:
+    """Run a flow and give its events; see `Flow.stream_events`."""
+    return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).items())
+
+
+def aframes(flow: "Flow[Any]", inputs: dict[str, Any]) -> AsyncStreamSession[Any]:
+    """Run a flow on this event loop and give its events; see `Flow.astream_events`."""
+    return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _Frames()).aitems())
