@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from crewgraph.core.bridge import in_thread
+from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.watched import is_watched
 from crewgraph.extras import load
-from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.base import BaseLLM

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
-from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.answer import cut_at, read_answer
 from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of
