@@ -16,7 +16,7 @@ from crewgraph.tools.mcp.reference import Reference, references
 from crewgraph.tools.mcp.resolver import own_resolver
 from crewgraph.tools.mcp.tool import described_tools, made_tools
 
-__all__ = ["Capability", "capabilities_key", "capabilities_of", "fetches_tools"]
+__all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
 
 
 class Capability(Protocol):

@@ -53,7 +53,7 @@ class RemoteAgentsCapability(Capability):
             RemoteAgentError: a remote agent is not there.
         """
         for remote in self._remotes:
-            found(remote, self.agent)
+            _card_of(remote, self.agent)
 
     def fetched(self, taken: Iterable[str], book: Book) -> Body[list[Any]]:
         """The remote agents as tools.
@@ -69,7 +69,7 @@ class RemoteAgentsCapability(Capability):
 
     def _card(self, remote: RemoteAgent) -> Call:
         address = remote.endpoint
-        return Call(function=found, args=(remote, self.agent), name=address, kind="the card of", about=[address])
+        return Call(function=_card_of, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
     def adapted(self, tool: ObservedTool, book: Book) -> ObservedTool:
         source = tool.tool.tool.source
@@ -78,7 +78,7 @@ class RemoteAgentsCapability(Capability):
         return RemoteAtHand(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 
 
-def found(remote: RemoteAgent, agent: BaseAgent) -> dict[str, Any]:
+def _card_of(remote: RemoteAgent, agent: BaseAgent) -> dict[str, Any]:
     """A remote agent's card; an empty one where it is not there and may be missing.
 
     Raises:
