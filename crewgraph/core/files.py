@@ -6,7 +6,7 @@ Marks are small and hold the digest of the file, so a conversation can be compar
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NotRequired, TypedDict, cast
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.extensions import extension
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import RUNNING
-from crewgraph.core.bridge import in_thread
 from crewgraph.core.files import FILES, FileRecord, files_in
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension

@@ -10,7 +10,7 @@ from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill
 from crewgraph.contrib.skills.skill import METADATA, Skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, used
 from crewgraph.core.effects import Body, Notify
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.skill import SkillUsedEvent
 from crewgraph.prompts.book import Book
@@ -55,7 +55,7 @@ class SkillsCapability(Capability):
             yield Notify(self._report_used)
 
     def _report_used(self) -> None:
-        if crewai_event_bus.wants(SkillUsedEvent) and not is_told_again():
+        if crewai_event_bus.wants(SkillUsedEvent) and not is_replayed():
             for skill in self._active:
                 crewai_event_bus.emit(self.agent, used(skill, self.agent, self.task))
 
