@@ -38,7 +38,7 @@ from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.capabilities import window_of
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json

@@ -24,7 +24,7 @@ from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import ModelGuardrail
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.text import shorten
 
 __all__ = ["kickoff_body"]
