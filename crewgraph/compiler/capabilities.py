@@ -12,9 +12,8 @@ from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
-from crewgraph.tools.mcp.reference import Reference, references
-from crewgraph.tools.mcp.resolver import own_resolver
-from crewgraph.tools.mcp.tool import described_tools, made_tools
+from crewgraph.tools.mcp.server import Reference, references
+from crewgraph.tools.mcp.tool import described_tools, made_tools, own_resolver
 
 __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
 
