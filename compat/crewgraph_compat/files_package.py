@@ -17,17 +17,17 @@ FILES = "crewai_files"
 """The package that is stood in for."""
 
 _CLASSES = rows(
-    "crewgraph.files.file",
+    "crewgraph.contrib.files.file",
     *("AudioFile", "BaseFile", "File", "FileMode", "ImageFile", "PDFFile", "TextFile", "VideoFile"),
 )
-_SOURCES = rows("crewgraph.files.source", "FileBytes", "FilePath", "FileSource", "FileStream", "FileUrl") | rows(
-    "crewgraph.files.source", FileSourceInput="GivenSource"
-)
+_SOURCES = rows(
+    "crewgraph.contrib.files.source", "FileBytes", "FilePath", "FileSource", "FileStream", "FileUrl"
+) | rows("crewgraph.contrib.files.source", FileSourceInput="GivenSource")
 _ERRORS = rows(
-    "crewgraph.files.errors",
+    "crewgraph.contrib.files.source",
     *("FileProcessingError", "FileTooLargeError", "FileValidationError", "UnsupportedFileTypeError"),
 )
-_GIVEN = rows("crewgraph.files.given", "normalize_input_files", "wrap_file_source")
+_GIVEN = rows("crewgraph.contrib.files.file", "normalize_input_files", "wrap_file_source")
 
 _MODULES: Mapping[str, Mapping[str, str]] = {
     FILES: {**_CLASSES, **_SOURCES, **_ERRORS, **_GIVEN},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph.caller import callers_level
+from crewgraph.compiler.capabilities import capabilities_key
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
@@ -178,8 +179,6 @@ def _made_of(task: Task, crew: Crew) -> Hashable:
     tools = () if agent is None else tuple(map(id, _given(task, agent)))
     can = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
     asks = own_ways() if agent is not None and agent.mcps else ()
-    afar = agent is not None and bool(agent.a2a)
-    skills = () if agent is None else tuple(map(id, [*(agent.skills or ()), *(crew.skills or ())]))
     return (
         id(task),
         id(agent),
@@ -190,8 +189,7 @@ def _made_of(task: Task, crew: Crew) -> Hashable:
         tools,
         can,
         asks,
-        afar,
-        skills,
+        capabilities_key(agent, crew),
     )
 
 

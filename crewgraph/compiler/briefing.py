@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.state import INPUTS, PLANNING
+from crewgraph.core.files import FileRecord, files_in
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.task import Task
 from crewgraph.errors import StorageError
-from crewgraph.files.record import FileRecord, files_in
 
 __all__ = ["TRIGGER", "Briefing", "briefing_alone", "briefing_of"]
 

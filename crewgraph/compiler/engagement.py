@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from crewgraph.caller import callers_level
-from crewgraph.compiler.skills import skill_tools
+from crewgraph.compiler.capabilities import capabilities_of
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import Agent, BaseAgent
@@ -107,7 +107,9 @@ def own_tools(agent: BaseAgent, given: Sequence[Any], crew: Crew | None, task: T
         if agent.allow_code_execution and not any(map(is_code_interpreter, given)):
             tools += agent.get_code_execution_tools()
     tools = [tool for tool in tools if not any(isinstance(one, type(tool)) for one in given)]
-    return [*tools, *skill_tools(agent, crew, task, [*given, *tools])]
+    for capability in capabilities_of(agent, crew, task):
+        tools += capability.tools([*given, *tools])
+    return tools
 
 
 def guarded_tools(given: Sequence[Any], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:

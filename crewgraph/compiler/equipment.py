@@ -1,41 +1,28 @@
-"""What agents need from outside before they can work: tools of MCP servers, agents elsewhere, a place to run code in."""
+"""What agents need from outside before they can work: tools of their capabilities, a place to run code in."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from crewgraph.compiler.capabilities import Capability, capabilities_of, fetches_tools
 from crewgraph.compiler.engagement import Engagement, own_tools
-from crewgraph.compiler.remotes import found, meant_remotes, remotes_offered
-from crewgraph.core.effects import Body, Call, Together
+from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
-from crewgraph.tools.mcp.server import Reference, references
-from crewgraph.tools.mcp.tool import MCPTool, described_tools, made_tools, own_resolver
 
-__all__ = ["LookAhead", "equipped", "mcp_references"]
+__all__ = ["LookAhead", "equipped"]
 
 
-def mcp_references(agent: BaseAgent) -> list[Reference]:
-    """The MCP servers that an agent is to have the tools of; none where the program fetches them in a way of its own.
-
-    Raises:
-        DefinitionError: something in `mcps` leads to no server.
-    """
-    if not agent.mcps or own_version(agent, "get_mcp_tools") is not None:
-        return []
-    return references([one for one in agent.mcps if own_resolver(one, agent) is None])
-
-
-def equipped(agent: BaseAgent, tools: Iterable[Any], taken: Iterable[str], book: Book) -> Body[list[Any]]:
-    """The tools of an agent's MCP servers, and its remote agents; they are on record, so that a resumed run has the same.
+def equipped(
+    capabilities: Sequence[Capability], tools: Iterable[Any], taken: Iterable[str], book: Book
+) -> Body[list[Any]]:
+    """The tools that an agent's capabilities fetch; they are on record, so that a resumed run has the same.
 
     Args:
-        agent: who is to have them.
+        capabilities: the agent's.
         tools: its other tools, as objects.
         taken: the names of these.
         book: the wording.
@@ -46,34 +33,16 @@ def equipped(agent: BaseAgent, tools: Iterable[Any], taken: Iterable[str], book:
         ToolFailed: code is to be run, and there is no place for it.
     """
     yield from _with_place_for_code(tools)
-    taken = list(taken)
-    fetched = yield from _of_servers(agent, taken)
-    names = [*taken, *(tool.name for tool in fetched)]
-    return [*fetched, *(yield from remotes_offered(agent, names, book))]
-
-
-def _of_servers(agent: BaseAgent, taken: Iterable[str]) -> Body[list[MCPTool]]:
-    meant = mcp_references(agent)
-    if not meant:
-        return []
-    told: list[list[dict[str, Any]]] = yield Together([_listing(one, agent) for one in meant])
-    return made_tools(meant, told, taken)
+    names, fetched = [*taken], list[Any]()
+    for capability in capabilities:
+        fetched += yield from capability.fetched([*names, *(tool.name for tool in fetched)], book)
+    return fetched
 
 
 def _with_place_for_code(tools: Iterable[Any]) -> Body[None]:
     for tool in tools:
         if isinstance(tool, CodeInterpreterTool):
             yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
-
-
-def _listing(one: Reference, agent: BaseAgent) -> Call:
-    return Call(
-        function=described_tools,
-        args=(one, agent),
-        name=one.server.name,
-        kind="the list of tools of",
-        about=[one.server.key, one.only],
-    )
 
 
 class LookAhead(Operation):
@@ -104,11 +73,9 @@ class LookAhead(Operation):
             tool.check()
         with self.opened.used():
             for agent in self.agents:
-                for one in mcp_references(agent):
-                    described_tools(one, agent)
-                for one in meant_remotes(agent):
-                    found(one, agent)
+                for capability in capabilities_of(agent):
+                    capability.look_ahead()
 
     async def arun(self) -> None:
-        if self.images or any(agent.mcps or agent.a2a for agent in self.agents):
+        if self.images or any(map(fetches_tools, self.agents)):
             await in_thread(self.run)

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.capabilities import fetches_tools
 from crewgraph.compiler.state import INPUTS, schema
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 
@@ -65,7 +66,7 @@ def step_graph(
 
 def _needed(assignment: Assignment) -> list[str]:
     missing = {
-        "tools": not (assignment.tools or assignment.agent.mcps or assignment.agent.a2a),
+        "tools": not (assignment.tools or fetches_tools(assignment.agent)),
         "guardrail": not assignment.task.all_guardrails,
     }
     return [stage for stage in STAGES if not missing.get(stage)]

@@ -12,6 +12,7 @@ from crewgraph.definitions.agent_verbs import AgentVerbs
 from crewgraph.definitions.checkpointed import AgentCheckpoints
 from crewgraph.definitions.code_tools import code_tools
 from crewgraph.definitions.definition import key_of, sharing
+from crewgraph.definitions.extended_fields import GivenRemotes, Skilled
 from crewgraph.definitions.frame import checked_format, has_slot, slot
 from crewgraph.definitions.given_cache import GivenCache, checked_cache
 from crewgraph.definitions.given_callback import GivenCallback
@@ -23,10 +24,8 @@ from crewgraph.definitions.given_knowledge import (
 )
 from crewgraph.definitions.given_memory import GivenMemory
 from crewgraph.definitions.given_model import GivenModel, GivenOrNamedModel
-from crewgraph.definitions.given_remotes import GivenRemotes
 from crewgraph.definitions.given_rpm import GivenMaxRpm, checked_controller
 from crewgraph.definitions.given_servers import GivenServers
-from crewgraph.definitions.given_skills import Skilled
 from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.given_verbose import GivenVerbose
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail

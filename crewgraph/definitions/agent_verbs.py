@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.door import alone
-from crewgraph.definitions.given_skills import merged_skills
+from crewgraph.extensions import extension
 from crewgraph.extras import load
 from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
     from crewgraph.definitions.task import Task
-    from crewgraph.skills.skill import Skill
 
 __all__ = ["AgentVerbs"]
 
@@ -38,7 +37,7 @@ class AgentVerbs:
         """Work on a task on this event loop; see `execute_task`."""
         return await alone().aanswer(self, task, context, tools)
 
-    def set_skills(self, resolved_crew_skills: "list[Skill] | None" = None) -> None:
+    def set_skills(self, resolved_crew_skills: list[Any] | None = None) -> None:
         """Look for the skills that `skills` leads to, and add others; in a run the agent has those of its crew without this.
 
         Args:
@@ -49,7 +48,7 @@ class AgentVerbs:
             ValueError: something is no skill, and leads to none.
         """
         agent = cast(Any, self)
-        agent.skills = merged_skills(agent.skills or (), resolved_crew_skills or (), self) or None
+        agent.skills = extension("skills.read")(agent.skills or (), resolved_crew_skills or (), self) or None
 
     def resolve_memory(self) -> Self:
         """Make a memory of its own, with its own model, where `memory` is True; a run does so where the crew has none."""

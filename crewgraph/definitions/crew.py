@@ -13,6 +13,7 @@ from crewgraph.definitions.checkpointed import CrewCheckpoints
 from crewgraph.definitions.coworkers import DELEGATIONS
 from crewgraph.definitions.crew_abilities import CrewAbilities
 from crewgraph.definitions.definition import key_of, sharing
+from crewgraph.definitions.extended_fields import Skilled
 from crewgraph.definitions.faults import crew_faults
 from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
@@ -21,7 +22,6 @@ from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_memories import Remembering
 from crewgraph.definitions.given_model import GivenModel
 from crewgraph.definitions.given_rpm import GivenController, GivenMaxRpm
-from crewgraph.definitions.given_skills import Skilled
 from crewgraph.definitions.given_verbose import GivenVerbose
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.definitions.kept import Kept

@@ -40,7 +40,7 @@ class CrewVerbs:
 
         Args:
             inputs: values for the `{placeholders}`.
-            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.files`' classes.
+            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.contrib.files`' classes.
             thread_id: a name to keep the run under, for `resume`; one is made where None.
             checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
                 default database, where None.
@@ -187,7 +187,7 @@ class CrewVerbs:
 
         Args:
             inputs: values for the `{placeholders}`.
-            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.files`' classes.
+            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.contrib.files`' classes.
             thread_id: a name to keep the run under, for `resume`; one is made where None, and told by the first item.
             checkpointer: where the run is kept, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.

@@ -14,6 +14,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.content_processor import process_content
 from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.definition import key_of
+from crewgraph.definitions.extended_fields import GivenFiles
 from crewgraph.definitions.given_callback import GivenCallback
 from crewgraph.definitions.given_form import GivenForm
 from crewgraph.definitions.given_tools import GivenTools
@@ -21,8 +22,6 @@ from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task_verbs import TaskVerbs
 from crewgraph.definitions.templates import Templated
-from crewgraph.files.file import BaseFile
-from crewgraph.files.given import GivenFiles
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N
 from crewgraph.text import fill_path
@@ -110,7 +109,7 @@ class Task(TaskVerbs, Templated):
     tools: GivenTools = Field(default_factory=list[Any])
     """Tools for this task, instead of its agent's."""
 
-    input_files: GivenFiles = Field(default_factory=dict[str, BaseFile])
+    input_files: GivenFiles = Field(default_factory=dict[str, Any])
     """Files that belong to the task, by name; as they are when it begins."""
 
     callback: GivenCallback = None

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
-from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.base import BaseLLM, accepted
 from crewgraph.llm.conversation import openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import ASKER, ONGOING, OngoingCall

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
-from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of

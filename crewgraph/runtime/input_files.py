@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.errors import RunError
-from crewgraph.files.given import given_files
-from crewgraph.files.record import FILES, FileRecord, files_in, recorded
+from crewgraph.extensions import extension
 
 __all__ = ["each_with_files", "inputs_alone", "noted_files", "parted", "with_files"]
 
@@ -20,7 +20,7 @@ class _Note(Operation):
         self._given = given
 
     def run(self) -> dict[str, FileRecord]:
-        return recorded(given_files(self._given))
+        return extension("files.record")(extension("files.read")(self._given))
 
     async def arun(self) -> dict[str, FileRecord]:
         return await in_thread(self.run)
@@ -56,14 +56,14 @@ def with_files(inputs: Mapping[str, Any] | None, files: Any) -> Mapping[str, Any
         return {**(inputs or {}), FILES: of_flow} if of_flow and FILES not in (inputs or {}) else inputs
     if inputs and FILES in inputs:
         raise RunError(f"there is an input named `{FILES}`, and files are given, too, which are kept under this name")
-    return {**(inputs or {}), FILES: _Given(given_files(files))}
+    return {**(inputs or {}), FILES: _Given(extension("files.read")(files))}
 
 
 def each_with_files(inputs: Any, files: Any) -> Any:
     """Inputs of several runs, each with the same files among them; what are no inputs stays as it is."""
     if not files or not isinstance(inputs, list | tuple):
         return inputs
-    given = given_files(files)
+    given = extension("files.read")(files)
     return [_one_with_files(one, given) for one in cast("list[Any]", inputs)]
 
 

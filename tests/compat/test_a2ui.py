@@ -12,7 +12,7 @@ from crewgraph_compat.stand_ins.a2ui_extensions import (
     ExtensionContext,
 )
 
-from crewgraph.tools.a2a import A2AClientConfig
+from crewgraph.contrib.a2a import A2AClientConfig
 
 BEGIN = {"beginRendering": {"surfaceId": "s", "root": "r"}}
 

@@ -10,8 +10,8 @@ import crewgraph_compat
 import pytest
 
 import crewgraph
-from crewgraph.files.file import ImageFile
-from crewgraph.tools.input_file import ReadFileTool
+from crewgraph.contrib.files.agent_files import ReadFileTool
+from crewgraph.contrib.files.file import ImageFile
 
 
 @pytest.fixture(autouse=True)

@@ -20,12 +20,12 @@ from until import Held
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.contrib.a2a import A2AClientConfig
 from crewgraph.definitions.conversion import convert_with_instructions
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.security import Fingerprint
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.tools.a2a import A2AClientConfig
 
 from .crew_seen import BONN, FAR, LOOK, Town
 from .parts import agent, asked, crew, task

@@ -4,9 +4,8 @@ from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from pydantic import BaseModel, Field, create_model
 
-from crewgraph.definitions.given_remotes import remotes_of
-from crewgraph.tools.a2a.config import A2AClientConfig, A2AConfig, RemoteAgent
-from crewgraph.tools.a2a.server import A2AServerConfig
+from crewgraph.contrib.a2a.config import A2AClientConfig, A2AConfig, RemoteAgent, remotes_of
+from crewgraph_compat.stand_ins.a2a_server import A2AServerConfig
 
 __all__ = [
     "A2AClientConfigTypes",

@@ -6,7 +6,7 @@ __all__ = ["MODULES"]
 
 _CLIENT_AUTH = {
     **rows(
-        "crewgraph.tools.a2a.auth",
+        "crewgraph.contrib.a2a.auth",
         "APIKeyAuth",
         "BearerTokenAuth",
         "ClientAuthScheme",
@@ -14,11 +14,11 @@ _CLIENT_AUTH = {
         "HTTPDigestAuth",
         AuthScheme="ClientAuthScheme",
     ),
-    **rows("crewgraph.tools.a2a.oauth", "OAuth2AuthorizationCode", "OAuth2ClientCredentials"),
+    **rows("crewgraph.contrib.a2a.auth", "OAuth2AuthorizationCode", "OAuth2ClientCredentials"),
 }
-_TLS = rows("crewgraph.tools.a2a.tls", "TLSConfig")
+_TLS = rows("crewgraph.contrib.a2a.auth", "TLSConfig")
 _SERVER_AUTH = rows(
-    "crewgraph.tools.a2a.server_auth",
+    "crewgraph_compat.stand_ins.a2a_server",
     "AuthenticatedUser",
     "EnterpriseTokenAuth",
     "OIDCAuth",
@@ -26,7 +26,7 @@ _SERVER_AUTH = rows(
     "SimpleTokenAuth",
 )
 _SERVER_PARTS = rows(
-    "crewgraph.tools.a2a.server_auth",
+    "crewgraph_compat.stand_ins.a2a_server",
     "APIKeyServerAuth",
     "HTTPException",
     "HTTP_401_UNAUTHORIZED",
@@ -37,19 +37,22 @@ _SERVER_PARTS = rows(
     "OAuth2ServerAuth",
 )
 _CONFIGS = {
-    **rows("crewgraph.tools.a2a.config", "A2AClientConfig", "A2AConfig"),
-    **rows("crewgraph.tools.a2a.server", "A2AServerConfig"),
+    **rows("crewgraph.contrib.a2a.config", "A2AClientConfig", "A2AConfig"),
+    **rows("crewgraph_compat.stand_ins.a2a_server", "A2AServerConfig"),
 }
 _EXTENSION = rows(
-    "crewgraph.tools.a2a.extension", "A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"
+    "crewgraph.contrib.a2a.extension", "A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"
 )
 _SERVER_EXTENSION = rows("crewgraph_compat.stand_ins.a2ui_extensions", "ExtensionContext", "ServerExtension")
-_TYPES = rows("crewgraph.tools.a2a.transport", "ProtocolVersion", "TransportType", "Url")
-_POLLING = rows("crewgraph.tools.a2a.updates", "PollingConfig")
-_PUSH = rows("crewgraph.tools.a2a.updates", "PushNotificationConfig")
-_STREAMING = rows("crewgraph.tools.a2a.updates", "StreamingConfig")
-_SIGNATURE = rows("crewgraph.tools.a2a.updates", "WebhookSignatureConfig", "WebhookSignatureMode")
-_UPDATES = {**_POLLING, **_PUSH, **_STREAMING, **rows("crewgraph.tools.a2a.updates", "UpdateConfig")}
+_TYPES = {
+    **rows("crewgraph.contrib.a2a.config", "TransportType", "Url"),
+    **rows("crewgraph_compat.stand_ins.a2a_server", "ProtocolVersion"),
+}
+_POLLING = rows("crewgraph.contrib.a2a.config", "PollingConfig")
+_PUSH = rows("crewgraph.contrib.a2a.config", "PushNotificationConfig")
+_STREAMING = rows("crewgraph.contrib.a2a.config", "StreamingConfig")
+_SIGNATURE = rows("crewgraph.contrib.a2a.config", "WebhookSignatureConfig", "WebhookSignatureMode")
+_UPDATES = {**_POLLING, **_PUSH, **_STREAMING, **rows("crewgraph.contrib.a2a.config", "UpdateConfig")}
 _CHECKS = rows(
     "crewgraph_compat.stand_ins.a2ui", "validate_a2ui_event", "validate_a2ui_message", "validate_catalog_components"
 )
@@ -104,17 +107,15 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.a2a.config": {
         **_CONFIGS,
         **_TYPES,
-        **rows("crewgraph.tools.a2a.auth", "ClientAuthScheme"),
-        **rows("crewgraph.tools.a2a.extension", "ValidatedA2AExtension"),
-        **rows("crewgraph.tools.a2a.server", "AgentCardSigningConfig"),
-        **rows("crewgraph.tools.a2a.server_auth", "ServerAuthScheme", SigningAlgorithm="JWTAlgorithm"),
+        **rows("crewgraph.contrib.a2a.auth", "ClientAuthScheme"),
+        **rows("crewgraph.contrib.a2a.extension", "ValidatedA2AExtension"),
+        **rows("crewgraph_compat.stand_ins.a2a_server", "AgentCardSigningConfig"),
+        **rows("crewgraph_compat.stand_ins.a2a_server", "ServerAuthScheme", SigningAlgorithm="JWTAlgorithm"),
+        **rows("crewgraph.contrib.a2a.config", "ClientTransportConfig", "GRPCClientConfig", "JSONRPCClientConfig"),
         **rows(
-            "crewgraph.tools.a2a.transport",
-            "ClientTransportConfig",
-            "GRPCClientConfig",
+            "crewgraph_compat.stand_ins.a2a_server",
             "GRPCServerConfig",
             "HTTPJSONConfig",
-            "JSONRPCClientConfig",
             "JSONRPCServerConfig",
             "ServerPushNotificationConfig",
             "ServerTransportConfig",

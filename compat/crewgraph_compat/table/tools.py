@@ -87,7 +87,9 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.definitions.coworkers", "AgentTools", "AskQuestionTool", DelegateWorkTool="DelegateTaskTool"),
         **rows("crewgraph.tools.base", "BaseTool"),
     },
-    "crewai.tools.agent_tools.read_file_tool": rows("crewgraph.tools.input_file", "ReadFileTool", "ReadFileToolSchema"),
+    "crewai.tools.agent_tools.read_file_tool": rows(
+        "crewgraph.contrib.files.agent_files", "ReadFileTool", "ReadFileToolSchema"
+    ),
     "crewai.tools.agent_tools.ask_question_tool": rows(
         "crewgraph.definitions.coworkers", "AskQuestionTool", "AskQuestionToolSchema", BaseAgentTool="CoworkerTool"
     ),

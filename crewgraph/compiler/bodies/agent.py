@@ -24,9 +24,9 @@ from crewgraph.compiler.knowledge_report import KnowledgeReport
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.remembering import Remembers
 from crewgraph.compiler.shared import controllers_of
-from crewgraph.compiler.skills import skills_of, tell_skills_used, told_skills
 from crewgraph.compiler.tool_failures import Failing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
+from crewgraph.core.files import FileRecord
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import Agent
@@ -37,13 +37,10 @@ from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.errors import TimeLimitReached
-from crewgraph.files.record import FileRecord
 from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
-from crewgraph.skills.skill import Skill
-from crewgraph.skills.tool import LoadSkillTool
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 from crewgraph.tools.memory import RecallMemoryTool, RememberTool
@@ -86,19 +83,15 @@ class AgentAtWork(AtHand):
         """What its tools failed at."""
 
     @cached_property
-    def told_skills(self) -> tuple[str, ...]:
-        """What it is told of its skills: those whose instructions were read, and which ones it may read."""
-        named = (tool.name for tool in self._observed.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
-        return tuple(told_skills(self._skills, next(named, ""), self._book))
+    def capability_notes(self) -> tuple[str, ...]:
+        """What its prompt says of its capabilities."""
+        notes = (capability.notes(self._observed, self._book) for capability in self.capabilities)
+        return tuple(note for several in notes for note in several)
 
-    def begun_with_skills(self) -> Body[None]:
-        """Tell which skills it begins with."""
-        if self._skills:
-            yield Notify(partial(tell_skills_used, self._skills, self._agent, self._about))
-
-    @cached_property
-    def _skills(self) -> list[Skill]:
-        return skills_of(self._agent, self._engagement.crew)
+    def begin_capabilities(self) -> Body[None]:
+        """Let its capabilities know that it begins to work on an answer."""
+        for capability in self.capabilities:
+            yield from capability.begin()
 
     @property
     def native_tools(self) -> bool:
@@ -234,13 +227,13 @@ class AgentAtWork(AtHand):
         model = self.model if config.llm is None else self.asked(config.llm)
         planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        native, skilled = self.native_tools, self.told_skills
+        native, notes = self.native_tools, self.capability_notes
         return PlanExecution(
             agent=agent,
             config=config,
             planner=planner,
             worker=lambda: replace(self._worker(), max_iter=config.max_step_iterations, usage=UsageLedger(), counts={}),
-            told=told_itself(texts, self.tools, self._book, native=native, skilled=skilled),
+            told=told_itself(texts, self.tools, self._book, native=native, capability_notes=notes),
             notes=told,
             side_by_side=not any(isinstance(one.tool.tool.source, CoworkerTool) for one in self._offered.values()),
             counts=self._heard.counts,

@@ -105,7 +105,7 @@ class AgentOnTask(AgentAtWork):
             native=self.native_tools,
             book=self._book,
             refused=refused,
-            skilled=self.told_skills,
+            capability_notes=self.capability_notes,
             files=self.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context)
@@ -135,7 +135,7 @@ class AgentOnTask(AgentAtWork):
         return (yield from self.planned(self._briefing))
 
     def _answered(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
-        yield from self.begun_with_skills()
+        yield from self.begin_capabilities()
         lessons = told_lessons(self._assignment, self._briefing, self._book)
         remembered = yield from self.recollection.told(self._briefing.description, self._briefing.context)
         asked = self._briefing
@@ -160,7 +160,7 @@ class AgentOnTask(AgentAtWork):
     def _handing_over(self, used: ObservedTool) -> PreparedTool:
         source = used.tool.tool.source
         if not isinstance(source, CoworkerTool) or own_version(source, "_run") is not None:
-            return self._at_hand(used)
+            return self._adapted(used)
         return Handover(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
 
     @cached_property

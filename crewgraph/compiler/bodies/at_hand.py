@@ -5,10 +5,11 @@ from functools import cached_property
 from typing import Any
 
 from crewgraph.compiler.cached import cached
+from crewgraph.compiler.capabilities import Capability, capabilities_of
 from crewgraph.compiler.engagement import Engagement, guarded_tools
 from crewgraph.compiler.equipment import equipped
 from crewgraph.compiler.executor import Executor, made_executor
-from crewgraph.compiler.files import NO_FILES, Files, files_tool
+from crewgraph.compiler.files import NO_FILES, FilesAtHand
 from crewgraph.compiler.limited import model_of
 from crewgraph.compiler.memories import Memories, memories_of
 from crewgraph.compiler.memory_tools import memory_tools
@@ -16,12 +17,12 @@ from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
 from crewgraph.compiler.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
+from crewgraph.core.files import FileRecord
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.task import Task
 from crewgraph.errors import CompileError
-from crewgraph.extras import load
-from crewgraph.files.record import FileRecord, recorded
+from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import sight_of
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
@@ -59,7 +60,7 @@ class AtHand:
         if self._fetched is None:
             known = self._engagement.tools
             sources = [tool.tool.source for tool in known.values()]
-            self._fetched = yield from equipped(self._agent, sources, known, self._book)
+            self._fetched = yield from equipped(self.capabilities, sources, known, self._book)
             yield from self._with_files_of_task()
 
     def _with_files_of_task(self) -> Body[None]:
@@ -67,9 +68,18 @@ class AtHand:
         own = {} if self._about is None else self._about.input_files
         if own:
             told: dict[str, FileRecord] = yield Call(
-                function=recorded, args=(own,), name="input_files", kind="the files", about=sorted(own)
+                function=extension("files.record"),
+                args=(own,),
+                name="input_files",
+                kind="the files",
+                about=sorted(own),
             )
             self._given_files = {**self._given_files, **told}
+
+    @cached_property
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What its MCP servers, remote agents and skills add to it."""
+        return capabilities_of(self._agent, self._engagement.crew, self._about)
 
     @property
     def given_tools(self) -> list[Any]:
@@ -145,12 +155,12 @@ class AtHand:
     @cached_property
     def _in_hand(self) -> Mapping[str, PreparedTool]:
         """Its tools as the loop uses them."""
-        return {name: self._at_hand(tool) for name, tool in self._offered.items()}
+        return {name: self._adapted(tool) for name, tool in self._offered.items()}
 
-    def _at_hand(self, used: ObservedTool) -> PreparedTool:
-        if not self._agent.a2a or own_version(used.tool.tool.source, "_run") is not None:
-            return used
-        return load("crewgraph.compiler.bodies.remote").at_hand(used, self._book)
+    def _adapted(self, tool: ObservedTool) -> PreparedTool:
+        for capability in self.capabilities:
+            tool = capability.adapted(tool, self._book)
+        return tool
 
     @cached_property
     def _offered(self) -> dict[str, ObservedTool]:
@@ -158,7 +168,8 @@ class AtHand:
         found = self._observed
         if self.memories:
             found = found | self._seen(memory_tools(self.memories, self.model, found, self._book))
-        return found | self._seen(files_tool(self.files, self._book)) if self.files.tool else found
+        reads_files = self.files.tools(self._book)
+        return found | self._seen(reads_files) if reads_files else found
 
     @cached_property
     def memories(self) -> Memories:
@@ -166,14 +177,15 @@ class AtHand:
         return memories_of(self._agent, self._engagement.crew)
 
     @cached_property
-    def files(self) -> Files:
+    def files(self) -> FilesAtHand:
         """The files at hand, and what of them its model is shown."""
         if not self._given_files:
             return NO_FILES
+        files = extension("files")
         if self.executor is not None:
-            return Files(records=self._given_files)
+            return files(records=self._given_files)
         sight = sight_of(self._agent.llm, self.model.name)
-        return Files(records=self._given_files, sight=sight, tool=slug("read_file", taken=set(self._observed)))
+        return files(records=self._given_files, sight=sight, tool=slug("read_file", taken=set(self._observed)))
 
     @cached_property
     def _observed(self) -> dict[str, ObservedTool]:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.bodies.prompt import arranged
 from crewgraph.compiler.bodies.protocol import text_of
-from crewgraph.compiler.files import NO_FILES, Files
+from crewgraph.compiler.files import NO_FILES, FilesAtHand
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import BaseAgent
@@ -36,10 +36,10 @@ class Conversation:
     notes: tuple[str, ...] = ()
     """What is told with the last question."""
 
-    skilled: tuple[str, ...] = ()
-    """What the agent is told of its skills."""
+    capability_notes: tuple[str, ...] = ()
+    """What the agent's prompt says of its capabilities."""
 
-    files: Files = NO_FILES
+    files: FilesAtHand = NO_FILES
     """The files at hand."""
 
     def messages(self, context: str, done: str) -> list[Message]:
@@ -54,7 +54,7 @@ class Conversation:
         while said and said[0]["role"] == "system":  # some providers take one system message only, in front
             told.append(text_of(said.pop(0)["content"]))
         parts = [
-            *self.files.told(self.book),
+            *self.files.notes(self.book),
             *self.notes,
             *([self.book.slice("summary", merged_summary=done)] if done else []),
         ]
@@ -83,7 +83,7 @@ class Conversation:
             told = [book.slice("lite_agent_system_prompt_without_tools", **who)]
         if self.structure is not None:
             told.append(book.slice("lite_agent_response_format", response_format=described(self.structure)))
-        return "\n\n".join((*told, *self.skilled))
+        return "\n\n".join((*told, *self.capability_notes))
 
 
 def last_question(said: Sequence[Message]) -> str:

@@ -19,10 +19,10 @@ from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.effects import Body, Notify, Scope
+from crewgraph.core.files import files_in
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import ModelGuardrail
-from crewgraph.files.record import files_in
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.text import shorten
@@ -98,7 +98,7 @@ class _Kickoff:
             tools=work.tools,
             native=work.native_tools,
             book=self.book,
-            skilled=work.told_skills,
+            capability_notes=work.capability_notes,
             files=work.files,
         )
         dialogue = Dialogue(asked.messages, "")
@@ -106,7 +106,7 @@ class _Kickoff:
         return (yield from self._answered(answer))
 
     def _begun(self, asked: Conversation, dialogue: Dialogue) -> Body[str]:
-        yield from self.work.begun_with_skills()
+        yield from self.work.begin_capabilities()
         remembered = yield from self.work.recollection.told(self._briefing.description, limit=_RECALLED)
         known = yield from self.work.known(last_question(self.messages))
         told = (*remembered, *known)

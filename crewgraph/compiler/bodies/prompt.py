@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crewgraph.compiler.briefing import Briefing
-from crewgraph.compiler.files import NO_FILES, Files
+from crewgraph.compiler.files import NO_FILES, FilesAtHand
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent import Agent, BaseAgent
@@ -48,10 +48,10 @@ class Opening:
     notes: tuple[str, ...] = ()
     """What is told with the description of the task."""
 
-    skilled: tuple[str, ...] = ()
-    """What it is told of its skills."""
+    capability_notes: tuple[str, ...] = ()
+    """What its prompt says of its capabilities."""
 
-    files: Files = NO_FILES
+    files: FilesAtHand = NO_FILES
     """The files at hand."""
 
     def messages(self, context: str, done: str) -> list[Message]:
@@ -69,10 +69,12 @@ class Opening:
 
     @property
     def _told(self) -> str:
-        return told_itself(self._texts, self.tools, self.book, native=self.native, skilled=self.skilled)
+        return told_itself(
+            self._texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
+        )
 
     def _asked(self, context: str, done: str) -> str:
-        asked = task_prompt(self.task, self.briefing, self.book, (*self.files.told(self.book), *self.notes))
+        asked = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))
         if context:
             asked = self.book.slice("task_with_context", task=asked, context=context)
         asked = self.book.slice("task", input=retold(asked, self.refused, self.book))
@@ -80,16 +82,16 @@ class Opening:
 
 
 def told_itself(
-    texts: Mapping[str, str], tools: Toolbox, book: Book, *, native: bool, skilled: Sequence[str] = ()
+    texts: Mapping[str, str], tools: Toolbox, book: Book, *, native: bool, capability_notes: Sequence[str] = ()
 ) -> str:
-    """What an agent is told about itself, its tools and its skills.
+    """What an agent is told about itself, its tools and its capabilities.
 
     Args:
         texts: its role, goal and backstory.
         tools: what it may use.
         book: the wording.
         native: whether the model is offered tools in its own protocol.
-        skilled: what it is told of its skills.
+        capability_notes: what its capabilities add.
     """
     told = [book.slice("role_playing", **texts)]
     if tools and native:
@@ -98,7 +100,7 @@ def told_itself(
         told.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
     else:
         told.append(book.slice("no_tools"))
-    return "\n\n".join((*told, *skilled))
+    return "\n\n".join((*told, *capability_notes))
 
 
 def arranged(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) -> list[Message]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from crewgraph.core.files import FILES
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.turn import TURN
 from crewgraph.errors import RunError
-from crewgraph.files.record import FILES
 
 __all__ = ["arguments_of", "unknown_inputs"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from crewgraph.core.files import FILES
 from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
 from crewgraph.definitions.checkpointed import Beginning
 from crewgraph.definitions.door import flows, restores
 from crewgraph.errors import RunError
-from crewgraph.files.given import given_files
-from crewgraph.files.record import FILES, recorded
+from crewgraph.extensions import extension
 
 __all__ = ["FlowCheckpoints"]
 
@@ -87,7 +87,7 @@ class FlowCheckpoints:
             RunError: no state is kept under an id.
         """
         if files:
-            inputs = {**inputs, FILES: recorded(given_files(files))}
+            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(files))}
         if config is not None:
             if config.restore_from is None:
                 self.checkpoint = config

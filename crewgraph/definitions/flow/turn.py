@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from crewgraph.files.record import FILES, files_in
+from crewgraph.core.files import FILES, files_in
 
 __all__ = ["TURN", "Turn", "without_turn"]
 

@@ -1,0 +1,64 @@
+"""The skills of an agent in a run: notes for its prompt, and the tool that reads them."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from crewgraph.compiler.capabilities import Capability
+from crewgraph.compiler.observed import ObservedTool
+from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
+from crewgraph.contrib.skills.skill import METADATA, Skill
+from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, used
+from crewgraph.core.effects import Body, Notify
+from crewgraph.core.replay import is_replayed
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.skill import SkillUsedEvent
+from crewgraph.prompts.book import Book
+from crewgraph.tools.adapt import as_tool
+
+__all__ = ["SkillsCapability"]
+
+
+class SkillsCapability(Capability):
+    """An agent's own skills, then those of its crew that have other names."""
+
+    @cached_property
+    def _skills(self) -> list[Skill]:
+        own, shared = self.agent.skills, None if self.crew is None else self.crew.skills
+        return merged_skills(own or (), shared or (), self.agent) if own or shared else []
+
+    def tools(self, given: Sequence[Any]) -> list[Any]:
+        """The tool that reads skills, where there are some to be read."""
+        names = [as_tool(tool).name for tool in given]
+        book = self.agent.wording(self.crew)
+        tool = create_skill_loader_tool(
+            self._skills, source=self.agent, task=self.task, reserved_names=names, book=book
+        )
+        return [] if tool is None else [tool]
+
+    def notes(self, tools: Mapping[str, ObservedTool], book: Book) -> Sequence[str]:
+        """The whole of the skills that were read, and a list of those that may be read."""
+        loaders = (tool.name for tool in tools.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
+        active = [format_skill_context(skill) for skill in self._active]
+        catalog = build_skill_catalog(self._skills)
+        listed = [format_skill_context(skill, label=name) for name, skill in catalog.items()]
+        notes: list[str] = []
+        if active:
+            notes.append(book.slice("skills", skills="\n\n".join(active)))
+        if listed:
+            notes.append(book.slice("available_skills", tool=next(loaders, ""), skills="\n\n".join(listed)))
+        return notes
+
+    def begin(self) -> Body[None]:
+        """Report the skills that were read before as used."""
+        if self._skills:
+            yield Notify(self._report_used)
+
+    def _report_used(self) -> None:
+        if crewai_event_bus.wants(SkillUsedEvent) and not is_replayed():
+            for skill in self._active:
+                crewai_event_bus.emit(self.agent, used(skill, self.agent, self.task))
+
+    @property
+    def _active(self) -> list[Skill]:
+        return [skill for skill in self._skills if skill.disclosure_level > METADATA]

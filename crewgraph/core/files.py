@@ -1,0 +1,90 @@
+"""Files of a run: where its inputs hold them, and the marks that stand for them in conversations.
+
+Marks are small and hold the digest of the file, so a conversation can be compared with a recorded one without reading it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NotRequired, TypedDict, cast
+
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.messages import Message
+from crewgraph.extensions import extension
+
+__all__ = ["FILES", "FileRecord", "aexpanded", "expanded", "files_in", "is_file_mark", "mark_of"]
+
+FILES: Final = "input_files"
+"""The input under which a run holds its files."""
+
+_MARK = "input_file"
+
+
+class FileRecord(TypedDict):
+    """A file in a run, as plain data."""
+
+    filename: str
+    type: str
+    """Its content type."""
+
+    size: int
+    """In bytes; 0 where it is behind an address."""
+
+    digest: str
+    """SHA-256 of its content, in hexadecimal; empty where it is behind an address."""
+
+    mode: str
+    path: NotRequired[str]
+    """Where it is; absolute."""
+
+    data: NotRequired[str]
+    """Its content in base64, where it has no path."""
+
+    url: NotRequired[str]
+    """Where the provider fetches it."""
+
+
+def files_in(inputs: Mapping[str, Any]) -> dict[str, FileRecord]:
+    """The files among a run's inputs; none where something else has their name."""
+    found: Any = inputs.get(FILES)
+    if not isinstance(found, Mapping):
+        return {}
+    records = cast("Mapping[str, Any]", found)
+    if not all(_is_record(record) for record in records.values()):
+        return {}
+    return {name: cast("FileRecord", record) for name, record in records.items()}
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, Mapping) and "digest" in value and any(key in value for key in ("path", "data", "url"))
+
+
+def mark_of(name: str, record: FileRecord) -> dict[str, Any]:
+    """What stands for a file in a conversation."""
+    return {"type": _MARK, "name": name, "file": dict(record)}
+
+
+def is_file_mark(part: Any) -> bool:
+    """Whether a part of a message's content stands for a file."""
+    return isinstance(part, Mapping) and cast("Mapping[str, Any]", part).get("type") == _MARK
+
+
+def expanded(messages: Sequence[Message]) -> Sequence[Message]:
+    """A conversation with the content of its files, in the form of OpenAI's blocks. Reads them.
+
+    Raises:
+        FileChanged: one is gone, or is another one now.
+    """
+    return extension("files.expand")(messages) if _has_files(messages) else messages
+
+
+async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
+    """The same, read in a thread."""
+    return await in_thread(extension("files.expand"), messages) if _has_files(messages) else messages
+
+
+def _has_files(messages: Sequence[Message]) -> bool:
+    return any(
+        is_file_mark(part)
+        for message in messages
+        if isinstance(content := message["content"], list)
+        for part in content
+    )

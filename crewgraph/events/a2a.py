@@ -1,0 +1,396 @@
+"""Agents elsewhere: what is said to them, how they are reached, and how they tell their progress."""
+
+from typing import Any, Literal
+
+from crewgraph.events.base import BaseEvent
+
+__all__ = [
+    "A2AAgentCardFetchedEvent",
+    "A2AArtifactReceivedEvent",
+    "A2AAuthenticationFailedEvent",
+    "A2AConnectionErrorEvent",
+    "A2AConversationCompletedEvent",
+    "A2AConversationStartedEvent",
+    "A2ADelegationCompletedEvent",
+    "A2ADelegationStartedEvent",
+    "A2AEventBase",
+    "A2AMessageSentEvent",
+    "A2APollingStartedEvent",
+    "A2APollingStatusEvent",
+    "A2APushNotificationReceivedEvent",
+    "A2APushNotificationRegisteredEvent",
+    "A2APushNotificationTimeoutEvent",
+    "A2AResponseReceivedEvent",
+    "A2AStreamingChunkEvent",
+    "A2AStreamingStartedEvent",
+    "AboutAddress",
+    "AboutAgent",
+    "AboutConversation",
+    "AboutExchange",
+    "AboutTurn",
+    "WithMetadata",
+]
+
+
+class A2AEventBase(BaseEvent):
+    """Something that happened with an agent elsewhere."""
+
+    from_task: Any = None
+    """The task that it belongs to."""
+
+    from_agent: Any = None
+    """The agent that it belongs to."""
+
+
+class WithMetadata(A2AEventBase):
+    """An event with room for more."""
+
+    metadata: dict[str, Any] | None = None
+    """What else is known."""
+
+
+class AboutAgent(WithMetadata):
+    """An event of an agent elsewhere."""
+
+    a2a_agent_name: str | None = None
+    """The name of the remote agent."""
+
+
+class AboutAddress(AboutAgent):
+    """An event of an agent elsewhere that is reached at an address."""
+
+    endpoint: str
+    """The address of the remote agent."""
+
+
+class AboutConversation(AboutAgent):
+    """An event of a conversation with an agent elsewhere."""
+
+    endpoint: str | None = None
+    """The address of the remote agent."""
+
+    context_id: str | None = None
+    """The conversation."""
+
+
+class AboutExchange(WithMetadata):
+    """An event of an exchange that extensions of the protocol may shape."""
+
+    extensions: list[str] | None = None
+    """The extensions of the protocol that are in use."""
+
+
+class AboutTurn(AboutExchange):
+    """An event of one of the messages of an exchange."""
+
+    is_multiturn: bool = False
+    """Whether more than one message is exchanged."""
+
+
+class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
+    """A conversation with a remote agent is over."""
+
+    type: str = "a2a_conversation_completed"
+
+    status: Literal["completed", "failed"]
+    """How it ended."""
+
+    final_result: str | None = None
+    """What came of it."""
+
+    error: str | None = None
+    """What went wrong."""
+
+    total_turns: int
+    """How many messages it had."""
+
+    agent_card: dict[str, Any] | None = None
+    """What the remote agent says of itself."""
+
+    reference_task_ids: list[str] | None = None
+    """Tasks that it refers to."""
+
+
+class A2AConversationStartedEvent(AboutAddress, AboutExchange):
+    """A conversation with a remote agent begins."""
+
+    type: str = "a2a_conversation_started"
+
+    context_id: str | None = None
+    """The conversation."""
+
+    agent_card: dict[str, Any] | None = None
+    """What the remote agent says of itself."""
+
+    protocol_version: str | None = None
+    """The version of the protocol."""
+
+    provider: dict[str, Any] | None = None
+    """Who offers the remote agent."""
+
+    skill_id: str | None = None
+    """The skill of the remote agent that is asked for."""
+
+    reference_task_ids: list[str] | None = None
+    """Tasks that it refers to."""
+
+
+class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
+    """A remote agent is done, or has failed."""
+
+    type: str = "a2a_delegation_completed"
+
+    status: str
+    """How it ended."""
+
+    result: str | None = None
+    """What came of it."""
+
+    error: str | None = None
+    """What went wrong."""
+
+    agent_card: dict[str, Any] | None = None
+    """What the remote agent says of itself."""
+
+    provider: dict[str, Any] | None = None
+    """Who offers the remote agent."""
+
+
+class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
+    """Work is handed to a remote agent."""
+
+    type: str = "a2a_delegation_started"
+
+    task_description: str
+    """What is to be done."""
+
+    context_id: str | None = None
+    """The conversation."""
+
+    turn_number: int = 1
+    """Which message it is, from 1."""
+
+    agent_card: dict[str, Any] | None = None
+    """What the remote agent says of itself."""
+
+    protocol_version: str | None = None
+    """The version of the protocol."""
+
+    provider: dict[str, Any] | None = None
+    """Who offers the remote agent."""
+
+    skill_id: str | None = None
+    """The skill of the remote agent that is asked for."""
+
+
+class A2AMessageSentEvent(AboutConversation, AboutTurn):
+    """A message goes to a remote agent."""
+
+    type: str = "a2a_message_sent"
+
+    message: str
+    """What was said."""
+
+    turn_number: int
+    """Which message it is, from 1."""
+
+    message_id: str | None = None
+    """The message."""
+
+    skill_id: str | None = None
+    """The skill of the remote agent that is asked for."""
+
+
+class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
+    """A remote agent has answered."""
+
+    type: str = "a2a_response_received"
+
+    response: str
+    """What was answered."""
+
+    turn_number: int
+    """Which message it is, from 1."""
+
+    message_id: str | None = None
+    """The message."""
+
+    status: str
+    """How it ended."""
+
+    final: bool = False
+    """Whether it is the last one."""
+
+
+class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
+    """A remote agent has sent something it made."""
+
+    type: str = "a2a_artifact_received"
+
+    artifact_id: str
+    """The artifact."""
+
+    artifact_name: str | None = None
+    """Its name."""
+
+    artifact_description: str | None = None
+    """What the artifact is."""
+
+    mime_type: str | None = None
+    """The content type."""
+
+    size_bytes: int | None = None
+    """How many bytes it has."""
+
+    append: bool = False
+    """Whether it is added to what came before."""
+
+    last_chunk: bool = False
+    """Whether it is the last piece."""
+
+    turn_number: int = 1
+    """Which message it is, from 1."""
+
+
+class A2APollingStartedEvent(AboutAddress):
+    """A remote agent is asked for its progress from now on."""
+
+    type: str = "a2a_polling_started"
+
+    context_id: str | None = None
+    """The conversation."""
+
+    polling_interval: float
+    """How long it is waited in between, in seconds."""
+
+
+class A2APollingStatusEvent(AboutConversation):
+    """A remote agent has told its progress."""
+
+    type: str = "a2a_polling_status"
+
+    state: str
+    """How far it is."""
+
+    elapsed_seconds: float
+    """How long it has taken so far, in seconds."""
+
+    poll_count: int
+    """How often it was asked for."""
+
+
+class A2APushNotificationReceivedEvent(AboutConversation):
+    """A remote agent has told its progress by itself."""
+
+    type: str = "a2a_push_notification_received"
+
+    state: str
+    """How far it is."""
+
+
+class A2APushNotificationRegisteredEvent(AboutConversation):
+    """A remote agent knows where to tell its progress."""
+
+    type: str = "a2a_push_notification_registered"
+
+    callback_url: str
+    """Where the remote agent tells of its progress."""
+
+
+class A2APushNotificationTimeoutEvent(AboutConversation):
+    """A remote agent has told nothing for too long."""
+
+    type: str = "a2a_push_notification_timeout"
+
+    timeout_seconds: float
+    """How long it was waited, in seconds."""
+
+
+class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
+    """A piece of a remote agent's answer."""
+
+    type: str = "a2a_streaming_chunk"
+
+    chunk: str
+    """The piece."""
+
+    chunk_index: int
+    """Which piece it is, from 0."""
+
+    final: bool = False
+    """Whether it is the last one."""
+
+    turn_number: int = 1
+    """Which message it is, from 1."""
+
+
+class A2AStreamingStartedEvent(AboutAddress, AboutTurn):
+    """A remote agent answers in pieces."""
+
+    type: str = "a2a_streaming_started"
+
+    context_id: str | None = None
+    """The conversation."""
+
+    turn_number: int = 1
+    """Which message it is, from 1."""
+
+
+class A2AAgentCardFetchedEvent(AboutAddress):
+    """A remote agent has said what it is."""
+
+    type: str = "a2a_agent_card_fetched"
+
+    agent_card: dict[str, Any] | None = None
+    """What the remote agent says of itself."""
+
+    protocol_version: str | None = None
+    """The version of the protocol."""
+
+    provider: dict[str, Any] | None = None
+    """Who offers the remote agent."""
+
+    cached: bool = False
+    """Whether it was known before."""
+
+    fetch_time_ms: float | None = None
+    """How long it took, in milliseconds."""
+
+
+class A2AAuthenticationFailedEvent(AboutAddress):
+    """A remote agent did not let somebody in."""
+
+    type: str = "a2a_authentication_failed"
+
+    auth_type: str | None = None
+    """The way of signing in."""
+
+    error: str
+    """What went wrong."""
+
+    status_code: int | None = None
+    """The HTTP status."""
+
+    protocol_version: str | None = None
+    """The version of the protocol."""
+
+
+class A2AConnectionErrorEvent(AboutAddress):
+    """A remote agent cannot be reached."""
+
+    type: str = "a2a_connection_error"
+
+    error: str
+    """What went wrong."""
+
+    error_type: str | None = None
+    """The class of the failure."""
+
+    status_code: int | None = None
+    """The HTTP status."""
+
+    operation: str | None = None
+    """What was tried."""
+
+    context_id: str | None = None
+    """The conversation."""

@@ -1,0 +1,30 @@
+"""Extension points: what lives in `crewgraph.contrib` and is loaded when a definition uses it."""
+
+import importlib
+from functools import cache
+from typing import Any, Final
+
+__all__ = ["EXTENSIONS", "extension"]
+
+EXTENSIONS: Final[dict[str, str]] = {
+    "a2a": "crewgraph.contrib.a2a.capability:RemoteAgentsCapability",
+    "a2a.read": "crewgraph.contrib.a2a.config:read_remotes",
+    "files": "crewgraph.contrib.files.agent_files:AgentFiles",
+    "files.expand": "crewgraph.contrib.files.record:expand",
+    "files.read": "crewgraph.contrib.files.file:given_files",
+    "files.record": "crewgraph.contrib.files.record:recorded",
+    "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
+    "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
+}
+"""Where each extension is: "module:attribute"."""
+
+
+@cache
+def extension(name: str) -> Any:
+    """An extension, imported when it is first used.
+
+    Args:
+        name: its name in `EXTENSIONS`.
+    """
+    module, _, attribute = EXTENSIONS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)

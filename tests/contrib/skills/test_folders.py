@@ -1,0 +1,284 @@
+"""What is read of folders with skills, and what is not."""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import heard
+
+from contrib.skills.folders import skill_folder
+from crewgraph.contrib.skills import (
+    Skill,
+    SkillCache,
+    SkillFrontmatter,
+    SkillParseError,
+    activate_skill,
+    discover_skills,
+    is_registry_ref,
+    load_skill,
+    load_skills,
+    parse_registry_ref,
+    parse_skill_ref,
+    resolve_registry_ref,
+)
+from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, load_resources
+from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill, versions_match
+from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
+from crewgraph.events.skill import SkillLoadFailedEvent
+
+
+def written(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(text, "utf-8")
+    return folder
+
+
+def test_a_skill_is_disclosed_step_by_step(tmp_path: Path):
+    folder = skill_folder(
+        tmp_path, "tides", "Read tide tables.", "Look first.", references__ports_md="Brest", scripts__a_py="1"
+    )
+    (skill,) = discover_skills(tmp_path)
+    assert (skill.name, skill.description, skill.disclosure_level, skill.instructions) == (
+        "tides",
+        "Read tide tables.",
+        1,
+        None,
+    )
+    active = activate_skill(skill)
+    assert (active.disclosure_level, active.instructions, skill.instructions) == (2, "Look first.", None)
+    assert activate_skill(active) is active
+    whole = load_resources(skill)
+    assert whole.resource_files == {"scripts": ["a.py"], "references": ["ports.md"]}
+    assert whole.path == folder
+    assert format_skill_context(whole) == (
+        '<skill name="tides">\nRead tide tables.\n\nLook first.\n\nFiles of this skill:\n- references/ports.md\n'
+        "- scripts/a.py\n</skill>"
+    )
+    assert whole.references_dir == folder / "references"
+
+
+def test_a_folder_that_is_a_skill_is_that_skill(tmp_path: Path):
+    folder = skill_folder(tmp_path, "tides")
+    assert [skill.name for skill in load_skill(folder)] == ["tides"]
+    assert [skill.name for skill in load_skill(str(folder))] == ["tides"]
+
+
+def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
+    skill_folder(tmp_path / "one", "tides", "First.")
+    skill_folder(tmp_path / "two", "tides", "Second.")
+    found = load_skills([tmp_path / "one", tmp_path / "two"], activate=False)
+    assert [skill.description for skill in found] == ["First."]
+    both = [*discover_skills(tmp_path / "one"), *discover_skills(tmp_path / "two")]
+    assert list(build_skill_catalog(both)) == ["one/tides", "two/tides"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Do it.", "SKILL.md:1: the file has to begin with a line of `---`"),
+        ("---\nname: tides\n", "SKILL.md:1: the front matter has no end"),
+        ("---\nname: tides\ndescription: [a\n---\n", "SKILL.md:4: the front matter is no YAML"),
+        ("---\nname: tides\ndescription: a: b\n---\n", "SKILL.md:3: the front matter is no YAML"),
+        ("---\n- a\n---\n", "SKILL.md:1: the front matter is no mapping"),
+        ("---\n---\n", "SKILL.md:1: the front matter is no mapping"),
+        ("---\ndescription: x\n---\n", "SKILL.md:1: `name`"),
+        ("---\ndescription: x\nname: Tides\n---\n", "SKILL.md:3: `name`"),
+        ("---\nname: tides\ndescription: ''\n---\n", "SKILL.md:3: `description`"),
+        ("---\nname: tides\ndescription: x\nmetadata:\n  a: 1\n---\n", "SKILL.md:4: `metadata.a`"),
+        ("---\nname: other\ndescription: x\n---\n", "the skill is called `other` and its folder `tides`"),
+    ],
+)
+def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, told: str):
+    folder = written(tmp_path / "tides", text)
+    with pytest.raises(SkillParseError) as caught:
+        load_skill_metadata(folder)
+    assert told in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_what_cannot_be_used_is_told_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    skill_folder(tmp_path, "tides")
+    written(tmp_path / "broken", "nothing")
+    with heard() as events:
+        assert [skill.name for skill in discover_skills(tmp_path)] == ["tides"]
+    (failed,) = [event for event in events if isinstance(event, SkillLoadFailedEvent)]
+    assert failed.skill_name == "broken"
+    assert "broken/SKILL.md:1:" in failed.error
+    assert "broken/SKILL.md:1:" in caplog.text
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="there is no such folder of skills"):
+        load_skill(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        parse_skill_md(tmp_path / "SKILL.md")
+
+
+def test_tools_may_be_one_text_and_the_rest_of_a_standard_front_matter_is_read():
+    given = {
+        "name": "a",
+        "description": "d",
+        "allowed-tools": "Read Write",
+        "license": "MIT",
+        "metadata": {"version": "1"},
+    }
+    front = SkillFrontmatter.model_validate(given)
+    assert (front.allowed_tools, front.license, front.metadata) == (["Read", "Write"], "MIT", {"version": "1"})
+    by_name: dict[str, Any] = {"name": "a", "description": "d", "allowed_tools": ["x"]}
+    assert SkillFrontmatter(**by_name).allowed_tools == ["x"]
+
+
+def test_line_ends_of_windows_and_a_mark_at_the_beginning_are_read():
+    values, body = parse_frontmatter("\ufeff---\r\nname: a\r\n---\r\n\r\nDo it.\r\n")
+    assert (values, body) == ({"name": "a"}, "Do it.")
+
+
+def test_nothing_outside_of_the_folder_is_read(tmp_path: Path):
+    (tmp_path / "secret.txt").write_text("secret", "utf-8")
+    folder = skill_folder(tmp_path / "skills", "tides", references__ok_md="fine")
+    (folder / "references" / "out.md").symlink_to(tmp_path / "secret.txt")
+    skill = load_resources(load_skill_metadata(folder))
+    assert skill.resource_files == {"references": ["ok.md"]}
+    assert read_resource(skill, "references/ok.md") == "fine"
+    for name in ("../../secret.txt", "references/out.md", str(tmp_path / "secret.txt")):
+        with pytest.raises(SkillParseError, match="leads out of the skill's folder"):
+            read_resource(skill, name)
+    with pytest.raises(FileNotFoundError):
+        read_resource(skill, "references/none.md")
+
+
+def test_links_that_lead_out_of_the_folder_of_skills_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    skill_folder(tmp_path / "elsewhere", "foreign")
+    skill_folder(tmp_path / "skills", "tides")
+    (tmp_path / "skills" / "foreign").symlink_to(tmp_path / "elsewhere" / "foreign")
+    (tmp_path / "linked").symlink_to(tmp_path / "skills")
+    assert [skill.name for skill in discover_skills(tmp_path / "skills")] == ["tides"]
+    assert "leads out of" in caplog.text
+    assert [skill.name for skill in discover_skills(tmp_path / "linked")] == ["tides"]  # what is given is meant
+
+
+def test_a_skill_file_that_is_a_link_to_elsewhere_is_refused(tmp_path: Path):
+    other = skill_folder(tmp_path, "other")
+    folder = tmp_path / "skills" / "tides"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").symlink_to(other / "SKILL.md")
+    with pytest.raises(SkillParseError, match="leads out of"):
+        load_skill_metadata(folder)
+
+
+def test_long_files_and_files_that_are_no_text_are_refused(tmp_path: Path):
+    folder = skill_folder(tmp_path, "tides", references__long_md="x" * 300_000)
+    (folder / "assets").mkdir()
+    (folder / "assets" / "a.bin").write_bytes(b"ok\n\xff\xfe")
+    skill = load_skill_metadata(folder)
+    with pytest.raises(SkillParseError, match="longer than 262144 bytes"):
+        read_resource(skill, "references/long.md")
+    with pytest.raises(SkillParseError, match="a.bin:2: the file is no UTF-8 text"):
+        read_resource(skill, "assets/a.bin")
+    with pytest.raises(SkillParseError, match="front matter is longer"):
+        parse_frontmatter(f"---\nname: {'x' * 70_000}\n---\n")
+
+
+def test_names_in_a_registry_are_read():
+    assert parse_skill_ref("@org/tides@1.0") == ("org", "tides", "1.0")
+    assert parse_registry_ref("@org/tides@1.0") == ("org", "tides")
+    assert parse_skill_ref("@org/tides").version is None
+    assert [is_registry_ref(one) for one in ("@x", "x", Path("@x"), None)] == [True, False, False, False]
+    for wrong in ("org/tides", "@org", "@org/", "@/tides", "@a/b/c", "@../x", "@org/tides@"):
+        with pytest.raises(ValueError, match=r"@org/name|version"):
+            parse_skill_ref(wrong)
+
+
+def test_a_name_in_a_registry_is_looked_up_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: Path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with pytest.raises(SkillNotInstalled) as caught:
+        load_skill("@org/tides")
+    assert "`skills/tides` of the project" in str(caught.value)
+    assert str(storage / "skills" / "org" / "tides") in str(caught.value)
+    assert isinstance(caught.value, RuntimeError)
+    skill_folder(storage / "skills" / "org", "tides", "Kept.")
+    assert resolve_registry_ref("@org/tides").instructions == "Do it."
+    skill_folder(tmp_path / "skills", "tides", "Of the project.")
+    assert resolve_registry_ref("@org/tides", activate=False).description == "Of the project."
+    with pytest.raises(SkillNotInstalled, match="@org/tides@2.0"):
+        resolve_registry_ref("@org/tides@2.0")
+    with pytest.raises(SkillNotInstalled):
+        download_skill("org", "tides", version="2.0")
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def tarred(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+SKILL = b"---\nname: tides\ndescription: d\n---\nBody"
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes]):
+    cache = SkillCache(tmp_path / "kept")
+    folder = cache.store("org", "tides", "v1.0", pack({"SKILL.md": SKILL, "scripts/a.py": b"1"}))
+    assert cache.get_cached_path("org", "tides") == folder == tmp_path / "kept" / "org" / "tides"
+    assert cache.get_cached_path("org", "tides", "1.0") == folder
+    assert cache.get_cached_path("org", "tides", "2.0") is None
+    (note,) = cache.list_cached()
+    assert (note["org"], note["name"], note["version"]) == ("org", "tides", "v1.0")
+    assert load_resources(load_skill_metadata(folder)).resource_files == {"scripts": ["a.py"]}
+    cache.store("org", "tides", "2.0", pack({"SKILL.md": SKILL}))
+    assert cache.get_cached_path("org", "tides", "2.0") == folder
+    assert not (folder / "scripts").exists()
+    assert cache.invalidate("org", "tides") is True
+    assert cache.invalidate("org", "tides") is False
+
+
+@pytest.mark.parametrize(
+    ("archive", "told"),
+    [
+        (zipped({"../evil": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
+        (tarred({"/etc/x": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
+        (zipped({"deep/SKILL.md": SKILL}), "has no `SKILL.md` at its top"),
+        (b"nothing", "neither as tar nor as zip"),
+        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "holds more than"),
+    ],
+)
+def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, told: str):
+    cache = SkillCache(tmp_path)
+    with pytest.raises(SkillParseError, match=told):
+        cache.store("org", "tides", None, archive)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    with pytest.raises(ValueError, match="no name of an organisation"):
+        cache.get_cached_path("..", "tides")
+
+
+def test_versions_are_texts_with_or_without_a_v():
+    assert versions_match("v1.0", "1.0")
+    assert not versions_match(None, None)
+    assert not versions_match(1.0, "1.0")
+    assert not versions_match("1.0", "1.0.0")
+
+
+def test_a_skill_is_data(tmp_path: Path):
+    skill = load_skill_metadata(skill_folder(tmp_path, "tides"))
+    assert Skill.model_validate_json(skill.model_dump_json()) == skill
+    more = skill.with_disclosure_level(2, instructions="x")
+    assert (more.disclosure_level, more.instructions, skill.disclosure_level) == (2, "x", 1)
