@@ -1,11 +1,15 @@
 """Talking to a crew."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.definitions.door import chats
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.chat import CrewChat
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.runtime.chat import CrewChat, chat
+else:
+    chat = lazy("crewgraph.runtime.chat:chat")
+    CrewChat = lazy("crewgraph.runtime.chat:CrewChat")
 
 __all__ = ["CrewTalk"]
 
@@ -28,7 +32,7 @@ class CrewTalk:
             NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
             MissingKey: that model needs a key.
         """
-        return chats().chat(self, checkpointer=checkpointer)
+        return chat(cast("Crew", self), checkpointer=checkpointer)
 
     def conversation(self, *, checkpointer: Any = None, max_messages: int = 60) -> "CrewChat":
         """The same without a terminal, for notebooks and servers: `talk = crew.conversation(); talk.say("Hello")`.
@@ -41,4 +45,4 @@ class CrewTalk:
             NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
             MissingKey: that model needs a key.
         """
-        return chats().CrewChat(self, checkpointer=checkpointer, max_messages=max_messages)
+        return CrewChat(cast("Crew", self), checkpointer=checkpointer, max_messages=max_messages)

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import in_thread
-from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, restores, streams
+from crewgraph.lazy import lazy
 from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
@@ -16,6 +16,28 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
     from crewgraph.definitions.stream import StreamItem
+    from crewgraph.runtime.chunks import achunked, chunked
+    from crewgraph.runtime.for_each import akickoff_for_each, kickoff_for_each
+    from crewgraph.runtime.graphs import compiled
+    from crewgraph.runtime.input_files import each_with_files, with_files
+    from crewgraph.runtime.kickoff import akickoff, aresume, kickoff, resume
+    from crewgraph.runtime.restored import begin_crew
+    from crewgraph.runtime.stream import astream, stream
+else:
+    achunked = lazy("crewgraph.runtime.chunks:achunked")
+    chunked = lazy("crewgraph.runtime.chunks:chunked")
+    akickoff_for_each = lazy("crewgraph.runtime.for_each:akickoff_for_each")
+    kickoff_for_each = lazy("crewgraph.runtime.for_each:kickoff_for_each")
+    compiled = lazy("crewgraph.runtime.graphs:compiled")
+    each_with_files = lazy("crewgraph.runtime.input_files:each_with_files")
+    with_files = lazy("crewgraph.runtime.input_files:with_files")
+    akickoff = lazy("crewgraph.runtime.kickoff:akickoff")
+    aresume = lazy("crewgraph.runtime.kickoff:aresume")
+    kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
+    resume = lazy("crewgraph.runtime.kickoff:resume")
+    begin_crew = lazy("crewgraph.runtime.restored:begin_crew")
+    astream = lazy("crewgraph.runtime.stream:astream")
+    stream = lazy("crewgraph.runtime.stream:stream")
 
 __all__ = ["CrewVerbs"]
 
@@ -59,9 +81,9 @@ class CrewVerbs:
             Exception: whatever a model raised, with a note that names the task.
         """
         self._take_up(from_checkpoint)
-        inputs = given_inputs().with_files(inputs, input_files)
-        run = chunks().chunked if self._in_chunks() else kickoffs().kickoff
-        return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        inputs = with_files(inputs, input_files)
+        run = chunked if self._in_chunks() else kickoff
+        return run(cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
 
     @ours
     async def akickoff(
@@ -76,12 +98,13 @@ class CrewVerbs:
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
         self._take_up(from_checkpoint)
-        inputs = given_inputs().with_files(inputs, input_files)
+        inputs = with_files(inputs, input_files)
         if self._in_chunks():
-            run = chunks().achunked
-            return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        return await kickoffs().akickoff(
-            self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+            return achunked(
+                cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+            )
+        return await akickoff(
+            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
         )
 
     @ours
@@ -99,7 +122,7 @@ class CrewVerbs:
         own = own_version(self, "kickoff")
         if own is not None:
             self._take_up(from_checkpoint)
-            return await in_thread(own, given_inputs().with_files(inputs, input_files))
+            return await in_thread(own, with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
             inputs,
@@ -137,9 +160,13 @@ class CrewVerbs:
             TypeError: the inputs are no list of dicts.
             Exception: as `kickoff`.
         """
-        inputs = given_inputs().each_with_files(inputs, input_files)
-        return each().kickoff_for_each(
-            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        inputs = each_with_files(inputs, input_files)
+        return kickoff_for_each(
+            cast("Crew", self),
+            inputs,
+            max_concurrency=max_concurrency,
+            checkpointer=checkpointer,
+            granularity=granularity,
         )
 
     async def akickoff_for_each(
@@ -152,9 +179,13 @@ class CrewVerbs:
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
-        inputs = given_inputs().each_with_files(inputs, input_files)
-        return await each().akickoff_for_each(
-            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
+        inputs = each_with_files(inputs, input_files)
+        return await akickoff_for_each(
+            cast("Crew", self),
+            inputs,
+            max_concurrency=max_concurrency,
+            checkpointer=checkpointer,
+            granularity=granularity,
         )
 
     async def kickoff_for_each_async(
@@ -195,8 +226,10 @@ class CrewVerbs:
         Raises:
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        inputs = given_inputs().with_files(inputs, input_files)
-        return streams().stream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        inputs = with_files(inputs, input_files)
+        return stream(
+            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+        )
 
     def astream(
         self,
@@ -212,8 +245,10 @@ class CrewVerbs:
         Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        inputs = given_inputs().with_files(inputs, input_files)
-        return streams().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        inputs = with_files(inputs, input_files)
+        return astream(
+            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+        )
 
     def _take_up(self, config: "CheckpointConfig | None") -> None:
         crew = cast("Crew", self)
@@ -222,7 +257,7 @@ class CrewVerbs:
         if config.restore_from is None:
             crew.checkpoint = config
         else:
-            restores().begin_crew(crew, config)
+            begin_crew(crew, config)
 
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming
@@ -243,11 +278,11 @@ class CrewVerbs:
         Raises:
             RunError: there is no such run, or it does not wait for this answer, or somebody answered before.
         """
-        return kickoffs().resume(self, thread_id, answer, checkpointer=checkpointer)
+        return resume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
         """Continue a run that ended early, or waits for an answer; see `resume`."""
-        return await kickoffs().aresume(self, thread_id, answer, checkpointer=checkpointer)
+        return await aresume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     def compile(
         self,
@@ -273,7 +308,7 @@ class CrewVerbs:
         Raises:
             CompileError: the crew uses something that cannot be translated, or a node to stop at does not exist.
         """
-        return graphs().compiled(
+        return compiled(
             cast("Crew", self),
             granularity=granularity,
             checkpointer=checkpointer,

@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import begun
-from crewgraph.definitions.door import alone
+from crewgraph.lazy import lazy
 from crewgraph.outdated import tell_outdated
 from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.output import TaskOutput
+    from crewgraph.definitions.task import Task
+    from crewgraph.runtime.alone import aexecute, execute, prompt
+else:
+    aexecute = lazy("crewgraph.runtime.alone:aexecute")
+    execute = lazy("crewgraph.runtime.alone:execute")
+    prompt = lazy("crewgraph.runtime.alone:prompt")
 
 __all__ = ["TaskVerbs"]
 
@@ -36,21 +42,21 @@ class TaskVerbs:
             GuardrailFailed: a guardrail refused every attempt.
             Exception: whatever a model raised, with a note that names the task.
         """
-        return alone().execute(self, agent, context, tools)
+        return execute(cast("Task", self), agent, context, tools)
 
     @ours
     async def aexecute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
         """Do the task on this event loop; see `execute_sync`."""
-        return await alone().aexecute(self, agent, context, tools)
+        return await aexecute(cast("Task", self), agent, context, tools)
 
     @ours
     def execute_async(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "Future[TaskOutput]":
         """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
-        return begun(partial(alone().execute, self, agent, context, tools))
+        return begun(partial(execute, cast("Task", self), agent, context, tools))
 
     def execute(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
@@ -61,4 +67,4 @@ class TaskVerbs:
 
     def prompt(self) -> str:
         """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""
-        return alone().prompt(self)
+        return prompt(cast("Task", self))
