@@ -1,13 +1,20 @@
 """`crewgraph check`: what a CrewAI project uses, and whether it works on crewgraph."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crewgraph.cli.table import print_json
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph_compat.moving.check import check as checked_path
+    from crewgraph_compat.moving.report import report
+else:
+    checked_path = lazy("crewgraph_compat.moving.check:check")
+    report = lazy("crewgraph_compat.moving.report:report")
 
 __all__ = ["check"]
 
@@ -24,14 +31,14 @@ def check(
     such path.
     """
     try:
-        checked: Any = load("crewgraph_compat.moving.check").check(path)
+        checked = checked_path(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(load("crewgraph_compat.moving.report").report(checked, everywhere=everywhere))
+        typer.echo(report(checked, everywhere=everywhere))
     marks = {one.state.mark.value for one in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)

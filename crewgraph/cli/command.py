@@ -4,11 +4,19 @@ A program is run at once: the parser of the other commands takes longer to load 
 """
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph_compat import install
+
+    from crewgraph.cli.main import app
+else:
+    app = lazy("crewgraph.cli.main:app")
+    install = lazy("crewgraph_compat:install")
 
 __all__ = ["main"]
 
@@ -19,12 +27,12 @@ def main() -> Any:
     if program is None:
         hook = sys.excepthook
         try:
-            return load("crewgraph.cli.main").app()
+            return app()
         except RunProgram as asked:
             program = asked.program
             sys.excepthook = hook  # typer has set its own, which the program is not to find
     try:
-        load("crewgraph_compat").install()
+        install()
     except CrewgraphError as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(2)

@@ -3,13 +3,20 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.errors import StorageError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
+
+if TYPE_CHECKING:
+    from crewgraph.checkpoints.sqlite import SqliteCheckpointer
+    from crewgraph.runtime import storage
+else:
+    storage = lazy_module("crewgraph.runtime.storage")
+    SqliteCheckpointer = lazy("crewgraph.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["Database", "opened"]
 
@@ -27,11 +34,9 @@ def opened(path: Path | None) -> Generator[Any]:
     Raises:
         StorageError: there is no such file, or it is no database of ours.
     """
-    storage: Any = load("crewgraph.runtime.storage")  # LangGraph comes with it, and the other commands do not need it
-    sqlite: Any = load("crewgraph.checkpoints.sqlite")
     file = path or storage_dir() / storage.DATABASE
     if not file.is_file():
         hint = "" if path else "; the first run that is kept creates it"
         raise StorageError(f"there is no database `{file}`{hint}")
-    with sqlite.SqliteCheckpointer(file) as saver:
+    with SqliteCheckpointer(file) as saver:
         yield saver

@@ -1,14 +1,19 @@
 """`crewgraph diff`: two runs of a crew beside each other."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.cli.database import Database, opened
 from crewgraph.cli.table import print_json, print_table
 from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.text import shorten
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.crew_diff import between
+else:
+    between = lazy("crewgraph.runtime.crew_diff:between")
 
 __all__ = ["diff"]
 
@@ -23,9 +28,8 @@ def diff(
     database: Database = None,
 ) -> None:
     """Show what differs between two runs of a crew, task by task; `crewgraph runs` lists them."""
-    differences: Any = load("crewgraph.runtime.crew_diff")
     with opened(database) as saver:
-        found: RunDiff = differences.between(saver, a, b)
+        found = between(saver, a, b)
     if as_json:
         print_json(_plain(found))
     else:

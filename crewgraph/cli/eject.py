@@ -2,12 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crewgraph.cli.target import target_of_either
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.eject.ejected import ejected
+else:
+    ejected = lazy("crewgraph.eject.ejected:ejected")
 
 __all__ = ["eject"]
 
@@ -33,9 +38,7 @@ def eject(
     """
     found = target_of_either(target)
     module = (target or "").rpartition(":")[0]
-    # LangGraph comes with it, and the other commands do not need it.
-    eject_room: Any = load("crewgraph.eject.ejected")
-    made = eject_room.ejected(found, Path(module).stem if module.endswith(".py") else module)
+    made = ejected(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)
     else:

@@ -1,14 +1,23 @@
 """`crewgraph log-tasks-outputs`: what the tasks of a run gave."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.cli.database import Database, opened
 from crewgraph.cli.table import print_fields, print_json
 from crewgraph.errors import RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
+
+if TYPE_CHECKING:
+    from crewgraph.compiler import state
+    from crewgraph.runtime.kept_run import kept_run
+    from crewgraph.runtime.runs import all_runs
+else:
+    kept_run = lazy("crewgraph.runtime.kept_run:kept_run")
+    all_runs = lazy("crewgraph.runtime.runs:all_runs")
+    state = lazy_module("crewgraph.compiler.state")
 
 __all__ = ["Thread", "log_tasks_outputs"]
 
@@ -24,15 +33,13 @@ def log_tasks_outputs(
     database: Database = None,
 ) -> None:
     """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
-    kept: Any = load("crewgraph.runtime.kept_run")
-    index: Any = load("crewgraph.runtime.runs")
     with opened(database) as saver:
         if thread is None:
-            latest = index.all_runs(saver, None, True, 1, "crew")
+            latest = all_runs(saver, None, True, 1, "crew")
             if not latest:
                 raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
             thread = latest[0].thread_id
-        run = kept.kept_run(saver, thread)
+        run = kept_run(saver, thread)
     tasks = [_told(name, output) for name, output in run.finished.items()]
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})
@@ -48,7 +55,6 @@ def log_tasks_outputs(
 
 
 def _told(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
-    state: Any = load("crewgraph.compiler.state")
     task: Mapping[str, Any] = output.get(state.TASK) or {}
     return {
         "name": name,

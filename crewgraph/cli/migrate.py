@@ -1,12 +1,18 @@
 """`crewgraph migrate`: a CrewAI project rewritten so that it runs on crewgraph by itself."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load, require
+from crewgraph.extras import require
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph_compat.moving.migration import migration
+else:
+    migration = lazy("crewgraph_compat.moving.migration:migration")
 
 __all__ = ["migrate"]
 
@@ -23,7 +29,7 @@ def migrate(
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made: Any = load("crewgraph_compat.moving.migration").migration(path)
+        made = migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None

@@ -5,11 +5,16 @@ import sys
 import tomllib
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from crewgraph.cli.program import Program
 from crewgraph.errors import CrewgraphError, RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.project.env_file import load_env
+else:
+    load_env = lazy("crewgraph.project.env_file:load_env")
 
 __all__ = ["ProjectProgram"]
 
@@ -63,7 +68,7 @@ class ProjectProgram(Program):
             if folder.is_dir() and str(folder) not in sys.path:
                 sys.path.insert(0, str(folder))
         try:
-            load("crewgraph.project.env_file").load_env()
+            load_env()
         except CrewgraphError as error:
             sys.stderr.write(f"Error: {error}\n")
             sys.exit(2)

@@ -2,13 +2,18 @@
 
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crewgraph.cli.database import Database, opened
 from crewgraph.cli.table import print_json, print_table
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.runs import all_runs
+else:
+    all_runs = lazy("crewgraph.runtime.runs:all_runs")
 
 __all__ = ["Status", "runs"]
 
@@ -32,9 +37,8 @@ def runs(
 
     finished: it is done. pending: it waits for an answer. open: it goes on in some process, or can be resumed.
     """
-    index: Any = load("crewgraph.runtime.runs")
     with opened(database) as saver:
-        found = index.all_runs(saver, status and status.value, inside, limit)
+        found = all_runs(saver, None if status is None else status.value, inside, limit)
     if as_json:
         print_json([asdict(one) for one in found])
     elif found:

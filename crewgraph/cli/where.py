@@ -3,12 +3,19 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
+
+if TYPE_CHECKING:
+    from crewgraph.checkpoints.database import Database
+    from crewgraph.runtime import storage
+else:
+    storage = lazy_module("crewgraph.runtime.storage")
+    Database = lazy("crewgraph.checkpoints.database:Database")
 
 __all__ = ["where"]
 
@@ -19,16 +26,13 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def where() -> None:
     """Show where runs are kept, how much room they take, and how many there are."""
-    # LangGraph comes with both, and the other commands do not need it.
-    storage: Any = load("crewgraph.runtime.storage")
-    databases: Any = load("crewgraph.checkpoints.database")
     database = storage_dir() / storage.DATABASE
     typer.echo(f"database  {database}")
     if not database.is_file():
         typer.echo("          not there yet: the first run that is kept creates it")
         return
     typer.echo(f"size      {_readable(_size(database))}")
-    with closing(databases.Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
+    with closing(Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
         typer.echo(f"threads   {opened.read(_threads)}")
 
 

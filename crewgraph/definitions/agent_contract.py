@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.errors import CompileError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.own_version import ours
 
 if TYPE_CHECKING:
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
-    from crewgraph.tools.mcp.tool import MCPTool
+    from crewgraph.tools.base import BaseTool
+    from crewgraph.tools.mcp.resolver import MCPToolResolver
+else:
+    MCPToolResolver = lazy("crewgraph.tools.mcp.resolver:MCPToolResolver")
 
 __all__ = ["AgentContract"]
 
@@ -61,7 +64,7 @@ class AgentContract:
         )
 
     @ours
-    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[MCPTool]":
+    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[BaseTool]":
         """Tools of MCP servers, which are asked for them now; in a run the agent gets those of `mcps` without this.
 
         Args:
@@ -72,5 +75,4 @@ class AgentContract:
             MCPServerError: a server is not there, or has not the tool that is meant.
             MissingExtra: the package for MCP is not installed.
         """
-        offered: list[MCPTool] = load("crewgraph.tools.mcp.resolver").MCPToolResolver(self).resolve(mcps)
-        return offered
+        return MCPToolResolver(self).resolve(mcps)

@@ -82,8 +82,16 @@ class CrewVerbs:
         """
         self._take_up(from_checkpoint)
         inputs = with_files(inputs, input_files)
-        run = chunked if self._in_chunks() else kickoff
-        return run(cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        if self._in_chunks():
+            return cast(
+                "CrewOutput",
+                chunked(
+                    cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+                ),
+            )
+        return kickoff(
+            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+        )
 
     @ours
     async def akickoff(
@@ -100,8 +108,11 @@ class CrewVerbs:
         self._take_up(from_checkpoint)
         inputs = with_files(inputs, input_files)
         if self._in_chunks():
-            return achunked(
-                cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+            return cast(
+                "CrewOutput",
+                achunked(
+                    cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
+                ),
             )
         return await akickoff(
             cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity

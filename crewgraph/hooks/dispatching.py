@@ -4,13 +4,20 @@ import logging
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.bridge import acall, call
 from crewgraph.core.bubble import is_bubble
-from crewgraph.extras import load
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import HookFn, hooks_at
+from crewgraph.lazy import lazy, lazy_module
+
+if TYPE_CHECKING:
+    from crewgraph.events import hooks as hook_events
+    from crewgraph.events.bus import crewai_event_bus
+else:
+    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
+    hook_events = lazy_module("crewgraph.events.hooks")
 
 __all__ = ["Reducer", "adispatch", "dispatch", "run_hooks", "source_name"]
 
@@ -125,8 +132,8 @@ def _course(
 
 
 def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
-    bus, event = load("crewgraph.events.bus").crewai_event_bus, load("crewgraph.events.hooks").HookDispatchedEvent
-    if bus.wants(event):
+    event = hook_events.HookDispatchedEvent
+    if crewai_event_bus.wants(event):
         told = event(
             interception_point=course.point.value,
             outcome="aborted" if aborted else "modified" if course.is_changed else "proceeded",
@@ -135,4 +142,4 @@ def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | No
             abort_reason=aborted and aborted.reason,
             abort_source=aborted and source_name(aborted.source),
         )
-        bus.emit(course.ctx, told)
+        crewai_event_bus.emit(course.ctx, told)

@@ -16,12 +16,19 @@ from crewgraph.knowledge.source.langchain_source import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
 from crewgraph.knowledge.storage.factory import resolve_knowledge_storage
 from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
+from crewgraph.lazy import lazy
 from crewgraph.own_version import own_version
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
+
+    from crewgraph.stores.retriever import Retriever
+    from crewgraph.stores.retriever import as_tool as as_langchain_tool
+else:
+    Retriever = lazy("crewgraph.stores.retriever:Retriever")
+    as_langchain_tool = lazy("crewgraph.stores.retriever:as_tool")
 
 __all__ = ["Knowledge"]
 
@@ -207,8 +214,7 @@ class Knowledge(BaseModel):
         async def asearch(text: str) -> "list[Document]":
             return _documents(await self.aquery(text, results_limit, score_threshold, metadata_filter))
 
-        made: BaseRetriever = load("crewgraph.stores.retriever").Retriever(search=search, asearch=asearch)
-        return made
+        return Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self,
@@ -219,8 +225,7 @@ class Knowledge(BaseModel):
     ) -> "BaseTool":
         """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
-        made: BaseTool = load("crewgraph.stores.retriever").as_tool(retriever, name, description)
-        return made
+        return as_langchain_tool(retriever, name, description)
 
     @property
     def _live(self) -> list[RetrieverKnowledgeSource]:

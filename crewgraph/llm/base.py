@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.meter import ASKING, METER
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.profile import Profile
@@ -17,6 +17,9 @@ from crewgraph.llm.usage import UsageMetrics, read_usage
 
 if TYPE_CHECKING:
     from crewgraph.events.stream_session import StreamSession
+    from crewgraph.llm.frames import call_frames
+else:
+    call_frames = lazy("crewgraph.llm.frames:call_frames")
 
 __all__ = ["CONTEXT_WINDOW", "BaseLLM"]
 
@@ -181,7 +184,7 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return load("crewgraph.llm.frames").call_frames(self, messages, offered)
+        return call_frames(self, messages, offered)
 
     def supports_function_calling(self) -> bool:
         """Whether `call` takes tools and answers with tool calls."""

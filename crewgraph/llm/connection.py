@@ -3,13 +3,19 @@
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.loop_transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
+from crewgraph.lazy import lazy
 from crewgraph.llm.intercepted import AsyncIntercepted, Intercepted
 from crewgraph.llm.providers import Provider, Target
+
+if TYPE_CHECKING:
+    from crewgraph.llm.responses_model import chained
+else:
+    chained = lazy("crewgraph.llm.responses_model:chained")
 
 __all__ = ["open_chat_model"]
 
@@ -119,7 +125,7 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
         words["default_headers"] = {**headers, **words.get("default_headers", {})}
     if words.pop("api", None) == "responses":
         words["use_responses_api"] = True
-        chosen = load("crewgraph.llm.responses_model").chained(chosen)
+        chosen = chained(chosen)
     if "logprobs" in words:
         words["logprobs"] = bool(words["logprobs"])
     words["api_key"] = words["api_key"] or _NO_KEY

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import RLock
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -16,6 +16,7 @@ from crewgraph.core.ports import Model
 from crewgraph.errors import DefinitionError, ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
+from crewgraph.lazy import lazy_module
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
 from crewgraph.llm.chat_model import ChatModel
@@ -32,6 +33,13 @@ from crewgraph.llm.responses import Chained
 from crewgraph.llm.returned import called_back, returned
 from crewgraph.llm.words import SETTINGS, fallback_words, form_word, price_word, provider_word
 from crewgraph.own_version import ours, own_version
+
+if TYPE_CHECKING:
+    from crewgraph.llm import hooked, observed, resolve
+else:
+    hooked = lazy_module("crewgraph.llm.hooked")
+    observed = lazy_module("crewgraph.llm.observed")
+    resolve = lazy_module("crewgraph.llm.resolve")
 
 __all__ = ["LLM"]
 
@@ -343,15 +351,14 @@ class LLM(InChains, Chained, BaseLLM):
         own = adapter if form is self.response_format else adapter.answering(form)
         if self.responses is not None:
             self.responses.begin()
-        models: list[Model] = [own, *map(load("crewgraph.llm.resolve").as_model, self.fallbacks)]
+        models: list[Model] = [own, *map(resolve.as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
-            observed = load("crewgraph.llm.observed").ObservedModel
-            models = [observed(model, self, agent, task) for model in models]
+            models = [observed.ObservedModel(model, self, agent, task) for model in models]
         asked = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
             return asked
-        return load("crewgraph.llm.hooked").HookedModel(asked, self, agent, task, is_at_work=False)
+        return hooked.HookedModel(asked, self, agent, task, is_at_work=False)
 
     def _note(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

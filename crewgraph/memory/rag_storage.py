@@ -5,13 +5,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.errors import StorageError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.memory.shelves import shelf
 from crewgraph.memory.storage import Storage
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
     from crewgraph.stores.shelf import Shelf
+    from crewgraph.vectors.resolve import embedder_of
+else:
+    embedder_of = lazy("crewgraph.vectors.resolve:embedder_of")
 
 __all__ = ["RAGStorage"]
 
@@ -61,7 +64,7 @@ class RAGStorage(Storage):
             MissingExtra: its provider needs a package that is not installed.
         """
         if self._named is None and self.embedder_config is not None:
-            self._named = load("crewgraph.vectors.resolve").embedder_of(self.embedder_config)
+            self._named = embedder_of(self.embedder_config)
         return self._named
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:

@@ -4,30 +4,44 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.memory.paths import join_scope_paths, parts_of
 from crewgraph.memory.record import MemoryMatch, MemoryRecord, ScopeInfo
 
 if TYPE_CHECKING:
+    from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
+    from crewgraph.core.operations import Program, adrive, drive
+    from crewgraph.memory.documents import documents
+    from crewgraph.memory.looking import categories, children, described, drawn, listed
+    from crewgraph.memory.recalling import Asked, recalling
+    from crewgraph.memory.remembering import extracted
     from crewgraph.memory.unified import Memory
+    from crewgraph.prompts.book import english
+    from crewgraph.stores.retriever import Retriever
+    from crewgraph.stores.retriever import as_tool as as_langchain_tool
+else:
+    adrive = lazy("crewgraph.core.operations:adrive")
+    drive = lazy("crewgraph.core.operations:drive")
+    documents = lazy("crewgraph.memory.documents:documents")
+    categories = lazy("crewgraph.memory.looking:categories")
+    children = lazy("crewgraph.memory.looking:children")
+    described = lazy("crewgraph.memory.looking:described")
+    drawn = lazy("crewgraph.memory.looking:drawn")
+    listed = lazy("crewgraph.memory.looking:listed")
+    extracted = lazy("crewgraph.memory.remembering:extracted")
+    english = lazy("crewgraph.prompts.book:english")
+    Retriever = lazy("crewgraph.stores.retriever:Retriever")
+    Asked = lazy("crewgraph.memory.recalling:Asked")
+    recalling = lazy("crewgraph.memory.recalling:recalling")
+    as_langchain_tool = lazy("crewgraph.stores.retriever:as_tool")
 
-__all__ = ["Depth", "MemoryReads", "adrive", "drive"]
+__all__ = ["Depth", "MemoryReads"]
 
 Depth = Literal["shallow", "deep"]
 """How thoroughly is looked."""
-
-
-def drive(program: Any) -> Any:
-    """Carry out a program."""
-    return load("crewgraph.core.operations").drive(program)
-
-
-async def adrive(program: Any) -> Any:
-    """Carry out a program on this event loop."""
-    return await load("crewgraph.core.operations").adrive(program)
 
 
 class MemoryReads(ABC):
@@ -90,11 +104,11 @@ class MemoryReads(ABC):
 
     def extract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text, by the model; the text itself where there is none. Nothing is kept."""
-        return drive(load("crewgraph.memory.remembering").extracted(self._of(), content))
+        return drive(extracted(self._of(), content))
 
     async def aextract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text; see `extract_memories`."""
-        return await adrive(load("crewgraph.memory.remembering").extracted(self._of(), content))
+        return await adrive(extracted(self._of(), content))
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         """The records of a scope and of those below it, the newest first."""
@@ -106,19 +120,19 @@ class MemoryReads(ABC):
 
     def list_scopes(self, path: str | None = None) -> list[str]:
         """The whole paths of the scopes right below a scope."""
-        return drive(load("crewgraph.memory.looking").children(self._of(), self._places(path)))
+        return drive(children(self._of(), self._places(path)))
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
         """The scopes right below a scope; see `list_scopes`."""
-        return await adrive(load("crewgraph.memory.looking").children(self._of(), self._places(path)))
+        return await adrive(children(self._of(), self._places(path)))
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records of a scope, and of those below it, there are of each category."""
-        return drive(load("crewgraph.memory.looking").categories(self._of(), self._places(path)))
+        return drive(categories(self._of(), self._places(path)))
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records there are of each category; see `list_categories`."""
-        return await adrive(load("crewgraph.memory.looking").categories(self._of(), self._places(path)))
+        return await adrive(categories(self._of(), self._places(path)))
 
     def info(self, path: str | None = None) -> ScopeInfo:
         """What there is in a scope and below it."""
@@ -149,15 +163,14 @@ class MemoryReads(ABC):
             in their metadata beside what was noted.
         """
         given: dict[str, Any] = {"limit": limit, "depth": depth, **words}
-        documents = load("crewgraph.memory.documents").documents
 
-        def search(query: str) -> Any:
+        def search(query: str) -> "list[Document]":
             return documents(self.recall(query, **given))
 
-        async def asearch(query: str) -> Any:
+        async def asearch(query: str) -> "list[Document]":
             return documents(await self.arecall(query, **given))
 
-        return load("crewgraph.stores.retriever").Retriever(search=search, asearch=asearch)
+        return Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self, name: str = "search_memory", description: str | None = None, limit: int = 4, **words: Any
@@ -170,9 +183,8 @@ class MemoryReads(ABC):
             limit: at most so many texts.
             words: as for `as_retriever`.
         """
-        retriever = load("crewgraph.stores.retriever")
-        told = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
-        return retriever.as_tool(self.as_retriever(limit, **words), name, told)
+        told = description or str(english().text("tools", "recall_memory"))
+        return as_langchain_tool(self.as_retriever(limit, **words), name, told)
 
     def _recalling(
         self,
@@ -183,9 +195,9 @@ class MemoryReads(ABC):
         depth: Depth,
         source: str | None,
         include_private: bool,
-    ) -> Any:
-        recalling, places = load("crewgraph.memory.recalling"), self._places(scope)
-        asked = recalling.Asked(
+    ) -> "Program[list[MemoryMatch]]":
+        places = self._places(scope)
+        asked = Asked(
             query=query,
             places=places,
             categories=self._kinds(categories),
@@ -194,18 +206,18 @@ class MemoryReads(ABC):
             source=source,
             include_private=include_private,
         )
-        return recalling.recalling(self._of(), asked)
+        return recalling(self._of(), asked)
 
-    def _listing(self, scope: str | None) -> Any:
-        return load("crewgraph.memory.looking").listed(self._of(), self._places(scope))
+    def _listing(self, scope: str | None) -> "Program[list[MemoryRecord]]":
+        return listed(self._of(), self._places(scope))
 
-    def _describing(self, path: str | None) -> Any:
+    def _describing(self, path: str | None) -> "Program[ScopeInfo]":
         places = self._places(path)
-        return load("crewgraph.memory.looking").described(self._of(), _shown(places, path), places)
+        return described(self._of(), _shown(places, path), places)
 
-    def _drawing(self, path: str | None, max_depth: int) -> Any:
+    def _drawing(self, path: str | None, max_depth: int) -> "Program[str]":
         places = self._places(path)
-        return load("crewgraph.memory.looking").drawn(self._of(), _shown(places, path), places, max_depth)
+        return drawn(self._of(), _shown(places, path), places, max_depth)
 
 
 def _shown(places: Sequence[str], path: str | None) -> str:

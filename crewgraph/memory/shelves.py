@@ -3,10 +3,12 @@
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.stores.shelf import Shelf
+else:
+    Shelf = lazy("crewgraph.stores.shelf:Shelf")
 
 __all__ = ["KEPT_IN", "shelf"]
 
@@ -26,5 +28,4 @@ def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf"
         embedder: what turns texts into vectors; of no meaning for a store, which has its own.
     """
     kept = KEPT_IN.get() if storage is None else storage
-    made: Any = load("crewgraph.stores.shelf").Shelf
-    return made(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
+    return Shelf(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)

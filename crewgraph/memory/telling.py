@@ -6,14 +6,18 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.told import is_told_again
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 
 if TYPE_CHECKING:
+    from crewgraph.events import memory as events
     from crewgraph.events.base import BaseEvent
+    from crewgraph.events.bus import crewai_event_bus
+else:
+    events = lazy_module("crewgraph.events.memory")
+    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
 
 __all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
 
-_EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
 
 T = TypeVar("T")
 
@@ -37,7 +41,6 @@ def told_save(
         metadata: what is noted with it.
         work: saves it; what it returns are fields of the event that it is done.
     """
-    events = load(_EVENTS)
     about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
     tell(source, events.MemorySaveStartedEvent, **about)
     begun = time.perf_counter()
@@ -64,7 +67,6 @@ def told_search(
         score_threshold: how near they are at least.
         work: finds them.
     """
-    events = load(_EVENTS)
     about = {
         "source_type": kind,
         "query": query,
@@ -86,9 +88,8 @@ def told_search(
 
 def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
-    bus: Any = load(_EVENTS).crewai_event_bus
-    if bus.wants(event) and not is_told_again():
-        bus.emit(source, event(**fields))
+    if crewai_event_bus.wants(event) and not is_told_again():
+        crewai_event_bus.emit(source, event(**fields))
 
 
 def _who(source: Any) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.errors import NoModelError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.paths import join_scope_paths
-from crewgraph.memory.reads import adrive, drive
 from crewgraph.memory.record import MemoryRecord
 from crewgraph.memory.scope import MemoryScope
 from crewgraph.memory.scoring import MemoryConfig
@@ -21,8 +20,24 @@ from crewgraph.memory.writes import MemoryWrites
 from crewgraph.prompts.book import Book, english
 
 if TYPE_CHECKING:
+    from crewgraph.core.operations import Program, adrive, drive
     from crewgraph.memory.foreign import ForeignRecords
+    from crewgraph.memory.looking import forgetting, updating
     from crewgraph.memory.shelved import ShelvedRecords
+    from crewgraph.memory.wanted import Wanted
+    from crewgraph.stores.shelf import Shelf, is_store
+    from crewgraph.vectors.resolve import embedder_of
+else:
+    ForeignRecords = lazy("crewgraph.memory.foreign:ForeignRecords")
+    updating = lazy("crewgraph.memory.looking:updating")
+    ShelvedRecords = lazy("crewgraph.memory.shelved:ShelvedRecords")
+    Wanted = lazy("crewgraph.memory.wanted:Wanted")
+    drive = lazy("crewgraph.core.operations:drive")
+    forgetting = lazy("crewgraph.memory.looking:forgetting")
+    Shelf = lazy("crewgraph.stores.shelf:Shelf")
+    is_store = lazy("crewgraph.stores.shelf:is_store")
+    embedder_of = lazy("crewgraph.vectors.resolve:embedder_of")
+    adrive = lazy("crewgraph.core.operations:adrive")
 
 __all__ = ["Memory"]
 
@@ -123,14 +138,12 @@ class Memory(MemoryWrites, MemoryConfig):
             self._records = self._kept()
         return self._records
 
-    def _kept(self) -> Any:
-        shelves = load("crewgraph.stores.shelf")
+    def _kept(self) -> "ShelvedRecords | ForeignRecords":
         storage = self.storage
-        if storage is not None and not isinstance(storage, (str, Path)) and not shelves.is_store(storage):
-            resolve = load("crewgraph.vectors.resolve")
-            return load("crewgraph.memory.foreign").ForeignRecords(storage, lambda: resolve.embedder_of(self.embedder))
-        shelf = shelves.Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
-        return load("crewgraph.memory.shelved").ShelvedRecords(shelf)
+        if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
+            return ForeignRecords(storage, lambda: embedder_of(self.embedder))
+        shelf = Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        return ShelvedRecords(shelf)
 
     def _of(self) -> "Memory":
         return self
@@ -181,8 +194,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Forget everything, also what is not below `root_scope`."""
         self._refuse_read_only("reset_all")
-        looking, wanted = load("crewgraph.memory.looking"), load("crewgraph.memory.wanted").Wanted
-        drive(looking.forgetting(self, wanted()))
+        drive(forgetting(self, Wanted()))
 
     def drain_writes(self) -> None:
         """Wait until all is kept that was remembered: it is when `remember` returns."""
@@ -190,7 +202,9 @@ class Memory(MemoryWrites, MemoryConfig):
     def close(self) -> None:
         """End with it. Nothing has to be done: files are shared by all memories of a process."""
 
-    def _updating(self, record_id: str, *given: Any) -> Any:
+    def _updating(self, record_id: str, *given: Any) -> "Program[MemoryRecord]":
         self._refuse_read_only("update")
-        changes = dict(zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True))
-        return load("crewgraph.memory.looking").updating(self, self._root(), record_id, changes)
+        changes: dict[str, Any] = dict(
+            zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True)
+        )
+        return updating(self, self._root(), record_id, changes)

@@ -3,14 +3,25 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.errors import RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.memory.paths import join_scope_paths
-from crewgraph.memory.reads import MemoryReads, adrive, drive
+from crewgraph.memory.reads import MemoryReads
 from crewgraph.memory.record import MemoryRecord
 from crewgraph.memory.wanted import Wanted
+
+if TYPE_CHECKING:
+    from crewgraph.core.operations import Program, adrive, drive
+    from crewgraph.memory.looking import forgetting
+    from crewgraph.memory.remembering import Given, remembering
+else:
+    forgetting = lazy("crewgraph.memory.looking:forgetting")
+    adrive = lazy("crewgraph.core.operations:adrive")
+    drive = lazy("crewgraph.core.operations:drive")
+    Given = lazy("crewgraph.memory.remembering:Given")
+    remembering = lazy("crewgraph.memory.remembering:remembering")
 
 __all__ = ["MemoryWrites"]
 
@@ -188,10 +199,10 @@ class MemoryWrites(MemoryReads):
             "agent_role": agent_role,
         }
 
-    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> Any:
-        remembering, memory = load("crewgraph.memory.remembering"), self._of()
-        given = remembering.Given(contents=[] if memory.read_only else list(contents), **words)
-        return remembering.remembering(memory, given)
+    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> "Program[list[MemoryRecord]]":
+        memory = self._of()
+        given = Given(contents=[] if memory.read_only else list(contents), **words)
+        return remembering(memory, given)
 
     def _forgetting(
         self,
@@ -200,13 +211,13 @@ class MemoryWrites(MemoryReads):
         older_than: datetime | None,
         metadata: dict[str, Any] | None,
         record_ids: Sequence[str] | None,
-    ) -> Any:
+    ) -> "Program[int]":
         self._refuse_read_only("forget")
         place = join_scope_paths(self._root(), scope)
         wanted = Wanted(
             scope=place, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
         )
-        return load("crewgraph.memory.looking").forgetting(self._of(), wanted)
+        return forgetting(self._of(), wanted)
 
     def _refuse_read_only(self, verb: str) -> None:
         if self._of().read_only:

@@ -4,13 +4,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.bridge import in_thread
-from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
+from crewgraph.lazy import lazy
 from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.storage.collection import KnowledgeCollection
+else:
+    KnowledgeCollection = lazy("crewgraph.knowledge.storage.collection:KnowledgeCollection")
 
 __all__ = ["KnowledgeStorage"]
 
@@ -33,8 +35,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
 
     @property
     def _collection(self) -> "KnowledgeCollection":
-        made = load("crewgraph.knowledge.storage.collection").KnowledgeCollection
-        return made(self.collection_name or "knowledge", self.store, self.embedder)
+        return KnowledgeCollection(self.collection_name or "knowledge", self.store, self.embedder)
 
     @ours
     def save(self, documents: list[str]) -> None:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from crewgraph.errors import MCPServerError, ToolFailed
-from crewgraph.extras import load
+from crewgraph.lazy import lazy_module
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
@@ -19,6 +19,11 @@ from crewgraph.tools.mcp.reference import Reference, reference
 from crewgraph.tools.mcp.server import MCPServer
 from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
 from crewgraph.tools.observation import Shown
+
+if TYPE_CHECKING:
+    from crewgraph.tools.mcp import telling
+else:
+    telling = lazy_module("crewgraph.tools.mcp.telling")
 
 __all__ = ["MCPTool", "described_tools", "made_tools", "tools_of"]
 
@@ -54,7 +59,7 @@ class MCPTool(BaseTool):
     @contextmanager
     def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with _telling().told_execution(self.server, self.original_tool_name, arguments) as done:
+            with telling.told_execution(self.server, self.original_tool_name, arguments) as done:
                 yield done
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
@@ -100,12 +105,8 @@ def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
     known = known_tools(server)
     if known is not None:
         return known
-    with _telling().told_connection(server, agent):
+    with telling.told_connection(server, agent):
         return listed(server)
-
-
-def _telling() -> Any:
-    return load("crewgraph.tools.mcp.telling")  # events are many classes, and nobody listens who has not loaded them
 
 
 def _alike(name: str) -> str:
