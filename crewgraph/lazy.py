@@ -9,11 +9,13 @@ Declaring a crew must not import LangGraph, and using it must. The branch that t
 signature; the other one gives the program a reference that imports the module when it is called.
 """
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lazy", "lazy_module"]
+__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module"]
 
 
 class Lazy:
@@ -98,3 +100,21 @@ def lazy(reference: str) -> Any:
 def lazy_module(module: str) -> Any:
     """A module that is imported when one of its attributes is first used."""
     return Lazy(module, None)
+
+
+def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose names are imported when they are first asked for.
+
+    Args:
+        package: its `__name__`.
+        modules: for each name the module that defines it.
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module `{package}` has no attribute `{name}`")
+        value = getattr(import_module(modules[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find

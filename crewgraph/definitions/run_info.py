@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from crewgraph.definitions.flow.feedback import Question
-from crewgraph.definitions.pending_crew import CrewQuestion
+if TYPE_CHECKING:
+    from crewgraph.definitions.flow.feedback import Question
+    from crewgraph.definitions.pending_crew import CrewQuestion
 
 __all__ = ["RunInfo", "RunStatus"]
 
@@ -35,7 +36,7 @@ class RunInfo:
     updated_at: datetime
     """When it was written last, in UTC: when the latest checkpoint was made, or to the minute what was written after it."""
 
-    questions: tuple[Question, ...] | tuple[CrewQuestion, ...] = ()
+    questions: "tuple[Question, ...] | tuple[CrewQuestion, ...]" = ()
     """What it waits for."""
 
     inside: str | None = None
