@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.given_skills import merged_skills
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
@@ -24,7 +24,7 @@ __all__ = ["AgentVerbs"]
 class AgentVerbs:
     """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
 
-    @ours
+    @overridable
     def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task, outside of a crew: the answer as the model wrote it, neither judged nor kept.
 
@@ -39,7 +39,7 @@ class AgentVerbs:
         """
         return answer(cast("BaseAgent", self), task, context, tools)
 
-    @ours
+    @overridable
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
         return await aanswer(cast("BaseAgent", self), task, context, tools)

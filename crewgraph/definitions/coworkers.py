@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
@@ -104,7 +104,7 @@ class CoworkerTool(BaseTool):
         """What the coworker is to do, and what they are told."""
         return str(args[self._asked]), str(args.get("context") or "")
 
-    @ours
+    @overridable
     def _run(self, *args: Any, **kwargs: Any) -> str:
         """Have it done, outside of a crew's run.
 

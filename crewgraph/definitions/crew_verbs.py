@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
@@ -45,7 +45,7 @@ __all__ = ["CrewVerbs"]
 class CrewVerbs:
     """What can be done with a crew."""
 
-    @ours
+    @overridable
     def kickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -93,7 +93,7 @@ class CrewVerbs:
             cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
         )
 
-    @ours
+    @overridable
     async def akickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -118,7 +118,7 @@ class CrewVerbs:
             cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
         )
 
-    @ours
+    @overridable
     async def kickoff_async(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -130,7 +130,7 @@ class CrewVerbs:
         granularity: str = "task",
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
-        own = own_version(self, "kickoff")
+        own = override_of(self, "kickoff")
         if own is not None:
             self._take_up(from_checkpoint)
             return await in_thread(own, with_files(inputs, input_files))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator
 
-from crewgraph.caller import callers_level
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _read(one: Any) -> Any:
             warnings.warn(
                 "an agent with an `A2AServerConfig` works as without it: crewgraph serves nobody. "
                 "`crew.compile()` gives a graph, for LangGraph's server or one of your own.",
-                stacklevel=callers_level(),
+                stacklevel=user_stacklevel(),
             )
         return one
     if isinstance(one, Mapping):

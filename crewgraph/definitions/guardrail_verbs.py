@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 
 if TYPE_CHECKING:
     from crewgraph.definitions.model_guardrail import ModelGuardrail
@@ -19,7 +19,7 @@ __all__ = ["GuardrailVerbs"]
 class GuardrailVerbs:
     """What can be done with a guardrail that a model carries out; a task asks the model as a part of its own work."""
 
-    @ours
+    @overridable
     def __call__(self, task_output: "TaskOutput") -> tuple[bool, Any]:
         """Judge an output, outside of a task.
 

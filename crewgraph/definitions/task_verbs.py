@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import begun
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.lazy import lazy
-from crewgraph.outdated import tell_outdated
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
@@ -26,7 +26,7 @@ __all__ = ["TaskVerbs"]
 class TaskVerbs:
     """What can be done with a task; a crew's graph calls a subclass's or a patch's version of these instead of its own."""
 
-    @ours
+    @overridable
     def execute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
@@ -44,14 +44,14 @@ class TaskVerbs:
         """
         return execute(cast("Task", self), agent, context, tools)
 
-    @ours
+    @overridable
     async def aexecute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
         """Do the task on this event loop; see `execute_sync`."""
         return await aexecute(cast("Task", self), agent, context, tools)
 
-    @ours
+    @overridable
     def execute_async(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "Future[TaskOutput]":
@@ -62,7 +62,7 @@ class TaskVerbs:
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> str:
         """The former name of `execute_sync`, for its text alone."""
-        tell_outdated("`Task.execute`", "write `execute_sync(...).raw`")
+        warn_deprecated("`Task.execute`", "write `execute_sync(...).raw`")
         return self.execute_sync(agent, context, tools).raw
 
     def prompt(self) -> str:

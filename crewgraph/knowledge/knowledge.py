@@ -17,7 +17,7 @@ from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStor
 from crewgraph.knowledge.storage.factory import resolve_knowledge_storage
 from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
 from crewgraph.lazy import lazy
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -240,14 +240,14 @@ class Knowledge(BaseModel):
     @property
     def _has_units(self) -> bool:
         """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
-        return isinstance(self.storage, KnowledgeStorage) and own_version(self.storage, "save") is None
+        return isinstance(self.storage, KnowledgeStorage) and override_of(self.storage, "save") is None
 
     def _wanted(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
         """What a search is told: to find in the sources alone, where the storage can; without sources all there is."""
         told: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
             told["metadata_filter"] = metadata
-        ours = not any(own_version(self.storage, verb) for verb in ("search", "asearch"))
+        ours = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))
         return {**told, "units": self._units} if ours and self._has_units and self.sources else told
 
 

@@ -32,7 +32,7 @@ from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.responses import Chained
 from crewgraph.llm.returned import called_back, returned
 from crewgraph.llm.words import SETTINGS, fallback_words, form_word, price_word, provider_word
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from crewgraph.llm import hooked, observed, resolve
@@ -251,7 +251,7 @@ class LLM(InChains, Chained, BaseLLM):
             opening["callbacks"] = [c for c in opening["callbacks"] if isinstance(c, handler)]
         return opening
 
-    @ours
+    @overridable
     def call(
         self,
         messages: str | list[dict[str, Any]],
@@ -293,7 +293,7 @@ class LLM(InChains, Chained, BaseLLM):
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
         return called_back(result)
 
-    @ours
+    @overridable
     async def acall(
         self,
         messages: str | list[dict[str, Any]],
@@ -305,7 +305,7 @@ class LLM(InChains, Chained, BaseLLM):
         response_model: Any | None = None,
     ) -> str | Any:
         """Answer a conversation without blocking the event loop; an overridden `call` is honoured."""
-        if own_version(self, "call") is not None:
+        if override_of(self, "call") is not None:
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )

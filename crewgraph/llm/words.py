@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import Price
-from crewgraph.outdated import tell_outdated
 
 __all__ = ["SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
 
@@ -23,7 +23,9 @@ def provider_word(kwargs: dict[str, Any]) -> str | None:
     kwargs.pop("is_litellm", None)
     named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
     if kwargs.pop("azure", False):
-        tell_outdated("`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`')
+        warn_deprecated(
+            "`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`'
+        )
         named = named or "azure"
     if kwargs.pop("custom_openai", False):
         named = named or "openai"
@@ -35,7 +37,7 @@ def form_word(kwargs: dict[str, Any], given: Any) -> Any:
     if kwargs.get("format") != "json":
         return given
     del kwargs["format"]
-    tell_outdated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
+    warn_deprecated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
     return {"type": "json_object"} if given is None else given
 
 

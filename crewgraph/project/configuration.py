@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.section import Section
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
 from crewgraph.project.folder import folders, shown
 from crewgraph.project.memo import shelf_of
@@ -160,7 +160,7 @@ class ConfigurationAttribute:
                 return Configuration(entries, project, kind, place)
             absent = f"there is no file {shown(path)} for {place}"
             if self.names_a_file(project):
-                warnings.warn(f"{absent}; it is taken as empty", stacklevel=callers_level())
+                warnings.warn(f"{absent}; it is taken as empty", stacklevel=user_stacklevel())
             return Configuration({}, project, kind, f"{absent}: it")
         if given is not None and not isinstance(given, Mapping):
             raise DefinitionError(f"{place} is {given!r:.60}; give the path of a YAML file, or a dict")

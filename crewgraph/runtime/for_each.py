@@ -13,7 +13,7 @@ from crewgraph.core.given_up import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.llm.ledger import total
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.runtime.kickoff import akickoff, kickoff
 from crewgraph.runtime.place import thread_in_flow
 
@@ -37,7 +37,7 @@ def kickoff_for_each(
     def one(item: "_Item") -> _Outcome:
         try:
             with results_apart(crew):
-                own = own_version(crew, "kickoff")
+                own = override_of(crew, "kickoff")
                 if own is not None:
                     return own(inputs=item.inputs)
                 return kickoff(crew, item.inputs, thread_id=item.thread_id, **where)
@@ -73,10 +73,10 @@ async def akickoff_for_each(
     async def one(item: "_Item") -> CrewOutput:
         async with gate:
             with results_apart(crew):  # of this item alone: `gather` gives each a context of its own
-                own = own_version(crew, "kickoff_async") or own_version(crew, "akickoff")
+                own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
                 if own is not None:
                     return await own(inputs=item.inputs)
-                if own_version(crew, "kickoff") is not None:
+                if override_of(crew, "kickoff") is not None:
                     return await Crew.kickoff_async(crew, item.inputs)
                 return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
 

@@ -8,7 +8,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.ready import check_coworkers, check_ready
 from crewgraph.compiler.budget import check_prices
@@ -25,6 +24,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import PendingCrew
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
@@ -382,7 +382,7 @@ def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
         warnings.warn(
-            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=callers_level()
+            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=user_stacklevel()
         )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast, dataclass_transform
 
 from pydantic import BaseModel, Field, PrivateAttr
 
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.extras import load
-from crewgraph.outdated import tell_outdated
 
 __all__ = ["ToolType"]
 
@@ -27,7 +27,7 @@ class ToolType(ModelType):
         if untyped := _untyped(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
-            tell_outdated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
+            warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
         return super().__new__(mcs, name, bases, namespace, **words)
 
 

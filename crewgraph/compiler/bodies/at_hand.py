@@ -23,7 +23,7 @@ from crewgraph.errors import CompileError
 from crewgraph.files.record import FileRecord, recorded
 from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import sight_of
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
@@ -104,7 +104,7 @@ class AtHand:
     @property
     def own_converter(self) -> Callable[..., Any] | None:
         """What the agent's class, or a patch, gives texts a structure with."""
-        return own_version(self._agent, "get_output_converter")
+        return override_of(self._agent, "get_output_converter")
 
     @cached_property
     def _reader(self) -> Model | None:
@@ -153,7 +153,7 @@ class AtHand:
         return {name: self._at_hand(tool) for name, tool in self._offered.items()}
 
     def _at_hand(self, used: ObservedTool) -> PreparedTool:
-        if not self._agent.a2a or own_version(used.tool.tool.source, "_run") is not None:
+        if not self._agent.a2a or override_of(used.tool.tool.source, "_run") is not None:
             return used
         return at_hand(used, self._book)
 

@@ -13,7 +13,7 @@ from crewgraph.definitions.of_both import OfBoth
 from crewgraph.definitions.run_info import RunInfo, RunStatus
 from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -88,13 +88,13 @@ class FlowVerbs(FlowDrawings):
             Exception: whatever a method raised.
         """
         given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        own = own_version(self, "kickoff_async")
+        own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, given or None)
         flow = cast("Flow[Any]", self)
         return chunked(flow, given) if self.streaming else kickoff(flow, given)
 
-    @ours
+    @overridable
     async def kickoff_async(
         self,
         inputs: Mapping[str, Any] | None = None,

@@ -7,10 +7,10 @@ from typing import Any, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from crewgraph.core.bridge import in_thread
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.chunks import OVERLAP, SIZE, chunked, sizes_fault
 from crewgraph.knowledge.passage import Passage
-from crewgraph.outdated import tell_outdated
 
 __all__ = ["BaseKnowledgeSource"]
 
@@ -127,7 +127,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
 
     def save_documents(self, metadata: dict[str, Any] | None = None) -> None:
         """The former name of `_save_documents`."""
-        tell_outdated("`save_documents` of a knowledge source", "write `self._save_documents()`")
+        warn_deprecated("`save_documents` of a knowledge source", "write `self._save_documents()`")
         self.metadata = {**self.metadata, **(metadata or {})}
         self._save_documents()
 

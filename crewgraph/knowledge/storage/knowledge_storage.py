@@ -7,7 +7,7 @@ from crewgraph.core.bridge import in_thread
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.storage.collection import KnowledgeCollection
@@ -37,7 +37,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
     def _collection(self) -> "KnowledgeCollection":
         return KnowledgeCollection(self.collection_name or "knowledge", self.store, self.embedder)
 
-    @ours
+    @overridable
     def save(self, documents: list[str]) -> None:
         """Keep texts, in addition to what is kept already.
 
@@ -46,10 +46,10 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         self._collection.add(documents)
 
-    @ours
+    @overridable
     async def asave(self, documents: list[str]) -> None:
         """Keep texts; see `save`, of which a class's own is called."""
-        if own_version(self, "save") is not None:
+        if override_of(self, "save") is not None:
             await in_thread(self.save, documents)
         else:
             await self._collection.aadd(documents)
@@ -70,7 +70,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.has(units)
 
-    @ours
+    @overridable
     def search(
         self,
         query: list[str],
@@ -94,7 +94,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.search(" ".join(query), limit, score_threshold, metadata_filter, units)
 
-    @ours
+    @overridable
     async def asearch(
         self,
         query: list[str],
@@ -105,7 +105,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
         """What fits a query; see `search`, of which a class's own is called."""
-        if own := own_version(self, "search"):
+        if own := override_of(self, "search"):
             told: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
             return await in_thread(own, query, limit=limit, score_threshold=score_threshold, **told)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)

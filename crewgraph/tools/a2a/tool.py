@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.a2a.answer import SETTLED, Answer
@@ -57,7 +57,7 @@ class RemoteAgentTool(BaseTool):
 
     cache_function: Any = _never
 
-    @ours
+    @overridable
     def _run(self, message: str, conversation: str = "") -> str:
         """Have it done, outside of a run.
 
@@ -68,7 +68,7 @@ class RemoteAgentTool(BaseTool):
         begun = sent(self.remote, self.card, self.message(message, uuid4().hex), about)
         return self._done(begun if settled(begun) else followed(self.remote, self.card, begun, about))
 
-    @ours
+    @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """The same on an event loop."""
         about = self.about(None, None)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.mcp.server import MCPServer
 from crewgraph.tools.mcp.tool import tools_of
@@ -31,7 +31,7 @@ class MCPToolResolver:
         """Connections that are to be closed: none, runs close theirs."""
         return []
 
-    @ours
+    @overridable
     def resolve(self, mcps: Sequence[Any]) -> list[BaseTool]:
         """The tools of servers.
 
@@ -50,11 +50,11 @@ class MCPToolResolver:
     def cleanup(self) -> None:
         """Close what is open: nothing is."""
 
-    @ours
+    @overridable
     def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
         return list(tools_of([mcp_ref], self._agent))
 
-    @ours
+    @overridable
     def _resolve_native(self, mcp_config: MCPServer) -> tuple[list[BaseTool], list[Any]]:
         return list(tools_of([mcp_config], self._agent)), []
 
@@ -62,12 +62,12 @@ class MCPToolResolver:
 def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
     """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
     resolver = MCPToolResolver(agent)
-    if (resolve := own_version(resolver, "resolve")) is not None:
+    if (resolve := override_of(resolver, "resolve")) is not None:
         return lambda: list(resolve([given]))
     if isinstance(given, str):
-        external = own_version(resolver, "_resolve_external")
+        external = override_of(resolver, "_resolve_external")
         return None if external is None else lambda: list(external(given))
-    native = own_version(resolver, "_resolve_native")
+    native = override_of(resolver, "_resolve_native")
     return None if native is None else lambda: list(native(given)[0])
 
 
