@@ -7,6 +7,7 @@ import typer
 
 from crewgraph.cli.database import Database, opened
 from crewgraph.cli.table import print_fields, print_json
+from crewgraph.definitions.run_info import RunFilter
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
 
@@ -35,7 +36,7 @@ def log_tasks_outputs(
     """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
     with opened(database) as saver:
         if thread is None:
-            latest = all_runs(saver, None, True, 1, "crew")
+            latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
             if not latest:
                 raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
             thread = latest[0].thread_id

@@ -8,6 +8,7 @@ import typer
 
 from crewgraph.cli.database import Database, opened
 from crewgraph.cli.table import print_json, print_table
+from crewgraph.definitions.run_info import RunFilter
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ def runs(
 
     finished: it is done. pending: it waits for an answer. open: it goes on in some process, or can be resumed.
     """
+    wanted = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     with opened(database) as saver:
-        found = all_runs(saver, None if status is None else status.value, inside, limit)
+        found = all_runs(saver, wanted)
     if as_json:
         print_json([asdict(one) for one in found])
     elif found:

@@ -1,11 +1,12 @@
 """Talking to a crew."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.runtime.chat import CrewChat, chat
 else:
     chat = lazy("crewgraph.runtime.chat:chat")
@@ -17,7 +18,7 @@ __all__ = ["CrewTalk"]
 class CrewTalk:
     """The ways to talk to a crew."""
 
-    def chat(self, *, checkpointer: Any = None) -> "CrewChat":
+    def chat(self, *, checkpointer: "Checkpointer" = None) -> "CrewChat":
         """Talk to the crew on the terminal: `chat_llm` greets, asks for the inputs, has the crew work, and shows the result.
 
         "exit", Ctrl-D and Ctrl-C end it.
@@ -34,7 +35,7 @@ class CrewTalk:
         """
         return chat(cast("Crew", self), checkpointer=checkpointer)
 
-    def conversation(self, *, checkpointer: Any = None, max_messages: int = 60) -> "CrewChat":
+    def conversation(self, *, checkpointer: "Checkpointer" = None, max_messages: int = 60) -> "CrewChat":
         """The same without a terminal, for notebooks and servers: `talk = crew.conversation(); talk.say("Hello")`.
 
         Args:

@@ -8,6 +8,7 @@ from crewgraph.lazy import lazy
 if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.evaluation import CrewTestResult
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.runtime.evaluate import atest, test
 else:
     atest = lazy("crewgraph.runtime.evaluate:atest")
@@ -26,7 +27,7 @@ class CrewEvaluation:
         inputs: Mapping[str, Any] | None = None,
         *,
         openai_model_name: Any = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Run the crew several times, let a model mark what each task gave, and print the scores as a table.
 
@@ -56,7 +57,7 @@ class CrewEvaluation:
         inputs: Mapping[str, Any] | None = None,
         *,
         openai_model_name: Any = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Test the crew on this event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task import Task
     from crewgraph.runtime.crew_diff import adiff, diff
     from crewgraph.runtime.crew_fork import Fork, afork, fork
@@ -32,7 +33,7 @@ __all__ = ["CrewHistory"]
 class CrewHistory:
     """What can be done with the past of a crew's runs."""
 
-    def history(self, thread_id: str | None = None, *, checkpointer: Any = None) -> list[CrewStep]:
+    def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
         """What a kept run did, step by step, the latest last.
 
         Args:
@@ -45,7 +46,7 @@ class CrewHistory:
         """
         return history(cast("Crew", self), thread_id, checkpointer)
 
-    async def ahistory(self, thread_id: str | None = None, *, checkpointer: Any = None) -> list[CrewStep]:
+    async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
         """What a kept run did, read on this event loop; see `history`."""
         return await ahistory(cast("Crew", self), thread_id, checkpointer)
 
@@ -58,7 +59,7 @@ class CrewHistory:
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Run on from a point of the past in a new thread; the run that it comes from stays as it is.
 
@@ -101,7 +102,7 @@ class CrewHistory:
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Run on from a point of the past on this event loop; see `fork`."""
         return await afork(
@@ -123,7 +124,7 @@ class CrewHistory:
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Do a task of a run that is kept again, and all tasks behind it; the outputs before it are those of that run.
 
@@ -151,14 +152,16 @@ class CrewHistory:
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Do a task of a run that is kept again, on this event loop; see `replay`."""
         return await self.afork(
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
 
-    def diff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+    def diff(
+        self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
+    ) -> RunDiff:
         """What differs between two runs, task by task; `print` shows it.
 
         Args:
@@ -172,6 +175,8 @@ class CrewHistory:
         """
         return diff(cast("Crew", self), run_a, run_b, checkpointer)
 
-    async def adiff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+    async def adiff(
+        self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
+    ) -> RunDiff:
         """What differs between two runs, read on this event loop; see `diff`."""
         return await adiff(cast("Crew", self), run_a, run_b, checkpointer)

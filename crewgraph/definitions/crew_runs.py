@@ -1,12 +1,13 @@
 """The verbs on the runs of a crew that are kept."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.runtime.runs import acrew_runs, crew_runs
 else:
     acrew_runs = lazy("crewgraph.runtime.runs:acrew_runs")
@@ -24,7 +25,7 @@ class CrewRuns:
         status: RunStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
         """The runs of this crew that are kept, those written last first.
 
@@ -39,7 +40,7 @@ class CrewRuns:
         Raises:
             StorageError: what is kept cannot be read.
         """
-        return crew_runs(cast("Crew", self), status, inside, limit, checkpointer)
+        return crew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
     async def aruns(
         self,
@@ -47,7 +48,7 @@ class CrewRuns:
         status: RunStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
         """The runs of this crew that are kept, read on this event loop; see `runs`."""
-        return await acrew_runs(cast("Crew", self), status, inside, limit, checkpointer)
+        return await acrew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)

@@ -8,6 +8,7 @@ from crewgraph.lazy import lazy
 if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import TaskOutput
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.runtime.train import atrain, train
 else:
     atrain = lazy("crewgraph.runtime.train:atrain")
@@ -26,7 +27,7 @@ class CrewTraining:
         inputs: Mapping[str, Any] | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> None:
         """Run the crew several times, ask a person what is to be better in each answer, and draw lessons from that.
 
@@ -61,7 +62,7 @@ class CrewTraining:
         inputs: Mapping[str, Any] | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> None:
         """Train the crew on this event loop; see `train`."""
         await atrain(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)

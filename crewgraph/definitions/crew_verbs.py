@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import in_thread
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
 
@@ -53,7 +54,7 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
@@ -67,7 +68,6 @@ class CrewVerbs:
             checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
                 default database, where None.
             granularity: "task" or "step"; see `compile`.
-            input_files: not offered.
             from_checkpoint: the checkpoint that is gone on from, with this crew; where it has no `restore_from`, how checkpoints
                 of this crew are made from now on.
 
@@ -81,17 +81,11 @@ class CrewVerbs:
             Exception: whatever a model raised, with a note that names the task.
         """
         self._take_up(from_checkpoint)
-        inputs = with_files(inputs, input_files)
+        crew, inputs = cast("Crew", self), with_files(inputs, input_files)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._in_chunks():
-            return cast(
-                "CrewOutput",
-                chunked(
-                    cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-                ),
-            )
-        return kickoff(
-            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-        )
+            return cast("CrewOutput", chunked(crew, inputs, options))
+        return kickoff(crew, inputs, options)
 
     @overridable
     async def akickoff(
@@ -101,22 +95,16 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
         self._take_up(from_checkpoint)
-        inputs = with_files(inputs, input_files)
+        crew, inputs = cast("Crew", self), with_files(inputs, input_files)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._in_chunks():
-            return cast(
-                "CrewOutput",
-                achunked(
-                    cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-                ),
-            )
-        return await akickoff(
-            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-        )
+            return cast("CrewOutput", achunked(crew, inputs, options))
+        return await akickoff(crew, inputs, options)
 
     @overridable
     async def kickoff_async(
@@ -126,7 +114,7 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
@@ -150,7 +138,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
@@ -172,13 +160,8 @@ class CrewVerbs:
             Exception: as `kickoff`.
         """
         inputs = each_with_files(inputs, input_files)
-        return kickoff_for_each(
-            cast("Crew", self),
-            inputs,
-            max_concurrency=max_concurrency,
-            checkpointer=checkpointer,
-            granularity=granularity,
-        )
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return kickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def akickoff_for_each(
         self,
@@ -186,18 +169,13 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
         inputs = each_with_files(inputs, input_files)
-        return await akickoff_for_each(
-            cast("Crew", self),
-            inputs,
-            max_concurrency=max_concurrency,
-            checkpointer=checkpointer,
-            granularity=granularity,
-        )
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def kickoff_for_each_async(
         self,
@@ -205,7 +183,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
@@ -219,7 +197,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "Generator[StreamItem]":
         """Run the tasks, and tell of everything as it happens; the last item holds the output.
@@ -237,10 +215,8 @@ class CrewVerbs:
         Raises:
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        inputs = with_files(inputs, input_files)
-        return stream(
-            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-        )
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        return stream(cast("Crew", self), with_files(inputs, input_files), options)
 
     def astream(
         self,
@@ -248,7 +224,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "AsyncGenerator[StreamItem]":
         """Run the tasks on this event loop, and tell of everything as it happens; see `stream`.
@@ -256,10 +232,8 @@ class CrewVerbs:
         Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        inputs = with_files(inputs, input_files)
-        return astream(
-            cast("Crew", self), inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-        )
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        return astream(cast("Crew", self), with_files(inputs, input_files), options)
 
     def _take_up(self, config: "CheckpointConfig | None") -> None:
         crew = cast("Crew", self)
@@ -273,7 +247,7 @@ class CrewVerbs:
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming
 
-    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that ended early, or waits for an answer: what it had done is not done again.
 
         Args:
@@ -291,7 +265,7 @@ class CrewVerbs:
         """
         return resume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
-    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that ended early, or waits for an answer; see `resume`."""
         return await aresume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
@@ -299,7 +273,7 @@ class CrewVerbs:
         self,
         *,
         granularity: str = "task",
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         store: "BaseStore | None" = None,
         cache: "BaseCache[Any] | None" = None,
         interrupt_before: Sequence[str] = (),

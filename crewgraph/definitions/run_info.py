@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import Question
     from crewgraph.definitions.pending_crew import CrewQuestion
 
-__all__ = ["RunInfo", "RunStatus"]
+__all__ = ["RunFilter", "RunInfo", "RunStatus"]
 
 RunStatus = Literal["finished", "pending", "open"]
 """`finished`: it is done. `pending`: it waits for somebody's answer. `open`: it goes on in some process, or it failed or was
@@ -46,3 +46,17 @@ class RunInfo:
     def flow_id(self) -> str:
         """What flows call `thread_id`."""
         return self.thread_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFilter:
+    """Which of the stored runs are asked for; the keywords that the verbs `runs` share."""
+
+    status: RunStatus | None = None
+    """Only those with it."""
+
+    inside: bool = False
+    """Whether those inside the methods of flows are included."""
+
+    limit: int | None = None
+    """At most so many."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
 from crewgraph.definitions.checkpointed import Beginning
+from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.errors import RunError
 from crewgraph.files.given import given_files
 from crewgraph.files.record import FILES, recorded
@@ -87,17 +88,16 @@ class FlowCheckpoints:
         found, self._begin = self._begin, None
         return found
 
-    def take_up(
-        self, inputs: dict[str, Any], files: Any, config: CheckpointConfig | None, state_id: str | None
-    ) -> dict[str, Any]:
+    def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
         """What a kickoff is given, once it is known what it goes on with.
 
         Raises:
             ValueError: something among the files is no file, or is not there.
             RunError: no state is kept under an id.
         """
-        if files:
-            inputs = {**inputs, FILES: recorded(given_files(files))}
+        config, state_id = options.from_checkpoint, options.restore_from_state_id
+        if options.input_files:
+            inputs = {**inputs, FILES: recorded(given_files(options.input_files))}
         if config is not None:
             if config.restore_from is None:
                 self.checkpoint = config

@@ -1,6 +1,6 @@
 """The verbs that users call on flows, carried out by the runtime."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.bridge import call
@@ -10,7 +10,8 @@ from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
-from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -55,8 +56,11 @@ class FlowVerbs(FlowDrawings):
     """What a flow can do."""
 
     streaming: bool
-    take_up: Callable[..., dict[str, Any]]
-    answering: Callable[[str | None, Any], tuple[str, Any]]
+
+    if TYPE_CHECKING:
+
+        def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
+        def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]: ...
 
     def kickoff(
         self,
@@ -87,7 +91,10 @@ class FlowVerbs(FlowDrawings):
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
         own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, given or None)
@@ -104,7 +111,10 @@ class FlowVerbs(FlowDrawings):
         **more: Any,
     ) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
         flow = cast("Flow[Any]", self)
         return achunked(flow, given) if self.streaming else await akickoff(flow, given)
 
@@ -160,7 +170,10 @@ class FlowVerbs(FlowDrawings):
 
         The arguments are those of `kickoff`. `stream` tells the same as items of classes.
         """
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
         return frames(cast("Flow[Any]", self), given)
 
     def astream_events(
@@ -172,7 +185,10 @@ class FlowVerbs(FlowDrawings):
         **more: Any,
     ) -> AsyncStreamSession[Any]:
         """Run the flow on this event loop, and tell every event as a frame; see `stream_events`."""
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
         return aframes(cast("Flow[Any]", self), given)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
@@ -244,14 +260,14 @@ class FlowVerbs(FlowDrawings):
         Raises:
             StorageError: what is kept cannot be read.
         """
-        return flow_runs(cast("Flow[Any]", self), status, inside, limit)
+        return flow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @OfBoth
     async def aruns(
         self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """The runs of this flow that are kept, read on this event loop; see `runs`."""
-        return await aflow_runs(cast("Flow[Any]", self), status, inside, limit)
+        return await aflow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @OfBoth
     def pending(self) -> list[PendingFlow]:
