@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from crewgraph.core.bridge import in_thread
 from crewgraph.core.digest import digest
-from crewgraph.extras import load
 from crewgraph.knowledge.gathering import Units, gathered
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.given import as_sources
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 else:
     Retriever = lazy("crewgraph.stores.retriever:Retriever")
     as_langchain_tool = lazy("crewgraph.stores.retriever:as_tool")
+    Document = lazy("langchain_core.documents:Document")
 
 __all__ = ["Knowledge"]
 
@@ -279,8 +279,7 @@ def _alternating(found: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
 
 
 def _documents(found: Iterable[SearchResult]) -> "list[Document]":
-    made: Any = load("langchain_core.documents").Document
     return [
-        made(id=one["id"], page_content=one["content"], metadata={**one["metadata"], "score": one["score"]})
+        Document(id=one["id"], page_content=one["content"], metadata={**one["metadata"], "score": one["score"]})
         for one in found
     ]
