@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of

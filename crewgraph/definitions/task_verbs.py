@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.bridge import begun
+from crewgraph.core.loops.bridge import begun
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable

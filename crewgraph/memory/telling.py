@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.lazy import lazy, lazy_module
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def told_search(
 
 def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
-    if crewai_event_bus.wants(event) and not is_told_again():
+    if crewai_event_bus.wants(event) and not is_replayed():
         crewai_event_bus.emit(source, event(**fields))
 
 

@@ -5,7 +5,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.watched import is_watched
+from crewgraph.core.replay import is_traced
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
         config: The caller's.
         work: Gets the context to work in: models and graphs called there are children of this run.
     """
-    if not is_watched(config):
+    if not is_traced(config):
         with set_config_context(config) as context:
             return work(context)
     steps = _steps(get_callback_manager_for_config(config), spec, args, config, work)
@@ -54,7 +54,7 @@ async def atraced(
     spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """The same for work that is awaited."""
-    if not is_watched(config):
+    if not is_traced(config):
         with set_config_context(config) as context:
             return await work(context)
     steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.bridge import call
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
