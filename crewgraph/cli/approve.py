@@ -20,11 +20,11 @@ from crewgraph.settings import storage_dir
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
-    from crewgraph.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.runtime import storage
     from crewgraph.runtime.runs import waiting
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 else:
-    SqliteCheckpointer = lazy("crewgraph.checkpoints.sqlite:SqliteCheckpointer")
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     waiting = lazy("crewgraph.runtime.runs:waiting")
     storage = lazy_module("crewgraph.runtime.storage")
 

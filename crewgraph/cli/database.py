@@ -12,11 +12,11 @@ from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 
 if TYPE_CHECKING:
-    from crewgraph.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.runtime import storage
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 else:
     storage = lazy_module("crewgraph.runtime.storage")
-    SqliteCheckpointer = lazy("crewgraph.checkpoints.sqlite:SqliteCheckpointer")
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["Database", "opened"]
 

@@ -11,11 +11,11 @@ from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 
 if TYPE_CHECKING:
-    from crewgraph.checkpoints.database import Database
     from crewgraph.runtime import storage
+    from crewgraph.storage.database import Database
 else:
     storage = lazy_module("crewgraph.runtime.storage")
-    Database = lazy("crewgraph.checkpoints.database:Database")
+    Database = lazy("crewgraph.storage.database:Database")
 
 __all__ = ["where"]
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.stores.retriever import Retriever
-    from crewgraph.stores.retriever import as_tool as as_langchain_tool
+    from crewgraph.storage.store.retriever import Retriever
+    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
 else:
-    Retriever = lazy("crewgraph.stores.retriever:Retriever")
-    as_langchain_tool = lazy("crewgraph.stores.retriever:as_tool")
+    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
+    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
     Document = lazy("langchain_core.documents:Document")
 
 __all__ = ["Knowledge"]

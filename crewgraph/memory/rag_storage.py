@@ -11,10 +11,10 @@ from crewgraph.memory.storage import Storage
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
-    from crewgraph.stores.shelf import Shelf
-    from crewgraph.vectors.resolve import embedder_of
+    from crewgraph.storage.store.shelf import Shelf
+    from crewgraph.storage.vectors.resolve import embedder_of
 else:
-    embedder_of = lazy("crewgraph.vectors.resolve:embedder_of")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 __all__ = ["RAGStorage"]
 

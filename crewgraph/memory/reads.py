@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from crewgraph.memory.remembering import extracted
     from crewgraph.memory.unified import Memory
     from crewgraph.prompts.book import english
-    from crewgraph.stores.retriever import Retriever
-    from crewgraph.stores.retriever import as_tool as as_langchain_tool
+    from crewgraph.storage.store.retriever import Retriever
+    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
 else:
     adrive = lazy("crewgraph.core.operations:adrive")
     drive = lazy("crewgraph.core.operations:drive")
@@ -33,10 +33,10 @@ else:
     listed = lazy("crewgraph.memory.looking:listed")
     extracted = lazy("crewgraph.memory.remembering:extracted")
     english = lazy("crewgraph.prompts.book:english")
-    Retriever = lazy("crewgraph.stores.retriever:Retriever")
+    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
     Asked = lazy("crewgraph.memory.recalling:Asked")
     recalling = lazy("crewgraph.memory.recalling:recalling")
-    as_langchain_tool = lazy("crewgraph.stores.retriever:as_tool")
+    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
 
 __all__ = ["Depth", "MemoryReads"]
 

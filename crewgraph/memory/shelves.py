@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.stores.shelf import Shelf
+    from crewgraph.storage.store.shelf import Shelf
 else:
-    Shelf = lazy("crewgraph.stores.shelf:Shelf")
+    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
 
 __all__ = ["KEPT_IN", "shelf"]
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from crewgraph.memory.looking import forgetting, updating
     from crewgraph.memory.shelved import ShelvedRecords
     from crewgraph.memory.wanted import Wanted
-    from crewgraph.stores.shelf import Shelf, is_store
-    from crewgraph.vectors.resolve import embedder_of
+    from crewgraph.storage.store.shelf import Shelf, is_store
+    from crewgraph.storage.vectors.resolve import embedder_of
 else:
     ForeignRecords = lazy("crewgraph.memory.foreign:ForeignRecords")
     updating = lazy("crewgraph.memory.looking:updating")
@@ -34,9 +34,9 @@ else:
     Wanted = lazy("crewgraph.memory.wanted:Wanted")
     drive = lazy("crewgraph.core.operations:drive")
     forgetting = lazy("crewgraph.memory.looking:forgetting")
-    Shelf = lazy("crewgraph.stores.shelf:Shelf")
-    is_store = lazy("crewgraph.stores.shelf:is_store")
-    embedder_of = lazy("crewgraph.vectors.resolve:embedder_of")
+    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
+    is_store = lazy("crewgraph.storage.store.shelf:is_store")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
     adrive = lazy("crewgraph.core.operations:adrive")
 
 __all__ = ["Memory"]
