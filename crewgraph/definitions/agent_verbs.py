@@ -10,13 +10,13 @@ from crewgraph.overrides import overridable
 if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
-    from crewgraph.memory.unified import Memory
+    from crewgraph.memory.memory import Memory
     from crewgraph.runtime.alone import aanswer, answer
     from crewgraph.skills.skill import Skill
 else:
     aanswer = lazy("crewgraph.runtime.alone:aanswer")
     answer = lazy("crewgraph.runtime.alone:answer")
-    Memory = lazy("crewgraph.memory.unified:Memory")
+    Memory = lazy("crewgraph.memory.memory:Memory")
 
 __all__ = ["AgentVerbs"]
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator
 
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
+from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
-    from crewgraph.knowledge.source.given import as_sources
+    from crewgraph.knowledge.source.kinds import as_sources
 else:
     Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
-    as_sources = lazy("crewgraph.knowledge.source.given:as_sources")
+    as_sources = lazy("crewgraph.knowledge.source.kinds:as_sources")
 
 __all__ = ["GivenKnowledge", "GivenKnowledgeConfig", "GivenSources", "current_knowledge"]
 

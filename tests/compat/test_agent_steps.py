@@ -27,7 +27,7 @@ from crewgraph.deprecations import Outdated
 from crewgraph.errors import DefinitionError, Fault, ToolFailed
 from crewgraph.events import TaskStartedEvent
 from crewgraph.flow import Flow, start
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
+from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools import tool
 from crewgraph.tools.structured import CrewStructuredTool

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crewgraph.core.replay import is_replayed
 from crewgraph.lazy import lazy, lazy_module
 
+__all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
+
+
 if TYPE_CHECKING:
     from crewgraph.events import memory as events
     from crewgraph.events.base import BaseEvent
@@ -15,8 +18,6 @@ if TYPE_CHECKING:
 else:
     events = lazy_module("crewgraph.events.memory")
     crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
-
-__all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
 
 
 T = TypeVar("T")
