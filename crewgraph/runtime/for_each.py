@@ -14,7 +14,7 @@ from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
-from crewgraph.llm.ledger import total
+from crewgraph.llm.usage import total
 from crewgraph.overrides import override_of
 from crewgraph.runtime.kickoff import akickoff, kickoff
 from crewgraph.runtime.place import thread_in_flow
