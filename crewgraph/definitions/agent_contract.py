@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
     from crewgraph.tools.base import BaseTool
-    from crewgraph.tools.mcp.resolver import MCPToolResolver
+    from crewgraph.tools.mcp.tool import MCPToolResolver
 else:
-    MCPToolResolver = lazy("crewgraph.tools.mcp.resolver:MCPToolResolver")
+    MCPToolResolver = lazy("crewgraph.tools.mcp.tool:MCPToolResolver")
 
 __all__ = ["AgentContract"]
 

@@ -8,9 +8,9 @@ from pydantic import AfterValidator
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.tools.mcp.reference import reference
+    from crewgraph.tools.mcp.server import reference
 else:
-    reference = lazy("crewgraph.tools.mcp.reference:reference")
+    reference = lazy("crewgraph.tools.mcp.server:reference")
 
 __all__ = ["GivenServers"]
 
