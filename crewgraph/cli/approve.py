@@ -19,6 +19,9 @@ from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 from crewgraph.text import printable
 
+__all__ = ["approve"]
+
+
 if TYPE_CHECKING:
     from crewgraph.runtime import storage
     from crewgraph.runtime.runs import waiting
@@ -27,8 +30,6 @@ else:
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     waiting = lazy("crewgraph.runtime.runs:waiting")
     storage = lazy_module("crewgraph.runtime.storage")
-
-__all__ = ["approve"]
 
 _WAITS = 3
 """The exit code where the run waits for an answer, still or again."""

@@ -9,6 +9,9 @@ import typer
 
 from crewgraph.lazy import lazy, lazy_module
 
+__all__ = ["print_fields", "print_json", "print_table"]
+
+
 if TYPE_CHECKING:
     from rich import box
     from rich.console import Console
@@ -19,8 +22,6 @@ else:
     Table = lazy("rich.table:Table")
     Text = lazy("rich.text:Text")
     box = lazy_module("rich.box")
-
-__all__ = ["print_fields", "print_json", "print_table"]
 
 _WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
 

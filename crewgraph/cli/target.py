@@ -20,12 +20,13 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
+__all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
+
+
 if TYPE_CHECKING:
     from crewgraph_compat import install
 else:
     install = lazy("crewgraph_compat:install")
-
-__all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
 
 _FORM = "write `path/to/file.py:name` or `package.module:name`"
 

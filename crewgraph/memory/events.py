@@ -12,11 +12,11 @@ __all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
 
 
 if TYPE_CHECKING:
-    from crewgraph.events import memory as events
+    from crewgraph.events import knowledge as events
     from crewgraph.events.base import BaseEvent
     from crewgraph.events.bus import crewai_event_bus
 else:
-    events = lazy_module("crewgraph.events.memory")
+    events = lazy_module("crewgraph.events.knowledge")
     crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
 
 
