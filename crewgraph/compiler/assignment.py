@@ -5,7 +5,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.lessons import NO_LESSONS, Lessons
 from crewgraph.compiler.manager import colleagues, worker_of
@@ -16,6 +15,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import NotSpecified, Task
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.text import slug
 from crewgraph.tools.mcp.tool import own_ways
@@ -241,7 +241,7 @@ def _raw_of(task: Task) -> str:
     if task.output is None:
         warnings.warn(
             f"{title(task)} stands in a context, but belongs to another crew that has not been run",
-            stacklevel=callers_level(),
+            stacklevel=user_stacklevel(),
         )
         return ""
     return task.output.raw

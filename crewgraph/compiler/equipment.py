@@ -11,7 +11,7 @@ from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
 from crewgraph.tools.mcp.server import Reference, references
@@ -26,7 +26,7 @@ def mcp_references(agent: BaseAgent) -> list[Reference]:
     Raises:
         DefinitionError: something in `mcps` leads to no server.
     """
-    if not agent.mcps or own_version(agent, "get_mcp_tools") is not None:
+    if not agent.mcps or override_of(agent, "get_mcp_tools") is not None:
         return []
     return references([one for one in agent.mcps if own_resolver(one, agent) is None])
 

@@ -2,14 +2,21 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.given_remotes import remotes_of
 from crewgraph.errors import CompileError, RemoteAgentError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.prompts.book import Book
+
+if TYPE_CHECKING:
+    from crewgraph.tools.a2a.session import card_of
+    from crewgraph.tools.a2a.tool import remote_tools
+else:
+    card_of = lazy("crewgraph.tools.a2a.session:card_of")
+    remote_tools = lazy("crewgraph.tools.a2a.tool:remote_tools")
 
 __all__ = ["found", "meant_remotes", "remotes_offered"]
 
@@ -41,7 +48,7 @@ def found(remote: Any, agent: BaseAgent) -> dict[str, Any]:
     """
     about = {"endpoint": remote.endpoint, "from_agent": agent}
     try:
-        return load("crewgraph.tools.a2a.session").card_of(remote, about)
+        return card_of(remote, about)
     except RemoteAgentError as error:
         if remote.fail_fast:
             raise
@@ -64,7 +71,7 @@ def remotes_offered(agent: BaseAgent, taken: Iterable[str], book: Book) -> Body[
     if not meant:
         return []
     cards: list[dict[str, Any]] = yield Together([_card(one, agent) for one in meant])
-    return load("crewgraph.tools.a2a.tool").remote_tools(meant, cards, taken, book)
+    return remote_tools(meant, cards, taken, book)
 
 
 def _card(remote: Any, agent: BaseAgent) -> Call:

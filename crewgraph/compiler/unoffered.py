@@ -3,7 +3,7 @@
 from crewgraph.compiler.remotes import meant_remotes
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.errors import CompileError, DefinitionError
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.tools.mcp.server import references
 from crewgraph.tools.mcp.tool import own_resolver
 
@@ -17,10 +17,10 @@ def refuse_unoffered(agent: BaseAgent) -> None:
         CompileError: hosted applications, or an MCP server that cannot be found.
     """
     where = f"agent `{agent.role}`"
-    if agent.apps and own_version(agent, "get_platform_tools") is None:
+    if agent.apps and override_of(agent, "get_platform_tools") is None:
         agent.get_platform_tools(agent.apps)  # says why there are none
     meant_remotes(agent)
-    if agent.mcps and own_version(agent, "get_mcp_tools") is None:
+    if agent.mcps and override_of(agent, "get_mcp_tools") is None:
         try:
             references([one for one in agent.mcps if own_resolver(one, agent) is None])
         except DefinitionError as error:

@@ -2,12 +2,20 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator
 
-from crewgraph.caller import callers_level
-from crewgraph.extras import load
+from crewgraph.deprecations import user_stacklevel
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.tools.a2a.config import A2AClientConfig, RemoteAgent
+    from crewgraph.tools.a2a.server import A2AServerConfig
+else:
+    RemoteAgent = lazy("crewgraph.tools.a2a.config:RemoteAgent")
+    A2AServerConfig = lazy("crewgraph.tools.a2a.server:A2AServerConfig")
+    A2AClientConfig = lazy("crewgraph.tools.a2a.config:A2AClientConfig")
 
 __all__ = ["GivenRemotes", "remotes_of"]
 
@@ -25,19 +33,18 @@ def _checked(given: Any) -> Any:
 
 
 def _read(one: Any) -> Any:
-    config, server = load("crewgraph.tools.a2a.config"), load("crewgraph.tools.a2a.server")
-    if isinstance(one, server.A2AServerConfig):
+    if isinstance(one, A2AServerConfig):
         if not _told:
             _told.append(True)
             warnings.warn(
                 "an agent with an `A2AServerConfig` works as without it: crewgraph serves nobody. "
                 "`crew.compile()` gives a graph, for LangGraph's server or one of your own.",
-                stacklevel=callers_level(),
+                stacklevel=user_stacklevel(),
             )
         return one
     if isinstance(one, Mapping):
-        return config.A2AClientConfig.model_validate(one)
-    if not isinstance(one, config.RemoteAgent):
+        return A2AClientConfig.model_validate(one)
+    if not isinstance(one, RemoteAgent):
         raise ValueError(f"a remote agent is an `A2AClientConfig(endpoint=...)`, unlike {one!r:.80}")
     return one
 
@@ -50,5 +57,4 @@ def remotes_of(given: Any) -> list[Any]:
     """The remote agents among what was given, as `RemoteAgent`s."""
     if given is None:
         return []
-    kind = load("crewgraph.tools.a2a.config").RemoteAgent
-    return [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, kind)]  # pyright: ignore[reportUnknownVariableType]
+    return [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, RemoteAgent)]  # pyright: ignore[reportUnknownVariableType]

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import model_validator
 
 from crewgraph.definitions.definition import Definition
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
+    from crewgraph.skills import load_skills
     from crewgraph.skills.skill import Skill
+else:
+    load_skills = lazy("crewgraph.skills:load_skills")
 
 __all__ = ["Skilled", "merged_skills"]
 
@@ -45,5 +48,4 @@ def merged_skills(first: "Iterable[Path | Skill | str]", more: "Iterable[Skill]"
     for one in given:
         if not isinstance(one, (str, Path)) and not hasattr(one, "disclosure_level"):
             raise ValueError(f"`skills` holds {cast(Any, one)!r:.60}; give paths of folders, `Skill`s or `@org/name`")
-    found: list[Skill] = load("crewgraph.skills").load_skills([*given, *more], source, activate=False)
-    return found
+    return load_skills([*given, *more], source, activate=False)

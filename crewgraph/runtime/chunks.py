@@ -11,6 +11,7 @@ from crewgraph.definitions.chunks import (
     ToolCallChunk,
 )
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.stream import Finished, StreamItem, TaskStarted, Token, ToolCallToken
 from crewgraph.events.pieces import Ended
 from crewgraph.runtime.stream import astream, stream
@@ -18,24 +19,26 @@ from crewgraph.runtime.stream import astream, stream
 __all__ = ["achunked", "chunk_of", "chunked"]
 
 
-def chunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
+def chunked(crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS) -> CrewStreamingOutput:
     """What `kickoff` returns for a crew that streams."""
 
     def pieces() -> Generator[StreamChunk | Ended]:
         view = _View(crew)
-        with closing(stream(crew, inputs, **options)) as items:
+        with closing(stream(crew, inputs, options)) as items:
             for item in items:
                 yield from view.of(item)
 
     return CrewStreamingOutput(sync_iterator=pieces())
 
 
-def achunked(crew: Crew, inputs: Mapping[str, Any] | None, **options: Any) -> CrewStreamingOutput:
+def achunked(
+    crew: Crew, inputs: Mapping[str, Any] | None, options: RunOptions = DEFAULT_OPTIONS
+) -> CrewStreamingOutput:
     """What `akickoff` returns for a crew that streams."""
 
     async def pieces() -> AsyncGenerator[StreamChunk | Ended]:
         view = _View(crew)
-        async with aclosing(astream(crew, inputs, **options)) as items:
+        async with aclosing(astream(crew, inputs, options)) as items:
             async for item in items:
                 for piece in view.of(item):
                     yield piece

@@ -7,6 +7,7 @@ from typing import Any
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.stream import StreamItem
 from crewgraph.runtime.audience import Audience
 from crewgraph.runtime.crew_audience import CrewAudience
@@ -19,27 +20,21 @@ __all__ = ["astream", "astreamed", "stream", "streamed"]
 def stream(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    *,
-    thread_id: str | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Generator[StreamItem]:
     """Run a crew and tell of it; see `Crew.stream`."""
     audience = CrewAudience()
-    return streamed(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+    return streamed(kicked_off(crew, inputs, options, audience), audience)
 
 
 def astream(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    *,
-    thread_id: str | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> AsyncGenerator[StreamItem]:
     """Run a crew on this event loop and tell of it; see `Crew.astream`."""
     audience = CrewAudience()
-    return astreamed(kicked_off(crew, inputs, thread_id, checkpointer, granularity, audience), audience)
+    return astreamed(kicked_off(crew, inputs, options, audience), audience)
 
 
 def streamed(program: Program[Any], audience: Audience) -> Generator[StreamItem]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.cached import cached
 from crewgraph.compiler.engagement import Engagement, guarded_tools
@@ -20,13 +20,18 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.task import Task
 from crewgraph.errors import CompileError
-from crewgraph.extras import load
 from crewgraph.files.record import FileRecord, recorded
+from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import sight_of
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.bodies.remote import at_hand
+else:
+    at_hand = lazy("crewgraph.compiler.bodies.remote:at_hand")
 
 __all__ = ["AtHand"]
 
@@ -99,7 +104,7 @@ class AtHand:
     @property
     def own_converter(self) -> Callable[..., Any] | None:
         """What the agent's class, or a patch, gives texts a structure with."""
-        return own_version(self._agent, "get_output_converter")
+        return override_of(self._agent, "get_output_converter")
 
     @cached_property
     def _reader(self) -> Model | None:
@@ -148,9 +153,9 @@ class AtHand:
         return {name: self._at_hand(tool) for name, tool in self._offered.items()}
 
     def _at_hand(self, used: ObservedTool) -> PreparedTool:
-        if not self._agent.a2a or own_version(used.tool.tool.source, "_run") is not None:
+        if not self._agent.a2a or override_of(used.tool.tool.source, "_run") is not None:
             return used
-        return load("crewgraph.compiler.bodies.remote").at_hand(used, self._book)
+        return at_hand(used, self._book)
 
     @cached_property
     def _offered(self) -> dict[str, ObservedTool]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.tools.a2a.auth import ClientAuthScheme
 from crewgraph.tools.a2a.extension import ValidatedA2AExtension
 from crewgraph.tools.a2a.transport import ClientTransportConfig, TransportType, Url
@@ -66,10 +66,10 @@ class RemoteAgent(BaseModel):
     def _as_written_before(self) -> Self:
         given: dict[str, Any] = {}
         if self.transport_protocol is not None:
-            tell_outdated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
+            warn_deprecated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
             given["preferred"] = self.transport_protocol
         if self.supported_transports is not None:
-            tell_outdated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
+            warn_deprecated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
             given["supported"] = self.supported_transports
         if given:
             vars(self)["transport"] = self.transport.model_copy(update=given)
@@ -112,5 +112,5 @@ class A2AConfig(RemoteAgent):
 
     @model_validator(mode="after")
     def _told(self) -> Self:
-        tell_outdated("`A2AConfig`", "`A2AClientConfig`", by_hand=True)
+        warn_deprecated("`A2AConfig`", "`A2AClientConfig`", by_hand=True)
         return self

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr, model_validator
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.tools.a2a.server_auth import JWTAlgorithm, ServerAuthScheme
 from crewgraph.tools.a2a.transport import (
     ProtocolVersion,
@@ -136,8 +136,8 @@ class A2AServerConfig(BaseModel):
     @model_validator(mode="after")
     def _as_written_before(self) -> Self:
         if self.preferred_transport is not None:
-            tell_outdated("`preferred_transport=`", "`transport=ServerTransportConfig(preferred=...)`", by_hand=True)
+            warn_deprecated("`preferred_transport=`", "`transport=ServerTransportConfig(preferred=...)`", by_hand=True)
             vars(self)["transport"] = self.transport.model_copy(update={"preferred": self.preferred_transport})
         if self.signatures is not None:
-            tell_outdated("`signatures=`", "`signing_config=AgentCardSigningConfig(...)`", by_hand=True)
+            warn_deprecated("`signatures=`", "`signing_config=AgentCardSigningConfig(...)`", by_hand=True)
         return self

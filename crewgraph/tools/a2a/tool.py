@@ -1,19 +1,27 @@
 """A remote agent as a tool: what a model is told of it, and what it is sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.errors import ToolFailed
-from crewgraph.extras import load
-from crewgraph.own_version import ours
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.a2a.answer import SETTLED, Answer
 from crewgraph.tools.a2a.config import RemoteAgent
 from crewgraph.tools.base import BaseTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.a2a.session import afollowed, asent, followed, sent
+else:
+    afollowed = lazy("crewgraph.tools.a2a.session:afollowed")
+    asent = lazy("crewgraph.tools.a2a.session:asent")
+    followed = lazy("crewgraph.tools.a2a.session:followed")
+    sent = lazy("crewgraph.tools.a2a.session:sent")
 
 __all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools", "reply", "settled"]
 
@@ -49,23 +57,23 @@ class RemoteAgentTool(BaseTool):
 
     cache_function: Any = _never
 
-    @ours
+    @overridable
     def _run(self, message: str, conversation: str = "") -> str:
         """Have it done, outside of a run.
 
         Raises:
             ToolFailed: it is not done, or the remote agent asks back.
         """
-        session, about = load("crewgraph.tools.a2a.session"), self.about(None, None)
-        begun = session.sent(self.remote, self.card, self.message(message, uuid4().hex), about)
-        return self._done(begun if settled(begun) else session.followed(self.remote, self.card, begun, about))
+        about = self.about(None, None)
+        begun = sent(self.remote, self.card, self.message(message, uuid4().hex), about)
+        return self._done(begun if settled(begun) else followed(self.remote, self.card, begun, about))
 
-    @ours
+    @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """The same on an event loop."""
-        session, about = load("crewgraph.tools.a2a.session"), self.about(None, None)
-        begun = await session.asent(self.remote, self.card, self.message(message, uuid4().hex), about)
-        done = begun if settled(begun) else await session.afollowed(self.remote, self.card, begun, about)
+        about = self.about(None, None)
+        begun = await asent(self.remote, self.card, self.message(message, uuid4().hex), about)
+        done = begun if settled(begun) else await afollowed(self.remote, self.card, begun, about)
         return self._done(done)
 
     def _done(self, answer: Answer) -> str:
