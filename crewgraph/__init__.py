@@ -6,13 +6,28 @@ writer = Agent(role="Writer", goal="Write clearly", backstory="A former journali
 poem = Task(description="Write a poem about {topic}", expected_output="Four lines", agent=writer)
 crew = Crew(agents=[writer], tasks=[poem])
 
-print(crew.kickoff({"topic": "rain"}))      # runs; continues after a crash with crew.resume(thread_id)
-for item in crew.stream({"topic": "rain"}): # runs, and tells of it as it happens
+print(crew.kickoff({"topic": "rain"}))      # runs the crew; crew.resume(thread_id) continues after a crash
+for item in crew.stream({"topic": "rain"}): # runs it, and yields events as they happen
     print(item)
 graph = crew.compile()                      # the same crew as a CompiledStateGraph
+
+Flows, event-driven workflows of methods, are here, too; `crewgraph.flow` has all of their names.
+
+from crewgraph import Flow, listen, start
+
+class Report(Flow):
+    @start()
+    def poem(self):
+        return crew.kickoff({"topic": "rain"}).raw
+
+    @listen(poem)
+    def publish(self, text):
+        print(text)
+
+Report().kickoff()
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
@@ -30,14 +45,19 @@ from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.run_info import RunInfo
 from crewgraph.definitions.task import ConditionalTask, Task
-from crewgraph.extras import load
+from crewgraph.lazy import lazy_exports
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.memory.memory import Memory
+from crewgraph.tools.base import tool
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
+    from crewgraph.definitions.flow.feedback import human_feedback
+    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.definitions.flow.persistence import persist
     from crewgraph.definitions.stream import (
         Custom,
         Finished,
@@ -77,6 +97,7 @@ __all__ = [
     "Custom",
     "DelegateTaskTool",
     "Finished",
+    "Flow",
     "GuardrailResult",
     "HallucinationGuardrail",
     "Judged",
@@ -108,21 +129,51 @@ __all__ = [
     "ToolUse",
     "UsageMetrics",
     "__version__",
+    "and_",
+    "human_feedback",
+    "listen",
+    "or_",
+    "persist",
+    "router",
+    "start",
+    "tool",
 ]
 
 __version__ = "0.1.0"
 
+_MODULES = {
+    "Custom": "crewgraph.definitions.stream",
+    "Finished": "crewgraph.definitions.stream",
+    "Judged": "crewgraph.definitions.stream",
+    "ModelFinished": "crewgraph.definitions.stream",
+    "ModelStarted": "crewgraph.definitions.stream",
+    "Started": "crewgraph.definitions.stream",
+    "Step": "crewgraph.definitions.stream",
+    "StreamItem": "crewgraph.definitions.stream",
+    "TaskFailed": "crewgraph.definitions.stream",
+    "TaskFinished": "crewgraph.definitions.stream",
+    "TaskItem": "crewgraph.definitions.stream",
+    "TaskStarted": "crewgraph.definitions.stream",
+    "Token": "crewgraph.definitions.stream",
+    "ToolCallToken": "crewgraph.definitions.stream",
+    "ToolFinished": "crewgraph.definitions.stream",
+    "ToolStarted": "crewgraph.definitions.stream",
+    "and_": "crewgraph.definitions.flow.dsl",
+    "listen": "crewgraph.definitions.flow.dsl",
+    "or_": "crewgraph.definitions.flow.dsl",
+    "router": "crewgraph.definitions.flow.dsl",
+    "start": "crewgraph.definitions.flow.dsl",
+    "human_feedback": "crewgraph.definitions.flow.feedback",
+    "Flow": "crewgraph.definitions.flow.flow",
+    "persist": "crewgraph.definitions.flow.persistence",
+    "Knowledge": "crewgraph.knowledge.knowledge",
+    "load_ipython_extension": "crewgraph_compat",  # IPython looks for it in `%load_ext crewgraph`
+    "unload_ipython_extension": "crewgraph_compat",
+}
+"""Names that are imported when they are first used: few programs need them, or they load much."""
 
-if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
+if not TYPE_CHECKING:  # type checkers know all names, and report others
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
-    def __getattr__(name: str) -> Any:
-        # What a stream tells, and knowledge: only those who read one, or give one, need them.
-        if name in (
-            "load_ipython_extension",
-            "unload_ipython_extension",
-        ):  # what IPython looks for in `%load_ext crewgraph`
-            return getattr(load("crewgraph_compat"), name)
-        if name not in __all__:
-            raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
-        where = "crewgraph.knowledge.knowledge" if name == "Knowledge" else "crewgraph.definitions.stream"
-        return getattr(load(where), name)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -61,10 +62,10 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 @pytest.fixture(autouse=True)
 def nothing_told_yet() -> Iterator[None]:
     """Warnings that are told once in a process: each test is to see its own."""
-    from crewgraph import outdated
+    from crewgraph import deprecations
     from crewgraph.definitions import definition
 
-    sets = [vars(module)["_told"] for module in (definition, outdated)]
+    sets: list[set[Any]] = [vars(definition)["_told"], vars(deprecations)["_warned"]]
     before = [set(told) for told in sets]
     for told in sets:
         told.clear()

@@ -9,7 +9,7 @@ from threading import RLock
 from types import FrameType, ModuleType
 from typing import Any
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.former import instead
 from crewgraph_compat.missing import no_name
 from crewgraph_compat.reexports import target
@@ -69,7 +69,7 @@ class FacadeLoader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])
         if found := instead(module.__name__):
-            tell_outdated(f"`{found[0]}`", f"import from `{found[1]}`")
+            warn_deprecated(f"`{found[0]}`", f"import from `{found[1]}`")
 
 
 def is_named_in_an_import(frame: FrameType) -> bool:

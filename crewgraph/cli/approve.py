@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,12 +15,21 @@ from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.errors import RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 from crewgraph.text import printable
 
 __all__ = ["approve"]
 
+
+if TYPE_CHECKING:
+    from crewgraph.runtime import storage
+    from crewgraph.runtime.runs import waiting
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+else:
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
+    waiting = lazy("crewgraph.runtime.runs:waiting")
+    storage = lazy_module("crewgraph.runtime.storage")
 
 _WAITS = 3
 """The exit code where the run waits for an answer, still or again."""
@@ -146,16 +155,14 @@ def _opened(database: Path | None) -> Any:
         return None
     if not database.is_file():
         raise RunError(f"there is no database `{database}`")
-    return load("crewgraph.storage.checkpoints.sqlite").SqliteCheckpointer(database)
+    return SqliteCheckpointer(database)
 
 
 def _list(saver: Any) -> None:
-    # LangGraph comes with both, and the other commands do not need it.
-    storage: Any = load("crewgraph.runtime.storage")
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
         typer.echo("nothing waits for an answer")
         return
-    found = load("crewgraph.runtime.runs").waiting(saver or storage.default_checkpointer())
+    found = waiting(saver or storage.default_checkpointer())
     for run in found:
         typer.echo(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at:%Y-%m-%d %H:%M} UTC")
         for one in run.questions:

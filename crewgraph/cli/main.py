@@ -6,7 +6,7 @@ A program is run at once: the parser of the other commands takes longer to load 
 """
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ from crewgraph.cli.projects import create
 from crewgraph.cli.run import Program, RunProgram, run
 from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 
 __all__ = ["app", "main"]
 
@@ -72,18 +72,27 @@ def _start(
         typer.echo(context.get_help())
 
 
+if TYPE_CHECKING:
+    from crewgraph_compat import install
+
+    pass  # DROPIMPORT
+else:
+    app = lazy("crewgraph.cli.main:app")
+    install = lazy("crewgraph_compat:install")
+
+
 def main() -> Any:
     """Carry out what the command line asks for; does not return where that exits."""
     program = Program.named(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if program is None:
         hook = sys.excepthook
         try:
-            return load("crewgraph.cli.main").app()
+            return app()
         except RunProgram as asked:
             program = asked.program
             sys.excepthook = hook  # typer has set its own, which the program is not to find
     try:
-        load("crewgraph_compat").install()
+        install()
     except CrewgraphError as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(2)

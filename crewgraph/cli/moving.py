@@ -7,16 +7,25 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crewgraph.cli.table import print_json
 from crewgraph.cli.target import target_of_either
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import load, require
+from crewgraph.extras import require
+from crewgraph.lazy import lazy
 
 __all__ = ["check", "eject", "migrate"]
+
+
+if TYPE_CHECKING:
+    from crewgraph_compat.moving.check import check as checked_path
+    from crewgraph_compat.moving.report import report
+else:
+    checked_path = lazy("crewgraph_compat.moving.check:check")
+    report = lazy("crewgraph_compat.moving.report:report")
 
 
 def check(
@@ -31,17 +40,23 @@ def check(
     such path.
     """
     try:
-        checked: Any = load("crewgraph_compat.moving.check").check(path)
+        checked = checked_path(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
     if as_json:
         print_json(checked.as_data())
     else:
-        typer.echo(load("crewgraph_compat.moving.report").report(checked, everywhere=everywhere))
+        typer.echo(report(checked, everywhere=everywhere))
     marks = {one.state.mark.value for one in checked.found}
     if "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
+
+
+if TYPE_CHECKING:
+    from crewgraph_compat.moving.migration import migration
+else:
+    migration = lazy("crewgraph_compat.moving.migration:migration")
 
 
 def migrate(
@@ -56,7 +71,7 @@ def migrate(
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made: Any = load("crewgraph_compat.moving.migration").migration(path)
+        made = migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -88,6 +103,11 @@ def _summary(made: Any, *, written: bool) -> str:
     return f"{told}." if written or not made.files else f"{told}. `--write` writes them."
 
 
+if TYPE_CHECKING:
+    from crewgraph.eject.ejected import ejected
+else:
+    ejected = lazy("crewgraph.eject.ejected:ejected")
+
 _UNFINISHED = 3
 """The status where something is left to be written."""
 
@@ -110,9 +130,7 @@ def eject(
     """
     found = target_of_either(target)
     module = (target or "").rpartition(":")[0]
-    # LangGraph comes with it, and the other commands do not need it.
-    eject_room: Any = load("crewgraph.eject.ejected")
-    made = eject_room.ejected(found, Path(module).stem if module.endswith(".py") else module)
+    made = ejected(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)
     else:

@@ -18,12 +18,12 @@ from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
 from crewgraph.errors import CrewgraphError, RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 
 __all__ = ["Program", "ProjectProgram", "RunProgram", "run", "traced_from"]
 
@@ -224,6 +224,11 @@ def _first_on_path(folder: str) -> None:
         sys.path[0] = folder
 
 
+if TYPE_CHECKING:
+    from crewgraph.project.env_file import load_env
+else:
+    load_env = lazy("crewgraph.project.env_file:load_env")
+
 _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
 _SCRIPTS = {"crew": ("run_crew", "kickoff"), "flow": ("kickoff", "run_crew")}
 """The scripts of a project that begin its run, by what it is; the first that there is."""
@@ -274,7 +279,7 @@ class ProjectProgram(Program):
             if folder.is_dir() and str(folder) not in sys.path:
                 sys.path.insert(0, str(folder))
         try:
-            load("crewgraph.project.env_file").load_env()
+            load_env()
         except CrewgraphError as error:
             sys.stderr.write(f"Error: {error}\n")
             sys.exit(2)

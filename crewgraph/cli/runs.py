@@ -18,22 +18,32 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from crewgraph.cli.table import print_fields, print_json, print_table
 from crewgraph.cli.target import Target, target_crew
 from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
+from crewgraph.definitions.run_info import RunFilter
 from crewgraph.errors import RunError, StorageError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
-__all__ = ["Database", "Status", "Thread", "diff", "log_tasks_outputs", "opened", "replay", "runs", "where"]
+__all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "opened", "replay", "runs", "where"]
 
 
-Database = Annotated[
+if TYPE_CHECKING:
+    from crewgraph.runtime import storage
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+    from crewgraph.storage.database import Database
+else:
+    storage = lazy_module("crewgraph.runtime.storage")
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
+    Database = lazy("crewgraph.storage.database:Database")
+
+DatabaseFile = Annotated[
     Path | None,
     typer.Option("--database", help="The file runs are kept in; the default database without it.", show_default=False),
 ]
@@ -47,14 +57,18 @@ def opened(path: Path | None) -> Generator[Any]:
     Raises:
         StorageError: there is no such file, or it is no database of ours.
     """
-    storage: Any = load("crewgraph.runtime.storage")  # LangGraph comes with it, and the other commands do not need it
-    sqlite: Any = load("crewgraph.storage.checkpoints.sqlite")
     file = path or storage_dir() / storage.DATABASE
     if not file.is_file():
         hint = "" if path else "; the first run that is kept creates it"
         raise StorageError(f"there is no database `{file}`{hint}")
-    with sqlite.SqliteCheckpointer(file) as saver:
+    with SqliteCheckpointer(file) as saver:
         yield saver
+
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.runs import all_runs
+else:
+    all_runs = lazy("crewgraph.runtime.runs:all_runs")
 
 
 class Status(StrEnum):
@@ -70,15 +84,15 @@ def runs(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, the latest.")] = 20,
     inside: Annotated[bool, typer.Option("--inside", help="Also those inside the methods of flows.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: Database = None,
+    database: DatabaseFile = None,
 ) -> None:
     """List the runs of crews and flows that are kept, those written last first.
 
     finished: it is done. pending: it waits for an answer. open: it goes on in some process, or can be resumed.
     """
-    index: Any = load("crewgraph.runtime.runs")
+    wanted = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     with opened(database) as saver:
-        found = index.all_runs(saver, status and status.value, inside, limit)
+        found = all_runs(saver, wanted)
     if as_json:
         print_json([asdict(one) for one in found])
     elif found:
@@ -92,6 +106,11 @@ def runs(
         typer.echo("no such runs are kept" if status else "no runs are kept")
 
 
+if TYPE_CHECKING:
+    from crewgraph.runtime.crew_diff import between
+else:
+    between = lazy("crewgraph.runtime.crew_diff:between")
+
 _EXCERPT = 80
 
 
@@ -100,12 +119,11 @@ def diff(
     b: Annotated[str, typer.Argument(help="The thread of another.", show_default=False)],
     exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 where the runs differ.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: Database = None,
+    database: DatabaseFile = None,
 ) -> None:
     """Show what differs between two runs of a crew, task by task; `crewgraph runs` lists them."""
-    differences: Any = load("crewgraph.runtime.crew_diff")
     with opened(database) as saver:
-        found: RunDiff = differences.between(saver, a, b)
+        found = between(saver, a, b)
     if as_json:
         print_json(_plain(found))
     else:
@@ -157,6 +175,15 @@ def _plain(found: RunDiff) -> dict[str, Any]:
     }
 
 
+if TYPE_CHECKING:
+    from crewgraph.compiler import state
+    from crewgraph.runtime.kept_run import kept_run
+    from crewgraph.runtime.runs import all_runs
+else:
+    kept_run = lazy("crewgraph.runtime.kept_run:kept_run")
+    all_runs = lazy("crewgraph.runtime.runs:all_runs")
+    state = lazy_module("crewgraph.compiler.state")
+
 Thread = Annotated[str | None, typer.Option("--thread", help="The run; the latest one without it.", show_default=False)]
 """The option of a command that works on one run of a crew."""
 
@@ -166,18 +193,16 @@ _OF_TASK = ("id", "key")
 def log_tasks_outputs(
     thread: Thread = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: Database = None,
+    database: DatabaseFile = None,
 ) -> None:
     """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
-    kept: Any = load("crewgraph.runtime.kept_run")
-    index: Any = load("crewgraph.runtime.runs")
     with opened(database) as saver:
         if thread is None:
-            latest = index.all_runs(saver, None, True, 1, "crew")
+            latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
             if not latest:
                 raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
             thread = latest[0].thread_id
-        run = kept.kept_run(saver, thread)
+        run = kept_run(saver, thread)
     tasks = [_told(name, output) for name, output in run.finished.items()]
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})
@@ -193,7 +218,6 @@ def log_tasks_outputs(
 
 
 def _told(name: str, output: Mapping[str, Any]) -> dict[str, Any]:
-    state: Any = load("crewgraph.compiler.state")
     task: Mapping[str, Any] = output.get(state.TASK) or {}
     return {
         "name": name,
@@ -219,7 +243,7 @@ def replay(
     ] = None,
     target: Target = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")] = False,
-    database: Database = None,
+    database: DatabaseFile = None,
 ) -> None:
     """Do a task of the latest run again, and all tasks behind it; what was found out before is taken from that run.
 
@@ -257,16 +281,13 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def where() -> None:
     """Show where runs are kept, how much room they take, and how many there are."""
-    # LangGraph comes with both, and the other commands do not need it.
-    storage: Any = load("crewgraph.runtime.storage")
-    databases: Any = load("crewgraph.storage.database")
     database = storage_dir() / storage.DATABASE
     typer.echo(f"database  {database}")
     if not database.is_file():
         typer.echo("          not there yet: the first run that is kept creates it")
         return
     typer.echo(f"size      {_readable(_size(database))}")
-    with closing(databases.Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
+    with closing(Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
         typer.echo(f"threads   {opened.read(_threads)}")
 
 

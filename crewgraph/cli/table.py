@@ -3,14 +3,25 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
 
 __all__ = ["print_fields", "print_json", "print_table"]
 
+
+if TYPE_CHECKING:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+else:
+    Console = lazy("rich.console:Console")
+    Table = lazy("rich.table:Table")
+    Text = lazy("rich.text:Text")
+    box = lazy_module("rich.box")
 
 _WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
 
@@ -28,7 +39,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
         rows: the texts in them.
         whole: columns that are never broken, as names are to be copied.
     """
-    table: Any = load("rich.table").Table(box=load("rich.box").SIMPLE, pad_edge=False)
+    table = Table(box=box.SIMPLE, pad_edge=False)
     for name in columns:
         table.add_column(name, no_wrap=name in whole, overflow="fold")
     for row in rows:
@@ -38,7 +49,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
 
 def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
     """Print the fields of one thing, below its title."""
-    table: Any = load("rich.table").Table.grid(padding=(0, 2))
+    table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in fields:
@@ -48,10 +59,10 @@ def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
     console.print(table)
 
 
-def _plain(text: str) -> Any:
-    return load("rich.text").Text(text)  # what models write is no markup
+def _plain(text: str) -> "Text":
+    return Text(text)  # what models write is no markup
 
 
-def _console() -> Any:
+def _console() -> "Console":
     is_seen = sys.stdout.isatty()
-    return load("rich.console").Console(width=None if is_seen else _WIDE, highlight=False)
+    return Console(width=None if is_seen else _WIDE, highlight=False)

@@ -10,18 +10,23 @@ import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.project.env_file import load_env
 
 __all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
 
+
+if TYPE_CHECKING:
+    from crewgraph_compat import install
+else:
+    install = lazy("crewgraph_compat:install")
 
 _FORM = "write `path/to/file.py:name` or `package.module:name`"
 
@@ -90,7 +95,7 @@ def _found(named: str | None) -> tuple[str, Any]:
     module, colon, name = where.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"`{where}` names nothing; {_FORM}.")
-    load("crewgraph_compat").install()  # its module may be one of CrewAI's
+    install()  # its module may be one of CrewAI's
     load_env()
     found: Any = _module(module)
     for part in name.split("."):

@@ -5,7 +5,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.capabilities import capabilities_key
 from crewgraph.compiler.engagement import Engagement, granted_tools, guarded_tools, own_tools
 from crewgraph.compiler.lessons import NO_LESSONS, Lessons
@@ -17,6 +16,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import NotSpecified, Task
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.text import slug
 from crewgraph.tools.mcp.tool import own_ways
@@ -239,7 +239,7 @@ def _raw_of(task: Task) -> str:
     if task.output is None:
         warnings.warn(
             f"{title(task)} stands in a context, but belongs to another crew that has not been run",
-            stacklevel=callers_level(),
+            stacklevel=user_stacklevel(),
         )
         return ""
     return task.output.raw

@@ -7,12 +7,12 @@ from functools import partial
 from threading import RLock
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import Meter, Place, Stopped
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.given_budget import BUDGETS, checked_budget
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import cost, price_of
@@ -82,7 +82,7 @@ class RunMeter(ActiveNodes):
                 warnings.warn(
                     f"the model `{model}` does not tell how many tokens it uses: its requests do not count for the budgets of "
                     f"crew `{self.crew.name}`. A `BaseLLM` of your own tells them with `_track_token_usage_internal`.",
-                    stacklevel=callers_level(),
+                    stacklevel=user_stacklevel(),
                 )
 
     def check(self, model: str | None) -> None:

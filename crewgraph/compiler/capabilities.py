@@ -10,7 +10,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.tools.mcp.server import Reference, references
 from crewgraph.tools.mcp.tool import described_tools, made_tools, own_resolver
@@ -94,7 +94,7 @@ class MCPServers(Capability):
         Raises:
             DefinitionError: something in `mcps` leads to no server.
         """
-        if own_version(self.agent, "get_mcp_tools") is not None:
+        if override_of(self.agent, "get_mcp_tools") is not None:
             return []
         return references([item for item in self.agent.mcps or () if own_resolver(item, self.agent) is None])
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.capabilities import capabilities_of
 from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import JournalError
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
-from crewgraph.own_version import own_version
+from crewgraph.deprecations import user_stacklevel
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
@@ -83,7 +83,7 @@ def granted_tools(agent: BaseAgent, others: Sequence[BaseAgent]) -> list[Any]:
     )
     granted: list[Any] = list(agent.get_delegation_tools(others)) if others else []
     for method, wanted in asked:
-        own = own_version(agent, method) if wanted else None
+        own = override_of(agent, method) if wanted else None
         if own is not None:
             granted += own(wanted)
         elif wanted and method == "get_mcp_tools":
@@ -137,6 +137,6 @@ def _numbered(tool: GuardedTool, taken: Mapping[str, GuardedTool], where: str) -
     warnings.warn(
         f"{where} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
         "Rename one of them, so that the model knows which is which.",
-        stacklevel=callers_level(),
+        stacklevel=user_stacklevel(),
     )
     return GuardedTool(tool.tool.named(name), passing=(JournalError,))

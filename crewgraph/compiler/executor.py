@@ -20,7 +20,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted
 from crewgraph.llm.conversation import openai_messages, text_of
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.tools.arguments import Refusal
 
 __all__ = ["Executor", "made_executor"]
@@ -31,7 +31,7 @@ _OFFERED = ("messages", "input", "context", "tools", "tool_names")
 
 def made_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: Any = None) -> Any:
     """An agent's executor as the user gave it, or as his class makes it; None where our loop does the work."""
-    own = own_version(agent, "create_agent_executor") if agent.agent_executor is None else None
+    own = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if own is not None:
         own(**accepted(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
     if agent.agent_executor is None and getattr(agent, "executor_class", None) is not None:
@@ -54,7 +54,7 @@ def _of_class(made_by: Any, agent: BaseAgent, tools: Sequence[Any] | None, task:
         function_calling_llm=getattr(agent, "function_calling_llm", None),
         respect_context_window=getattr(agent, "respect_context_window", True),
     )
-    invoke, ainvoke = own_version(made, "invoke"), own_version(made, "ainvoke")
+    invoke, ainvoke = override_of(made, "invoke"), override_of(made, "ainvoke")
 
     def invoked(inputs: Any) -> Any:
         return made.invoke(inputs)

@@ -2,17 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.terminal import said_at_terminal
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
-from crewgraph.definitions.door import alone
 from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
+from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.prompts.book import english
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.alone import ago_on, go_on
+else:
+    ago_on = lazy("crewgraph.runtime.alone:ago_on")
+    go_on = lazy("crewgraph.runtime.alone:go_on")
 
 __all__ = [
     "AsyncExecutorContext",
@@ -189,11 +195,11 @@ class WorkInReview:
 
     def _invoke_loop(self) -> AgentFinish:
         """Go on with `messages`: another answer, which is the last of them afterwards."""
-        return self._noted(alone().go_on(self._engagement, self.task, self.said))
+        return self._noted(go_on(self._engagement, self.task, self.said))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """The same on an event loop."""
-        return self._noted(await alone().ago_on(self._engagement, self.task, self.said))
+        return self._noted(await ago_on(self._engagement, self.task, self.said))
 
     def _is_training_mode(self) -> bool:
         """False: trainings ask by themselves."""

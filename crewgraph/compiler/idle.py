@@ -4,9 +4,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.process import Process
+from crewgraph.deprecations import user_stacklevel
 
 __all__ = ["WithoutEffect", "tell_idle"]
 
@@ -78,7 +78,7 @@ def tell_idle(crew: Crew) -> None:
     for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
         found += _new("Agent", agent, _AGENT if _knows(crew) else (*_AGENT, *_OF_KNOWLEDGE))
     if found:
-        warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=callers_level())
+        warnings.warn(f"accepted, but without effect: {'; '.join(found)}", WithoutEffect, stacklevel=user_stacklevel())
 
 
 def _remembers(crew: Crew) -> bool:

@@ -2,7 +2,7 @@
 
 from crewgraph.compiler.capabilities import capabilities_of
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 
 __all__ = ["refuse_unoffered"]
 
@@ -13,7 +13,7 @@ def refuse_unoffered(agent: BaseAgent) -> None:
     Raises:
         CompileError: hosted applications, an MCP server that cannot be found, or a remote agent that does not speak JSON-RPC.
     """
-    if agent.apps and own_version(agent, "get_platform_tools") is None:
+    if agent.apps and override_of(agent, "get_platform_tools") is None:
         agent.get_platform_tools(agent.apps)  # says why there are none
     for capability in capabilities_of(agent):
         capability.check()

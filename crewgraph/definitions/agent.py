@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.agent_contract import AgentContract
 from crewgraph.definitions.agent_verbs import AgentVerbs
 from crewgraph.definitions.checkpointed import AgentCheckpoints
@@ -34,7 +33,8 @@ from crewgraph.definitions.noted_work import NotedWork
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 from crewgraph.definitions.templates import Templated
-from crewgraph.own_version import ours
+from crewgraph.deprecations import user_stacklevel
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
@@ -341,14 +341,14 @@ class Agent(BaseAgent):
         told = (
             f"`system_template` has no `{slot(name)}`: the model is told neither who the agent is nor how to use tools."
         )
-        warnings.warn(told, stacklevel=callers_level())
+        warnings.warn(told, stacklevel=user_stacklevel())
         return value
 
     def get_multimodal_tools(self) -> Sequence[BaseTool]:
         """The tools that `multimodal=True` adds to those of a task."""
         return [AddImageTool()]
 
-    @ours
+    @overridable
     def get_code_execution_tools(self) -> list[BaseTool]:
         """The tools that `allow_code_execution=True` adds to those of a task.
 

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.errors import CompileError
-from crewgraph.extras import load
-from crewgraph.own_version import ours
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
-    from crewgraph.tools.mcp.tool import MCPTool
+    from crewgraph.tools.base import BaseTool
+    from crewgraph.tools.mcp.tool import MCPToolResolver
+else:
+    MCPToolResolver = lazy("crewgraph.tools.mcp.tool:MCPToolResolver")
 
 __all__ = ["AgentContract"]
 
@@ -22,7 +25,7 @@ __all__ = ["AgentContract"]
 class AgentContract:
     """The part of an agent's class that a crew calls when it prepares a task."""
 
-    @ours
+    @overridable
     def create_agent_executor(self, tools: "Sequence[Any] | None" = None, task: "Task | None" = None) -> None:
         """Make what the agent works with: a class that overrides this sets `self.agent_executor`.
 
@@ -30,7 +33,7 @@ class AgentContract:
         so that there is nothing to be done here; tools are given with each task.
         """
 
-    @ours
+    @overridable
     def get_output_converter(self, llm: Any, text: str, model: "type[BaseModel]", instructions: str) -> Converter:
         """What makes a structure of an answer, where the answer is none and the task has no `converter_cls`.
 
@@ -42,12 +45,12 @@ class AgentContract:
         """
         return Converter(llm=llm, text=text, model=model, instructions=instructions)
 
-    @ours
+    @overridable
     def get_delegation_tools(self, agents: "Sequence[BaseAgent]") -> list[Any]:
         """Tools for handing work to others, where `allow_delegation` is set and there are others."""
         return list(AgentTools(agents).tools())
 
-    @ours
+    @overridable
     def get_platform_tools(self, apps: Sequence[Any]) -> list[Any]:
         """Tools of CrewAI's hosted applications, where `apps` are given: a class may have its own, we have none.
 
@@ -60,8 +63,8 @@ class AgentContract:
             "override `get_platform_tools`."
         )
 
-    @ours
-    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[MCPTool]":
+    @overridable
+    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[BaseTool]":
         """Tools of MCP servers, which are asked for them now; in a run the agent gets those of `mcps` without this.
 
         Args:
@@ -72,5 +75,4 @@ class AgentContract:
             MCPServerError: a server is not there, or has not the tool that is meant.
             MissingExtra: the package for MCP is not installed.
         """
-        offered: list[MCPTool] = load("crewgraph.tools.mcp.tool").MCPToolResolver(self).resolve(mcps)
-        return offered
+        return MCPToolResolver(self).resolve(mcps)

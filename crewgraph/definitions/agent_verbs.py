@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from crewgraph.definitions.door import alone
 from crewgraph.extensions import extension
-from crewgraph.extras import load
-from crewgraph.own_version import ours
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.agent import BaseAgent
     from crewgraph.definitions.task import Task
+    from crewgraph.memory.memory import Memory
+    from crewgraph.runtime.alone import aanswer, answer
+else:
+    aanswer = lazy("crewgraph.runtime.alone:aanswer")
+    answer = lazy("crewgraph.runtime.alone:answer")
+    Memory = lazy("crewgraph.memory.memory:Memory")
 
 __all__ = ["AgentVerbs"]
 
@@ -17,7 +23,7 @@ __all__ = ["AgentVerbs"]
 class AgentVerbs:
     """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
 
-    @ours
+    @overridable
     def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task, outside of a crew: the answer as the model wrote it, neither judged nor kept.
 
@@ -30,12 +36,12 @@ class AgentVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised.
         """
-        return alone().answer(self, task, context, tools)
+        return answer(cast("BaseAgent", self), task, context, tools)
 
-    @ours
+    @overridable
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
-        return await alone().aanswer(self, task, context, tools)
+        return await aanswer(cast("BaseAgent", self), task, context, tools)
 
     def set_skills(self, resolved_crew_skills: list[Any] | None = None) -> None:
         """Look for the skills that `skills` leads to, and add others; in a run the agent has those of its crew without this.
@@ -54,5 +60,5 @@ class AgentVerbs:
         """Make a memory of its own, with its own model, where `memory` is True; a run does so where the crew has none."""
         agent = cast(Any, self)
         if agent.memory is True:
-            agent.memory = load("crewgraph.memory.memory").Memory(llm=agent.llm)
+            agent.memory = Memory(llm=agent.llm)
         return self

@@ -1,11 +1,20 @@
 """What crews, flows and agents have in common that are noted while they work, and taken up again."""
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel, Field, PrivateAttr, field_validator
 
 from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
-from crewgraph.definitions.door import restores
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent import BaseAgent
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.runtime.restored import agent as restored_agent
+    from crewgraph.runtime.restored import crew as restored_crew
+else:
+    restored_agent = lazy("crewgraph.runtime.restored:agent")
+    restored_crew = lazy("crewgraph.runtime.restored:crew")
 
 __all__ = ["AgentCheckpoints", "Beginning", "Checkpointed", "CrewCheckpoints", "apply_checkpoint"]
 
@@ -71,7 +80,7 @@ class CrewCheckpoints(Checkpointed):
             FileNotFoundError: the file is not there.
             DefinitionError: the crew holds something without a name (a lambda), or that is not there.
         """
-        return restores().crew(cls, config)
+        return cast("Self", restored_crew(cast("type[Crew]", cls), config))
 
 
 class AgentCheckpoints(Checkpointed):
@@ -89,12 +98,12 @@ class AgentCheckpoints(Checkpointed):
             FileNotFoundError: the file is not there.
             DefinitionError: the agent holds something without a name, or that is not there.
         """
-        return restores().agent(cls, config)
+        return cast("Self", restored_agent(cast("type[BaseAgent]", cls), config))
 
     @classmethod
     def fork(cls, config: CheckpointConfig, branch: str | None = None) -> Self:
         """An agent made of a checkpoint, whose next `kickoff` begins anew, on a branch of its own; see `from_checkpoint`."""
-        return restores().agent(cls, config, branch or "")
+        return cast("Self", restored_agent(cast("type[BaseAgent]", cls), config, branch or ""))
 
 
 def apply_checkpoint(instance: Any, from_checkpoint: CheckpointConfig | None) -> Any:

@@ -1,8 +1,15 @@
 """The tools of agents that run code."""
 
+from typing import TYPE_CHECKING
+
 from crewgraph.errors import CompileError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.tools.base import BaseTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.code import CodeInterpreterTool
+else:
+    CodeInterpreterTool = lazy("crewgraph.tools.code:CodeInterpreterTool")
 
 __all__ = ["code_tools"]
 
@@ -18,4 +25,4 @@ def code_tools(mode: str, where: str) -> list[BaseTool]:
             f'`code_execution_mode="unsafe"` of {where} would run what a model wrote on this machine, with all that you may do '
             'here; it is refused. Leave it "safe", which takes Docker, or give a `CodeInterpreterTool` of your own in `tools`.'
         )
-    return [load("crewgraph.tools.code").CodeInterpreterTool()]
+    return [CodeInterpreterTool()]

@@ -9,7 +9,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
 
 __all__ = ["Converter", "OutputConverter"]
@@ -45,7 +45,7 @@ class OutputConverter(BaseModel, ABC):
 class Converter(OutputConverter):
     """Asks a language model, and asks again with what was wrong; a task's `converter_cls` may be a subclass."""
 
-    @ours
+    @overridable
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
         """The text as an instance of the model.
 
@@ -75,12 +75,12 @@ class Converter(OutputConverter):
             "`instructions`, or take a model that writes JSON."
         )
 
-    @ours
+    @overridable
     def to_json(self, current_attempt: int = 1) -> Any:
         """The text as JSON text that fits the model; see `to_pydantic`."""
         return self.to_pydantic(current_attempt).model_dump_json()
 
-    @ours
+    @overridable
     def convert(self) -> BaseModel:
         """Another name of `to_pydantic`."""
         return self.to_pydantic()

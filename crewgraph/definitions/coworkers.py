@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import BaseModel, Field, model_validator
 
-from crewgraph.definitions.door import alone
-from crewgraph.own_version import ours
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.alone import handed_over
+else:
+    handed_over = lazy("crewgraph.runtime.alone:handed_over")
 
 __all__ = [
     "DELEGATIONS",
@@ -99,7 +104,7 @@ class CoworkerTool(BaseTool):
         """What the coworker is to do, and what they are told."""
         return str(args[self._asked]), str(args.get("context") or "")
 
-    @ours
+    @overridable
     def _run(self, *args: Any, **kwargs: Any) -> str:
         """Have it done, outside of a crew's run.
 
@@ -110,7 +115,7 @@ class CoworkerTool(BaseTool):
         given = self.args_schema.model_validate(
             dict(zip((self._asked, "context", "coworker"), args, strict=False)) | kwargs
         )
-        return alone().handed_over(self, given.model_dump())
+        return handed_over(self, given.model_dump())
 
 
 class DelegateTaskTool(CoworkerTool):

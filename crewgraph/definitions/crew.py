@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, LiteralString, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, LiteralString, Self, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
@@ -15,7 +15,6 @@ from crewgraph.definitions.crew_abilities import CrewAbilities
 from crewgraph.definitions.definition import key_of, sharing
 from crewgraph.definitions.extended_fields import Skilled
 from crewgraph.definitions.faults import crew_faults
-from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.definitions.given_budget import GivenBudget, GivenTokens
 from crewgraph.definitions.given_cache import GivenCache
 from crewgraph.definitions.given_callback import GivenCallback
@@ -28,9 +27,15 @@ from crewgraph.definitions.kept import Kept
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import Task
+from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
 from crewgraph.text import placeholders
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.flow.noted import flow_at_work
+else:
+    flow_at_work = lazy("crewgraph.definitions.flow.noted:flow_at_work")
 
 __all__ = ["Crew"]
 
@@ -173,7 +178,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     token_usage: UsageMetrics | None = None
     """The same."""
 
-    parent_flow: Any = Field(default_factory=flow_at_work, exclude=True, repr=False)
+    parent_flow: Any = Field(default_factory=lambda: flow_at_work(), exclude=True, repr=False)
     """The flow in whose method it was made."""
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)

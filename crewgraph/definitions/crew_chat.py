@@ -1,11 +1,16 @@
 """Talking to a crew."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from crewgraph.definitions.door import chats
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.chat import CrewChat
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.chat import CrewChat, chat
+else:
+    chat = lazy("crewgraph.runtime.chat:chat")
+    CrewChat = lazy("crewgraph.runtime.chat:CrewChat")
 
 __all__ = ["CrewTalk"]
 
@@ -13,7 +18,7 @@ __all__ = ["CrewTalk"]
 class CrewTalk:
     """The ways to talk to a crew."""
 
-    def chat(self, *, checkpointer: Any = None) -> "CrewChat":
+    def chat(self, *, checkpointer: "Checkpointer" = None) -> "CrewChat":
         """Talk to the crew on the terminal: `chat_llm` greets, asks for the inputs, has the crew work, and shows the result.
 
         "exit", Ctrl-D and Ctrl-C end it.
@@ -28,9 +33,9 @@ class CrewTalk:
             NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
             MissingKey: that model needs a key.
         """
-        return chats().chat(self, checkpointer=checkpointer)
+        return chat(cast("Crew", self), checkpointer=checkpointer)
 
-    def conversation(self, *, checkpointer: Any = None, max_messages: int = 60) -> "CrewChat":
+    def conversation(self, *, checkpointer: "Checkpointer" = None, max_messages: int = 60) -> "CrewChat":
         """The same without a terminal, for notebooks and servers: `talk = crew.conversation(); talk.say("Hello")`.
 
         Args:
@@ -41,4 +46,4 @@ class CrewTalk:
             NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
             MissingKey: that model needs a key.
         """
-        return chats().CrewChat(self, checkpointer=checkpointer, max_messages=max_messages)
+        return CrewChat(cast("Crew", self), checkpointer=checkpointer, max_messages=max_messages)

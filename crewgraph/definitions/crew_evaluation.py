@@ -1,12 +1,18 @@
 """The verbs that test crews."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.definitions.door import evaluations
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.evaluation import CrewTestResult
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.evaluate import atest, test
+else:
+    atest = lazy("crewgraph.runtime.evaluate:atest")
+    test = lazy("crewgraph.runtime.evaluate:test")
 
 __all__ = ["CrewEvaluation"]
 
@@ -21,7 +27,7 @@ class CrewEvaluation:
         inputs: Mapping[str, Any] | None = None,
         *,
         openai_model_name: Any = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Run the crew several times, let a model mark what each task gave, and print the scores as a table.
 
@@ -42,7 +48,7 @@ class CrewEvaluation:
             Exception: what `kickoff` raises; `result` of it holds the rounds that are finished, if there are any.
         """
         llm = openai_model_name if eval_llm is None else eval_llm
-        return evaluations().test(self, n_iterations, llm, inputs, checkpointer)
+        return test(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 
     async def atest(
         self,
@@ -51,8 +57,8 @@ class CrewEvaluation:
         inputs: Mapping[str, Any] | None = None,
         *,
         openai_model_name: Any = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
         """Test the crew on this event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm
-        return await evaluations().atest(self, n_iterations, llm, inputs, checkpointer)
+        return await atest(cast("Crew", self), n_iterations, llm, inputs, checkpointer)

@@ -1,18 +1,31 @@
 """The verbs on the past of a crew's runs: history, forks, replays, differences."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.definitions.crew_diff import RunDiff
 from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.door import crew_diffs, crew_forks, crew_history
 from crewgraph.definitions.fork_verb import ForkVerb
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
+    from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task import Task
+    from crewgraph.runtime.crew_diff import adiff, diff
+    from crewgraph.runtime.crew_fork import Fork, afork, fork
+    from crewgraph.runtime.crew_history import ahistory, history
+else:
+    adiff = lazy("crewgraph.runtime.crew_diff:adiff")
+    diff = lazy("crewgraph.runtime.crew_diff:diff")
+    Fork = lazy("crewgraph.runtime.crew_fork:Fork")
+    afork = lazy("crewgraph.runtime.crew_fork:afork")
+    fork = lazy("crewgraph.runtime.crew_fork:fork")
+    ahistory = lazy("crewgraph.runtime.crew_history:ahistory")
+    history = lazy("crewgraph.runtime.crew_history:history")
 
 __all__ = ["CrewHistory"]
 
@@ -20,7 +33,7 @@ __all__ = ["CrewHistory"]
 class CrewHistory:
     """What can be done with the past of a crew's runs."""
 
-    def history(self, thread_id: str | None = None, *, checkpointer: Any = None) -> list[CrewStep]:
+    def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
         """What a kept run did, step by step, the latest last.
 
         Args:
@@ -31,11 +44,11 @@ class CrewHistory:
             RunError: there is no such run, or it is another crew's.
             StorageError: what is kept cannot be read.
         """
-        return crew_history().history(self, thread_id, checkpointer)
+        return history(cast("Crew", self), thread_id, checkpointer)
 
-    async def ahistory(self, thread_id: str | None = None, *, checkpointer: Any = None) -> list[CrewStep]:
+    async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
         """What a kept run did, read on this event loop; see `history`."""
-        return await crew_history().ahistory(self, thread_id, checkpointer)
+        return await ahistory(cast("Crew", self), thread_id, checkpointer)
 
     @ForkVerb
     def fork(
@@ -46,7 +59,7 @@ class CrewHistory:
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Run on from a point of the past in a new thread; the run that it comes from stays as it is.
 
@@ -69,10 +82,9 @@ class CrewHistory:
             DefinitionError: an output does not fit its task.
             Exception: as `kickoff`.
         """
-        forks = crew_forks()
-        return forks.fork(
-            self,
-            forks.Fork(
+        return fork(
+            cast("Crew", self),
+            Fork(
                 point=step_or_task,
                 of=thread_id,
                 outputs=outputs,
@@ -90,13 +102,12 @@ class CrewHistory:
         *,
         thread_id: str | None = None,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Run on from a point of the past on this event loop; see `fork`."""
-        forks = crew_forks()
-        return await forks.afork(
-            self,
-            forks.Fork(
+        return await afork(
+            cast("Crew", self),
+            Fork(
                 point=step_or_task,
                 of=thread_id,
                 outputs=outputs,
@@ -113,7 +124,7 @@ class CrewHistory:
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Do a task of a run that is kept again, and all tasks behind it; the outputs before it are those of that run.
 
@@ -141,14 +152,16 @@ class CrewHistory:
         thread_id: str | None = None,
         *,
         new_thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
         """Do a task of a run that is kept again, on this event loop; see `replay`."""
         return await self.afork(
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
 
-    def diff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+    def diff(
+        self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
+    ) -> RunDiff:
         """What differs between two runs, task by task; `print` shows it.
 
         Args:
@@ -160,8 +173,10 @@ class CrewHistory:
             RunError: there is no such run, or it is another crew's.
             TypeError: it is nothing that names a run.
         """
-        return crew_diffs().diff(self, run_a, run_b, checkpointer)
+        return diff(cast("Crew", self), run_a, run_b, checkpointer)
 
-    async def adiff(self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: Any = None) -> RunDiff:
+    async def adiff(
+        self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
+    ) -> RunDiff:
         """What differs between two runs, read on this event loop; see `diff`."""
-        return await crew_diffs().adiff(self, run_a, run_b, checkpointer)
+        return await adiff(cast("Crew", self), run_a, run_b, checkpointer)

@@ -1,9 +1,17 @@
 """The verbs on the runs of a crew that wait for people."""
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
-from crewgraph.definitions.door import people
 from crewgraph.definitions.pending_crew import PendingCrew
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.people import apending, pending
+else:
+    apending = lazy("crewgraph.runtime.people:apending")
+    pending = lazy("crewgraph.runtime.people:pending")
 
 __all__ = ["CrewPeople"]
 
@@ -11,7 +19,7 @@ __all__ = ["CrewPeople"]
 class CrewPeople:
     """What can be asked of the runs of a crew that wait for an answer."""
 
-    def pending(self, *, checkpointer: Any = None) -> list[PendingCrew]:
+    def pending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
         """The runs of this crew that are kept, and wait for somebody's answer, those written last first.
 
         What a run inside a method of a flow asks, the flow asks: see `Flow.pending`.
@@ -22,8 +30,8 @@ class CrewPeople:
         Raises:
             StorageError: what is kept cannot be read.
         """
-        return people().pending(self, checkpointer)
+        return pending(cast("Crew", self), checkpointer)
 
-    async def apending(self, *, checkpointer: Any = None) -> list[PendingCrew]:
+    async def apending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
         """The runs of this crew that wait for somebody's answer, read on this event loop; see `pending`."""
-        return await people().apending(self, checkpointer)
+        return await apending(cast("Crew", self), checkpointer)

@@ -1,9 +1,17 @@
 """The verbs on the runs of a crew that are kept."""
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
-from crewgraph.definitions.door import runs
-from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.runs import acrew_runs, crew_runs
+else:
+    acrew_runs = lazy("crewgraph.runtime.runs:acrew_runs")
+    crew_runs = lazy("crewgraph.runtime.runs:crew_runs")
 
 __all__ = ["CrewRuns"]
 
@@ -17,7 +25,7 @@ class CrewRuns:
         status: RunStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
         """The runs of this crew that are kept, those written last first.
 
@@ -32,7 +40,7 @@ class CrewRuns:
         Raises:
             StorageError: what is kept cannot be read.
         """
-        return runs().crew_runs(self, status, inside, limit, checkpointer)
+        return crew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
     async def aruns(
         self,
@@ -40,7 +48,7 @@ class CrewRuns:
         status: RunStatus | None = None,
         inside: bool = False,
         limit: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
         """The runs of this crew that are kept, read on this event loop; see `runs`."""
-        return await runs().acrew_runs(self, status, inside, limit, checkpointer)
+        return await acrew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)

@@ -1,12 +1,18 @@
 """The verbs that train crews."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.definitions.door import trainings
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import TaskOutput
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.train import atrain, train
+else:
+    atrain = lazy("crewgraph.runtime.train:atrain")
+    train = lazy("crewgraph.runtime.train:train")
 
 __all__ = ["CrewTraining"]
 
@@ -21,7 +27,7 @@ class CrewTraining:
         inputs: Mapping[str, Any] | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> None:
         """Run the crew several times, ask a person what is to be better in each answer, and draw lessons from that.
 
@@ -47,7 +53,7 @@ class CrewTraining:
             OutputInvalid: the model drew no lessons that can be read.
             Exception: what `kickoff` raises. What was said is kept.
         """
-        trainings().train(self, n_iterations, filename, inputs, feedback, checkpointer)
+        train(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
     async def atrain(
         self,
@@ -56,7 +62,7 @@ class CrewTraining:
         inputs: Mapping[str, Any] | None = None,
         *,
         feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: Any = None,
+        checkpointer: "Checkpointer" = None,
     ) -> None:
         """Train the crew on this event loop; see `train`."""
-        await trainings().atrain(self, n_iterations, filename, inputs, feedback, checkpointer)
+        await atrain(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)

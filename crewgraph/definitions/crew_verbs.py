@@ -4,8 +4,9 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.door import each, given_inputs, graphs, kickoffs, restores, streams
-from crewgraph.own_version import ours, own_version
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langgraph.cache.base import BaseCache
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
     from crewgraph.definitions.stream import StreamItem
+    from crewgraph.runtime.for_each import akickoff_for_each, kickoff_for_each
+    from crewgraph.runtime.graphs import compiled
+    from crewgraph.runtime.input_files import each_with_files, with_files
+    from crewgraph.runtime.kickoff import akickoff, aresume, kickoff, resume
+    from crewgraph.runtime.restored import begin_crew
+    from crewgraph.runtime.streaming.crew import achunked, astream, chunked, stream
+else:
+    achunked = lazy("crewgraph.runtime.streaming.crew:achunked")
+    chunked = lazy("crewgraph.runtime.streaming.crew:chunked")
+    akickoff_for_each = lazy("crewgraph.runtime.for_each:akickoff_for_each")
+    kickoff_for_each = lazy("crewgraph.runtime.for_each:kickoff_for_each")
+    compiled = lazy("crewgraph.runtime.graphs:compiled")
+    each_with_files = lazy("crewgraph.runtime.input_files:each_with_files")
+    with_files = lazy("crewgraph.runtime.input_files:with_files")
+    akickoff = lazy("crewgraph.runtime.kickoff:akickoff")
+    aresume = lazy("crewgraph.runtime.kickoff:aresume")
+    kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
+    resume = lazy("crewgraph.runtime.kickoff:resume")
+    begin_crew = lazy("crewgraph.runtime.restored:begin_crew")
+    astream = lazy("crewgraph.runtime.streaming.crew:astream")
+    stream = lazy("crewgraph.runtime.streaming.crew:stream")
 
 __all__ = ["CrewVerbs"]
 
@@ -23,7 +45,7 @@ __all__ = ["CrewVerbs"]
 class CrewVerbs:
     """What can be done with a crew."""
 
-    @ours
+    @overridable
     def kickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -31,7 +53,7 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
@@ -45,7 +67,6 @@ class CrewVerbs:
             checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
                 default database, where None.
             granularity: "task" or "step"; see `compile`.
-            input_files: not offered.
             from_checkpoint: the checkpoint that is gone on from, with this crew; where it has no `restore_from`, how checkpoints
                 of this crew are made from now on.
 
@@ -59,11 +80,13 @@ class CrewVerbs:
             Exception: whatever a model raised, with a note that names the task.
         """
         self._take_up(from_checkpoint)
-        inputs = given_inputs().with_files(inputs, input_files)
-        run = streams().chunked if self._in_chunks() else kickoffs().kickoff
-        return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        crew, inputs = cast("Crew", self), with_files(inputs, input_files)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        if self._in_chunks():
+            return cast("CrewOutput", chunked(crew, inputs, options))
+        return kickoff(crew, inputs, options)
 
-    @ours
+    @overridable
     async def akickoff(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -71,20 +94,18 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
         self._take_up(from_checkpoint)
-        inputs = given_inputs().with_files(inputs, input_files)
+        crew, inputs = cast("Crew", self), with_files(inputs, input_files)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._in_chunks():
-            run = streams().achunked
-            return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        return await kickoffs().akickoff(
-            self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity
-        )
+            return cast("CrewOutput", achunked(crew, inputs, options))
+        return await akickoff(crew, inputs, options)
 
-    @ours
+    @overridable
     async def kickoff_async(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -92,14 +113,14 @@ class CrewVerbs:
         from_checkpoint: "CheckpointConfig | None" = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
-        own = own_version(self, "kickoff")
+        own = override_of(self, "kickoff")
         if own is not None:
             self._take_up(from_checkpoint)
-            return await in_thread(own, given_inputs().with_files(inputs, input_files))
+            return await in_thread(own, with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
             inputs,
@@ -116,7 +137,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
@@ -137,10 +158,9 @@ class CrewVerbs:
             TypeError: the inputs are no list of dicts.
             Exception: as `kickoff`.
         """
-        inputs = given_inputs().each_with_files(inputs, input_files)
-        return each().kickoff_for_each(
-            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
-        )
+        inputs = each_with_files(inputs, input_files)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return kickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def akickoff_for_each(
         self,
@@ -148,14 +168,13 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
-        inputs = given_inputs().each_with_files(inputs, input_files)
-        return await each().akickoff_for_each(
-            self, inputs, max_concurrency=max_concurrency, checkpointer=checkpointer, granularity=granularity
-        )
+        inputs = each_with_files(inputs, input_files)
+        options = RunOptions(checkpointer=checkpointer, granularity=granularity)
+        return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
     async def kickoff_for_each_async(
         self,
@@ -163,7 +182,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         max_concurrency: int | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
         """CrewAI's name for `akickoff_for_each`."""
@@ -177,7 +196,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "Generator[StreamItem]":
         """Run the tasks, and tell of everything as it happens; the last item holds the output.
@@ -195,8 +214,8 @@ class CrewVerbs:
         Raises:
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        inputs = given_inputs().with_files(inputs, input_files)
-        return streams().stream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        return stream(cast("Crew", self), with_files(inputs, input_files), options)
 
     def astream(
         self,
@@ -204,7 +223,7 @@ class CrewVerbs:
         input_files: Any = None,
         *,
         thread_id: str | None = None,
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "AsyncGenerator[StreamItem]":
         """Run the tasks on this event loop, and tell of everything as it happens; see `stream`.
@@ -212,8 +231,8 @@ class CrewVerbs:
         Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        inputs = given_inputs().with_files(inputs, input_files)
-        return streams().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
+        return astream(cast("Crew", self), with_files(inputs, input_files), options)
 
     def _take_up(self, config: "CheckpointConfig | None") -> None:
         crew = cast("Crew", self)
@@ -222,12 +241,12 @@ class CrewVerbs:
         if config.restore_from is None:
             crew.checkpoint = config
         else:
-            restores().begin_crew(crew, config)
+            begin_crew(crew, config)
 
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming
 
-    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+    def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that ended early, or waits for an answer: what it had done is not done again.
 
         Args:
@@ -243,17 +262,17 @@ class CrewVerbs:
         Raises:
             RunError: there is no such run, or it does not wait for this answer, or somebody answered before.
         """
-        return kickoffs().resume(self, thread_id, answer, checkpointer=checkpointer)
+        return resume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
-    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> "CrewOutput":
+    async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that ended early, or waits for an answer; see `resume`."""
-        return await kickoffs().aresume(self, thread_id, answer, checkpointer=checkpointer)
+        return await aresume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     def compile(
         self,
         *,
         granularity: str = "task",
-        checkpointer: Any = None,
+        checkpointer: Checkpointer = None,
         store: "BaseStore | None" = None,
         cache: "BaseCache[Any] | None" = None,
         interrupt_before: Sequence[str] = (),
@@ -273,7 +292,7 @@ class CrewVerbs:
         Raises:
             CompileError: the crew uses something that cannot be translated, or a node to stop at does not exist.
         """
-        return graphs().compiled(
+        return compiled(
             cast("Crew", self),
             granularity=granularity,
             checkpointer=checkpointer,

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, fi
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, ValidationError
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.misplaced import MISPLACED
 from crewgraph.definitions.section import Section
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import pass_on
 from crewgraph.tools.failure import ToolFailurePolicy
 
@@ -149,7 +149,7 @@ class Definition(BaseModel):
                 continue
             _told.add((cls.__name__, where + name))
             told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
-            warnings.warn(told, UnknownKeyword, stacklevel=callers_level())
+            warnings.warn(told, UnknownKeyword, stacklevel=user_stacklevel())
 
     @classmethod
     def _hint(cls, name: str) -> str:

@@ -2,10 +2,15 @@
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
-from crewgraph.definitions.door import restores
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.restored import forked
+else:
+    forked = lazy("crewgraph.runtime.restored:forked")
 
 __all__ = ["ForkVerb"]
 
@@ -42,4 +47,4 @@ def _forked(cls: Any, config: CheckpointConfig, branch: str | None = None, *, de
         FileNotFoundError: the file is not there.
         DefinitionError: it holds something without a name (a lambda), or that is not there.
     """
-    return restores().forked(cls, config, branch)
+    return forked(cls, config, branch)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.structured_output import StructuredOutput
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 
 __all__ = ["FormerOutput"]
 
@@ -21,14 +21,14 @@ class FormerOutput(StructuredOutput):
 
         def __getattr__(self, name: str) -> Any:
             if name in _RAW:
-                tell_outdated(f"`{name}` of an output", "write `raw`")
+                warn_deprecated(f"`{name}` of an output", "write `raw`")
                 return self.raw
             if name == "exported_output":
                 instead = "write `pydantic`, `json_dict` or `raw`, whichever it has"
-                tell_outdated("`exported_output` of an output", instead, by_hand=True)
+                warn_deprecated("`exported_output` of an output", instead, by_hand=True)
                 return self.pydantic or self.json_dict or self.raw
             if name == "get":
-                tell_outdated("`get` of an output", "write `output.to_dict().get(...)`")
+                warn_deprecated("`get` of an output", "write `output.to_dict().get(...)`")
                 return self.to_dict().get
             return getattr(self.as_text(), name) if name in _OF_TEXTS else super().__getattr__(name)
 
@@ -46,7 +46,7 @@ class FormerOutput(StructuredOutput):
 
     def as_text(self) -> str:
         """What `print` shows of it, where a program takes the output for a text; that is told."""
-        tell_outdated("an output as a text", "write `str(output)` for what `print` shows, or `output.raw`")
+        warn_deprecated("an output as a text", "write `str(output)` for what `print` shows, or `output.raw`")
         return str(self)
 
     def __bool__(self) -> bool:

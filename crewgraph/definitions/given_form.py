@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.schema import from_json_schema
 
 __all__ = ["AnyForm", "GivenForm"]
@@ -25,7 +25,7 @@ def _as_model(given: Any) -> Any:
         made = _described(cast("Mapping[str, Any]", given))
     else:
         return None if given is False else given
-    tell_outdated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
+    warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
     return made
 
 

@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator
 
-from crewgraph.extras import load
 from crewgraph.knowledge.passage import KnowledgeConfig
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
+    from crewgraph.knowledge.source.kinds import as_sources
+else:
+    Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
+    as_sources = lazy("crewgraph.knowledge.source.kinds:as_sources")
 
 __all__ = ["GivenKnowledge", "GivenKnowledgeConfig", "GivenSources", "current_knowledge"]
 
@@ -17,10 +21,7 @@ __all__ = ["GivenKnowledge", "GivenKnowledgeConfig", "GivenSources", "current_kn
 def _sources(given: Any) -> list[Any] | None:
     if not given:
         return given
-    made: list[Any] = load("crewgraph.knowledge.source.kinds").as_sources(
-        cast(list[Any], given) if isinstance(given, (list, tuple)) else [given]
-    )
-    return made
+    return as_sources(cast(list[Any], given) if isinstance(given, (list, tuple)) else [given])
 
 
 def _knowledge(given: Any) -> Any:
@@ -66,6 +67,6 @@ def current_knowledge(given: Any, sources: list[Any] | None, name: str, storage:
     of = (*map(id, sources), id(storage), id(embedder))
     if given is not None and given.made_of == of:
         return given
-    made: Knowledge = load("crewgraph.knowledge.knowledge").Knowledge(name, sources, embedder, storage=storage)
+    made = Knowledge(name, sources, embedder, storage=storage)
     made.made_of = of
     return made

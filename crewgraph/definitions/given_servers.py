@@ -1,11 +1,16 @@
 """MCP servers as users give them to agents."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.tools.mcp.server import reference
+else:
+    reference = lazy("crewgraph.tools.mcp.server:reference")
 
 __all__ = ["GivenServers"]
 
@@ -16,7 +21,6 @@ def _described(servers: list[Any] | None) -> list[Any] | None:
         return None
     if not any(isinstance(one, Mapping) for one in servers):
         return servers
-    reference = load("crewgraph.tools.mcp.server").reference
     return [reference(one).server if isinstance(one, Mapping) else one for one in servers]
 
 

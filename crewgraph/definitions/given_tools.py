@@ -4,7 +4,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.tools.adapt import as_tool
 
 __all__ = ["GivenTools"]
@@ -22,7 +22,7 @@ def _instance(kind: type[Any]) -> Any:
         made = kind()
     except (TypeError, ValidationError):
         return kind  # it wants arguments: told with what a tool is
-    tell_outdated(f"`tools=[{kind.__name__}]`, a class", f"write `tools=[{kind.__name__}()]`")
+    warn_deprecated(f"`tools=[{kind.__name__}]`, a class", f"write `tools=[{kind.__name__}()]`")
     return made
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 
 __all__ = ["GivenVerbose"]
 
@@ -13,7 +13,7 @@ def _is_shown(given: Any) -> Any:
     if not isinstance(given, int):
         return given
     if given not in (0, 1):
-        tell_outdated(f"`verbose={given}`", "write `verbose=True`")
+        warn_deprecated(f"`verbose={given}`", "write `verbose=True`")
     return given > 0
 
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.flow.noted import flow_at_work
 from crewgraph.hooks.llm_hooks import get_after_llm_call_hooks, get_before_llm_call_hooks
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crewgraph.core.messages import Message
+    from crewgraph.definitions.flow.noted import flow_at_work
     from crewgraph.definitions.lite_agent_output import LiteAgentOutput
     from crewgraph.tools.failure import ToolFailureRecord
+else:
+    flow_at_work = lazy("crewgraph.definitions.flow.noted:flow_at_work")
 
 __all__ = ["LiteAgent"]
 
@@ -29,7 +32,7 @@ class LiteAgent(Agent):
     response_format: type[BaseModel] | None = None
     """A pydantic model that its answers are given as, too."""
 
-    parent_flow: Any = Field(default_factory=flow_at_work, exclude=True, repr=False)
+    parent_flow: Any = Field(default_factory=lambda: flow_at_work(), exclude=True, repr=False)
     """The flow in whose method it was made."""
 
     request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True, repr=False)

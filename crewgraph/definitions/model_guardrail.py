@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from crewgraph.definitions.guardrail_verbs import GuardrailVerbs
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.text import shorten
 
 __all__ = [
@@ -125,6 +125,6 @@ def model_guardrail(guardrail: Any) -> ModelGuardrail | None:
     """The model's judgement that a guardrail stands for; None for a function, and for a class with a call of its own."""
     if isinstance(guardrail, str):
         return LLMGuardrail(guardrail)
-    if isinstance(guardrail, ModelGuardrail) and own_version(guardrail, "__call__") is None:
+    if isinstance(guardrail, ModelGuardrail) and override_of(guardrail, "__call__") is None:
         return guardrail
     return None

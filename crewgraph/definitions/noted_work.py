@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.definition import Definition
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.text import extract_json
 from crewgraph.tools.cache import ToolCalling, ToolsHandler
 from crewgraph.tools.failure import ToolFailureRecord
@@ -14,6 +14,9 @@ from crewgraph.tools.failure import ToolFailureRecord
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message
     from crewgraph.definitions.step import AgentAction
+    from crewgraph.llm.conversation import openai_messages
+else:
+    openai_messages = lazy("crewgraph.llm.conversation:openai_messages")
 
 __all__ = ["NotedWork"]
 
@@ -41,7 +44,7 @@ class NotedWork(Definition):
     @property
     def last_messages(self) -> list[dict[str, Any]]:
         """What was said in its last work, for a task before its answer, in the form that OpenAI's clients use."""
-        return load("crewgraph.llm.conversation").openai_messages(self._said)
+        return openai_messages(self._said)
 
     def note_messages(self, messages: "Sequence[Message]") -> None:
         """Show a conversation as that of the last work."""

@@ -11,9 +11,9 @@ from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.former_output import FormerOutput
 from crewgraph.definitions.plain_model import model_again, plain_model
 from crewgraph.definitions.shown import show
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
-from crewgraph.outdated import tell_outdated
 from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = ["CrewOutput", "OutputFormat", "TaskOutput"]
@@ -216,7 +216,7 @@ class CrewOutput(FormerOutput):
             if form is not None and key in form:
                 return form[key]
         if key in _OF_FULL_OUTPUT:
-            tell_outdated(f'`output["{key}"]`', f"write `output.{_OF_FULL_OUTPUT[key]}`")
+            warn_deprecated(f'`output["{key}"]`', f"write `output.{_OF_FULL_OUTPUT[key]}`")
             return getattr(self, _OF_FULL_OUTPUT[key])
         raise KeyError(f"the output has no structured field `{key}`")
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from crewgraph.definitions.flow.feedback import Question
-from crewgraph.definitions.pending_crew import CrewQuestion
+if TYPE_CHECKING:
+    from crewgraph.definitions.flow.feedback import Question
+    from crewgraph.definitions.pending_crew import CrewQuestion
 
-__all__ = ["RunInfo", "RunStatus"]
+__all__ = ["RunFilter", "RunInfo", "RunStatus"]
 
 RunStatus = Literal["finished", "pending", "open"]
 """`finished`: it is done. `pending`: it waits for somebody's answer. `open`: it goes on in some process, or it failed or was
@@ -35,7 +36,7 @@ class RunInfo:
     updated_at: datetime
     """When it was written last, in UTC: when the latest checkpoint was made, or to the minute what was written after it."""
 
-    questions: tuple[Question, ...] | tuple[CrewQuestion, ...] = ()
+    questions: "tuple[Question, ...] | tuple[CrewQuestion, ...]" = ()
     """What it waits for."""
 
     inside: str | None = None
@@ -45,3 +46,17 @@ class RunInfo:
     def flow_id(self) -> str:
         """What flows call `thread_id`."""
         return self.thread_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFilter:
+    """Which of the stored runs are asked for; the keywords that the verbs `runs` share."""
+
+    status: RunStatus | None = None
+    """Only those with it."""
+
+    inside: bool = False
+    """Whether those inside the methods of flows are included."""
+
+    limit: int | None = None
+    """At most so many."""

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, final
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.content_processor import process_content
 from crewgraph.definitions.conversation import with_conversation
@@ -22,6 +21,7 @@ from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task_verbs import TaskVerbs
 from crewgraph.definitions.templates import Templated
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N
 from crewgraph.text import fill_path
@@ -304,7 +304,7 @@ class Task(TaskVerbs, Templated):
             )
         if self.guardrail is not None and self.guardrails:
             told = "`guardrail` and `guardrails` are both given; `guardrails` counts. Give one of them."
-            warnings.warn(told, UserWarning, stacklevel=callers_level())
+            warnings.warn(told, UserWarning, stacklevel=user_stacklevel())
         if self.max_retries is not None:
             self.guardrail_max_retries = self.max_retries
         if self.guardrail_max_retries < 0:

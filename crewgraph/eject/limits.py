@@ -13,7 +13,7 @@ from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_hooks, is_owner
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_named
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 
 __all__ = ["refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
 
@@ -123,7 +123,7 @@ def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusa
 def _own(definition: Any, verbs: Iterable[str], where: str, refusals: Refusals) -> None:
     """Note the verbs that a user's class, or a patch, has in the place of ours."""
     for verb in verbs:
-        if own_version(definition, verb) is not None:
+        if override_of(definition, verb) is not None:
             refusals.add(where, f"its class has a `{verb}` of its own")
 
 

@@ -1,12 +1,18 @@
 """The scores of agents as tables for people."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from crewgraph.definitions.evaluation import mean
 from crewgraph.evaluation.aggregation import aggregated
 from crewgraph.evaluation.result import AgentAggregatedEvaluationResult, AgentEvaluationResult
 from crewgraph.evaluation.score import MetricCategory
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.observe.table import show
+else:
+    show = lazy("crewgraph.observe.table:show")
 
 __all__ = ["EvaluationDisplayFormatter"]
 
@@ -30,9 +36,7 @@ class EvaluationDisplayFormatter:
             for role in _roles(iterations_results)
         ]
         heads = ["Agent", *(f"Round {number}" for number in rounds), "Average"]
-        load("crewgraph.observe.table").show(
-            "Scores of agents, from 0 to 10", 1, heads, parts, "" if parts else _NOTHING
-        )
+        show("Scores of agents, from 0 to 10", 1, heads, parts, "" if parts else _NOTHING)
 
     def display_evaluation_with_feedback(self, iterations_results: _Rounds) -> None:
         """Print the scores of each agent and round with their reasons.
@@ -52,9 +56,7 @@ class EvaluationDisplayFormatter:
             for category, score in sorted(whole.metrics.items(), key=_by_name)
         ]
         overall = ["Overall", "", _mark(whole.overall_score)]
-        load("crewgraph.observe.table").show(
-            f"{role}, round {number}", 2, ["Metric", "Feedback", "Score"], [rows, [overall]], whole=True
-        )
+        show(f"{role}, round {number}", 2, ["Metric", "Feedback", "Score"], [rows, [overall]], whole=True)
 
     def _part(self, role: str, rounds: Sequence[Sequence[AgentEvaluationResult]]) -> list[list[str]]:
         together = [aggregated(results[0].agent_id, role, results) if results else None for results in rounds]

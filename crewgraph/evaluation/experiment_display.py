@@ -1,9 +1,14 @@
 """Experiments as tables for people."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.observe.table import show
+else:
+    show = lazy("crewgraph.observe.table:show")
 
 __all__ = ["ExperimentResultsDisplay"]
 
@@ -29,7 +34,7 @@ class ExperimentResultsDisplay:
             ["Failed", str(cases - passed)],
             ["Success rate", f"{100 * passed / cases:.1f}%" if cases else "N/A"],
         ]
-        load("crewgraph.observe.table").show("Experiment", 1, ["What", "Value"], [rows])
+        show("Experiment", 1, ["What", "Value"], [rows])
 
     def comparison_summary(self, comparison: Mapping[str, Any], baseline_timestamp: str) -> None:
         """Print what has changed since another run.
@@ -41,7 +46,7 @@ class ExperimentResultsDisplay:
         rows = [_row(name, comparison.get(kind, ())) for kind, name in _ALWAYS.items()]
         rows += [_row(name, comparison[kind]) for kind, name in _WHERE_THERE_ARE_ANY.items() if comparison.get(kind)]
         title = f"Compared with the run of {baseline_timestamp}"
-        load("crewgraph.observe.table").show(title, 1, ["Cases", "Which", "Number"], [rows])
+        show(title, 1, ["Cases", "Which", "Number"], [rows])
 
 
 def _row(name: str, cases: Sequence[str]) -> list[str]:

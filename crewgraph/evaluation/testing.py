@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.caller import callers_level
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.evaluation.experiment import ExperimentRunner
 from crewgraph.evaluation.experiment_result import ExperimentResults
 
@@ -63,4 +63,4 @@ def assert_experiment_no_regression(comparison_result: Mapping[str, Any]) -> Non
     if regressed := comparison_result.get("regressed"):
         raise AssertionError(f"These cases passed before, and fail now: {', '.join(regressed)}")
     if missing := comparison_result.get("missing_tests"):
-        warnings.warn(f"These cases of the run before are missing: {', '.join(missing)}", stacklevel=callers_level())
+        warnings.warn(f"These cases of the run before are missing: {', '.join(missing)}", stacklevel=user_stacklevel())

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.extras import load
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.lazy import lazy, lazy_module
 
 __all__ = [
     "HookFn",
@@ -146,6 +146,13 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
     return found
 
 
+if TYPE_CHECKING:
+    from crewgraph.events import hooks as hook_events
+    from crewgraph.events.bus import crewai_event_bus
+else:
+    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
+    hook_events = lazy_module("crewgraph.events.hooks")
+
 _log = logging.getLogger("crewgraph.hooks")
 
 Reducer = Callable[[Any, Any], bool]
@@ -257,8 +264,8 @@ def _course(
 
 
 def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
-    bus, event = load("crewgraph.events.bus").crewai_event_bus, load("crewgraph.events.hooks").HookDispatchedEvent
-    if bus.wants(event):
+    event = hook_events.HookDispatchedEvent
+    if crewai_event_bus.wants(event):
         told = event(
             interception_point=course.point.value,
             outcome="aborted" if aborted else "modified" if course.is_changed else "proceeded",
@@ -267,4 +274,4 @@ def _tell(course: _Course, count: int, seconds: float, aborted: HookAborted | No
             abort_reason=aborted and aborted.reason,
             abort_source=aborted and source_name(aborted.source),
         )
-        bus.emit(course.ctx, told)
+        crewai_event_bus.emit(course.ctx, told)

@@ -1,8 +1,8 @@
 """What agents know: sources of texts, and the search in them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from crewgraph.extras import load
+from crewgraph.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
@@ -40,7 +40,7 @@ __all__ = [
     "URLKnowledgeSource",
 ]
 
-_WHERE = {
+_MODULES = {
     "BaseFileKnowledgeSource": "crewgraph.knowledge.source.base",
     "BaseKnowledgeSource": "crewgraph.knowledge.source.base",
     "BaseKnowledgeStorage": "crewgraph.knowledge.storage",
@@ -61,10 +61,5 @@ _WHERE = {
     "URLKnowledgeSource": "crewgraph.knowledge.source.url",
 }
 
-if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
-
-    def __getattr__(name: str) -> Any:
-        # Agents and crews are declared without any of these.
-        if name not in _WHERE:
-            raise AttributeError(f"module `crewgraph.knowledge` has no attribute `{name}`")
-        return getattr(load(_WHERE[name]), name)
+if not TYPE_CHECKING:  # type checkers know all names, and report others
+    __getattr__ = lazy_exports(__name__, _MODULES)  # agents and crews are declared without any of these

@@ -13,18 +13,13 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import call, in_thread, wait_for
-from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult, grouped
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.kinds import as_sources
 from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, resolve_knowledge_storage
-from crewgraph.own_version import own_version
-
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
-    from langchain_core.tools import BaseTool
+from crewgraph.lazy import lazy
+from crewgraph.overrides import override_of
 
 __all__ = ["Knowledge", "Units", "gathered"]
 
@@ -126,6 +121,18 @@ def _told(value: Any) -> Any:
         return type(value).__qualname__
     return value
 
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
+
+    from crewgraph.storage.store.retriever import Retriever
+    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
+else:
+    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
+    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
+    Document = lazy("langchain_core.documents:Document")
 
 _LIMIT = 5
 _THRESHOLD = 0.6
@@ -309,8 +316,7 @@ class Knowledge(BaseModel):
         async def asearch(text: str) -> "list[Document]":
             return _documents(await self.aquery(text, results_limit, score_threshold, metadata_filter))
 
-        made: BaseRetriever = load("crewgraph.storage.store.retriever").Retriever(search=search, asearch=asearch)
-        return made
+        return Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self,
@@ -321,8 +327,7 @@ class Knowledge(BaseModel):
     ) -> "BaseTool":
         """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
-        made: BaseTool = load("crewgraph.storage.store.retriever").as_tool(retriever, name, description)
-        return made
+        return as_langchain_tool(retriever, name, description)
 
     @property
     def _live(self) -> list[RetrieverKnowledgeSource]:
@@ -337,14 +342,14 @@ class Knowledge(BaseModel):
     @property
     def _has_units(self) -> bool:
         """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
-        return isinstance(self.storage, KnowledgeStorage) and own_version(self.storage, "save") is None
+        return isinstance(self.storage, KnowledgeStorage) and override_of(self.storage, "save") is None
 
     def _wanted(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
         """What a search is told: to find in the sources alone, where the storage can; without sources all there is."""
         told: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
             told["metadata_filter"] = metadata
-        ours = not any(own_version(self.storage, verb) for verb in ("search", "asearch"))
+        ours = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))
         return {**told, "units": self._units} if ours and self._has_units and self.sources else told
 
 
@@ -376,8 +381,7 @@ def _alternating(found: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
 
 
 def _documents(found: Iterable[SearchResult]) -> "list[Document]":
-    made: Any = load("langchain_core.documents").Document
     return [
-        made(id=one["id"], page_content=one["content"], metadata={**one["metadata"], "score": one["score"]})
+        Document(id=one["id"], page_content=one["content"], metadata={**one["metadata"], "score": one["score"]})
         for one in found
     ]

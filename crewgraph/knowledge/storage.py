@@ -13,7 +13,7 @@ It needs LangGraph, which takes a while to import: `crewgraph.extras.load` on fi
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,9 +21,9 @@ from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
-from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult
-from crewgraph.own_version import ours, own_version
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable, override_of
 from crewgraph.storage.store.shelf import Entry, Found, Shelf
 
 __all__ = [
@@ -109,6 +109,12 @@ def resolve_knowledge_storage(embedder: Any, collection_name: str | None) -> Bas
     return _set[0](embedder, collection_name) if _set else None
 
 
+if TYPE_CHECKING:
+    pass  # DROPIMPORT
+else:
+    KnowledgeCollection = lazy("crewgraph.knowledge.storage:KnowledgeCollection")
+
+
 class KnowledgeStorage(BaseKnowledgeStorage):
     """A collection of passages in a store; other projects and other collections have others."""
 
@@ -127,10 +133,9 @@ class KnowledgeStorage(BaseKnowledgeStorage):
 
     @property
     def _collection(self) -> "KnowledgeCollection":
-        made = load("crewgraph.knowledge.storage").KnowledgeCollection
-        return made(self.collection_name or "knowledge", self.store, self.embedder)
+        return KnowledgeCollection(self.collection_name or "knowledge", self.store, self.embedder)
 
-    @ours
+    @overridable
     def save(self, documents: list[str]) -> None:
         """Keep texts, in addition to what is kept already.
 
@@ -139,10 +144,10 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         self._collection.add(documents)
 
-    @ours
+    @overridable
     async def asave(self, documents: list[str]) -> None:
         """Keep texts; see `save`, of which a class's own is called."""
-        if own_version(self, "save") is not None:
+        if override_of(self, "save") is not None:
             await in_thread(self.save, documents)
         else:
             await self._collection.aadd(documents)
@@ -163,7 +168,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.has(units)
 
-    @ours
+    @overridable
     def search(
         self,
         query: list[str],
@@ -187,7 +192,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """
         return self._collection.search(" ".join(query), limit, score_threshold, metadata_filter, units)
 
-    @ours
+    @overridable
     async def asearch(
         self,
         query: list[str],
@@ -198,7 +203,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
         """What fits a query; see `search`, of which a class's own is called."""
-        if own := own_version(self, "search"):
+        if own := override_of(self, "search"):
             told: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
             return await in_thread(own, query, limit=limit, score_threshold=score_threshold, **told)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.core.limits import ASKING, METER
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
@@ -82,6 +82,12 @@ def _read(function: Any, first: bool) -> _Parameters:
         any(p.kind is p.VAR_KEYWORD for p in parameters),
     )
 
+
+if TYPE_CHECKING:
+    from crewgraph.events.frames import StreamSession
+    from crewgraph.llm.frames import call_frames
+else:
+    call_frames = lazy("crewgraph.llm.frames:call_frames")
 
 CONTEXT_WINDOW = 4096
 """Tokens a model is taken to read where nobody says more."""
@@ -244,7 +250,7 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return load("crewgraph.llm.frames").call_frames(self, messages, offered)
+        return call_frames(self, messages, offered)
 
     def supports_function_calling(self) -> bool:
         """Whether `call` takes tools and answers with tool calls."""

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
+from crewgraph.lazy import lazy
 from crewgraph.llm.providers import Provider, Target
 
 __all__ = ["AsyncIntercepted", "BaseInterceptor", "Intercepted", "open_chat_model"]
@@ -105,6 +106,11 @@ class AsyncIntercepted:
     ) -> None:
         await self.aclose()
 
+
+if TYPE_CHECKING:
+    from crewgraph.llm.responses_model import chained
+else:
+    chained = lazy("crewgraph.llm.responses_model:chained")
 
 _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client wants a key, the server does not look at it
@@ -212,7 +218,7 @@ def _openai_kin(chosen: Any, words: dict[str, Any]) -> Any:
         words["default_headers"] = {**headers, **words.get("default_headers", {})}
     if words.pop("api", None) == "responses":
         words["use_responses_api"] = True
-        chosen = load("crewgraph.llm.responses_model").chained(chosen)
+        chosen = chained(chosen)
     if "logprobs" in words:
         words["logprobs"] = bool(words["logprobs"])
     words["api_key"] = words["api_key"] or _NO_KEY

@@ -9,16 +9,18 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import RLock
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError, ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
+from crewgraph.lazy import lazy_module
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
 from crewgraph.llm.chat_model import ChatModel
@@ -32,8 +34,7 @@ from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.responses import Chained
 from crewgraph.llm.result import called_back, returned
 from crewgraph.llm.runnable import RunnableModel
-from crewgraph.outdated import tell_outdated
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 __all__ = ["LLM", "SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
 
@@ -53,7 +54,9 @@ def provider_word(kwargs: dict[str, Any]) -> str | None:
     kwargs.pop("is_litellm", None)
     named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
     if kwargs.pop("azure", False):
-        tell_outdated("`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`')
+        warn_deprecated(
+            "`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`'
+        )
         named = named or "azure"
     if kwargs.pop("custom_openai", False):
         named = named or "openai"
@@ -65,7 +68,7 @@ def form_word(kwargs: dict[str, Any], given: Any) -> Any:
     if kwargs.get("format") != "json":
         return given
     del kwargs["format"]
-    tell_outdated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
+    warn_deprecated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
     return {"type": "json_object"} if given is None else given
 
 
@@ -106,6 +109,13 @@ def price_word(kwargs: dict[str, Any]) -> Price | None:
         return Price.model_validate(given)
     return Price.model_validate(each) if each else None
 
+
+if TYPE_CHECKING:
+    from crewgraph.llm import events, hooks, resolve
+else:
+    hooks = lazy_module("crewgraph.llm.hooks")
+    events = lazy_module("crewgraph.llm.events")
+    resolve = lazy_module("crewgraph.llm.resolve")
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
@@ -315,7 +325,7 @@ class LLM(RunnableModel, Chained, BaseLLM):
             opening["callbacks"] = [c for c in opening["callbacks"] if isinstance(c, handler)]
         return opening
 
-    @ours
+    @overridable
     def call(
         self,
         messages: str | list[dict[str, Any]],
@@ -357,7 +367,7 @@ class LLM(RunnableModel, Chained, BaseLLM):
             raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
         return called_back(result)
 
-    @ours
+    @overridable
     async def acall(
         self,
         messages: str | list[dict[str, Any]],
@@ -369,7 +379,7 @@ class LLM(RunnableModel, Chained, BaseLLM):
         response_model: Any | None = None,
     ) -> str | Any:
         """Answer a conversation without blocking the event loop; an overridden `call` is honoured."""
-        if own_version(self, "call") is not None:
+        if override_of(self, "call") is not None:
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )
@@ -415,15 +425,14 @@ class LLM(RunnableModel, Chained, BaseLLM):
         own = adapter if form is self.response_format else adapter.answering(form)
         if self.responses is not None:
             self.responses.begin()
-        models: list[Model] = [own, *map(load("crewgraph.llm.resolve").as_model, self.fallbacks)]
+        models: list[Model] = [own, *map(resolve.as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
-            observed = load("crewgraph.llm.events").EventModel
-            models = [observed(model, self, agent, task) for model in models]
+            models = [events.EventModel(model, self, agent, task) for model in models]
         asked = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
             return asked
-        return load("crewgraph.llm.hooks").HookedModel(asked, self, agent, task, is_at_work=False)
+        return hooks.HookedModel(asked, self, agent, task, is_at_work=False)
 
     def _note(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 
 __all__ = ["LoopWaiter", "RPMController", "Waiter", "Waiting", "Window", "await_room", "wait_for_room"]
 
@@ -176,13 +176,13 @@ class RPMController(BaseModel):
         """The requests it let through, and those that wait."""
         return self._window
 
-    @ours
+    @overridable
     def check_or_wait(self) -> bool:
         """Wait until a request may be made, and count it; always True."""
         _wait([self], [], None)
         return True
 
-    @ours
+    @overridable
     async def acheck_or_wait(self) -> bool:
         """The same on an event loop; a cancelled task gives its place back."""
         await _await([self], [], None)
@@ -246,12 +246,12 @@ def _parted(controllers: Sequence[Any]) -> tuple[list[RPMController], list[Any]]
 def _is_own(controller: Any) -> bool:
     """Whether it waits as ours do, in both faces."""
     faces = ("check_or_wait", "acheck_or_wait")
-    return isinstance(controller, RPMController) and not any(own_version(controller, face) for face in faces)
+    return isinstance(controller, RPMController) and not any(override_of(controller, face) for face in faces)
 
 
 def _async_face(controller: Any) -> Callable[[], Any]:
     # A subclass of ours may have overridden the other face alone.
-    return own_version(controller, "acheck_or_wait") or controller.check_or_wait
+    return override_of(controller, "acheck_or_wait") or controller.check_or_wait
 
 
 def _width(controller: RPMController) -> tuple[float, int]:

@@ -19,7 +19,7 @@ from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 
 __all__ = ["DEFAULT_MODEL", "as_llm", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
 
@@ -68,7 +68,7 @@ def as_model(llm: object) -> Model:
 
 def _asks_itself(llm: LLM) -> bool:
     """Whether a subclass or a patch asks in a way of its own."""
-    return own_version(llm, "call") is not None or own_version(llm, "acall") is not None
+    return override_of(llm, "call") is not None or override_of(llm, "acall") is not None
 
 
 def _of(llm: LLM) -> Model:

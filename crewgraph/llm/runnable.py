@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 
 __all__ = ["RunnableModel"]
 
@@ -32,7 +32,7 @@ class RunnableModel(ABC):
         """Tell that variables which name LiteLLM's callbacks have no effect, where they are set."""
         if named := [name for name in _LITELLM if os.environ.get(name)]:
             instead = "give `LLM(..., callbacks=[...])` LangChain handlers"
-            tell_outdated(f"`{'`, `'.join(named)}` in the environment", instead, by_hand=True)
+            warn_deprecated(f"`{'`, `'.join(named)}` in the environment", instead, by_hand=True)
 
     @abstractmethod
     def chat_model(self) -> Any:

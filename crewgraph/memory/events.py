@@ -6,15 +6,19 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.replay import is_replayed
-from crewgraph.extras import load
-
-if TYPE_CHECKING:
-    from crewgraph.events.base import BaseEvent
+from crewgraph.lazy import lazy, lazy_module
 
 __all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
 
 
-_EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
+if TYPE_CHECKING:
+    from crewgraph.events import knowledge as events
+    from crewgraph.events.base import BaseEvent
+    from crewgraph.events.bus import crewai_event_bus
+else:
+    events = lazy_module("crewgraph.events.knowledge")
+    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
+
 
 T = TypeVar("T")
 
@@ -38,7 +42,6 @@ def told_save(
         metadata: what is noted with it.
         work: saves it; what it returns are fields of the event that it is done.
     """
-    events = load(_EVENTS)
     about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
     tell(source, events.MemorySaveStartedEvent, **about)
     begun = time.perf_counter()
@@ -65,7 +68,6 @@ def told_search(
         score_threshold: how near they are at least.
         work: finds them.
     """
-    events = load(_EVENTS)
     about = {
         "source_type": kind,
         "query": query,
@@ -87,9 +89,8 @@ def told_search(
 
 def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
-    bus: Any = load(_EVENTS).crewai_event_bus
-    if bus.wants(event) and not is_replayed():
-        bus.emit(source, event(**fields))
+    if crewai_event_bus.wants(event) and not is_replayed():
+        crewai_event_bus.emit(source, event(**fields))
 
 
 def _who(source: Any) -> dict[str, Any]:

@@ -19,35 +19,48 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.errors import NoModelError, RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
 from crewgraph.memory.query import Wanted
 from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, parts_of
 from crewgraph.prompts.book import Book, english
 
+__all__ = ["Depth", "Memory", "MemoryReads", "MemoryScope", "MemorySlice", "MemoryWrites"]
+
+
 if TYPE_CHECKING:
+    from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.memory.custom_storage import ForeignRecords
-    from crewgraph.memory.store_records import ShelvedRecords
+    from crewgraph.core.operations import Program, adrive, drive
+    from crewgraph.memory.queries import categories, children, described, documents, drawn, listed
+    from crewgraph.memory.recall import Asked, recalling
+    from crewgraph.memory.saving import extracted
 
-__all__ = ["Depth", "Memory", "MemoryReads", "MemoryScope", "MemorySlice", "MemoryWrites", "adrive", "drive"]
-
+    pass  # DROPIMPORT
+    from crewgraph.prompts.book import english
+    from crewgraph.storage.store.retriever import Retriever
+    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
+else:
+    adrive = lazy("crewgraph.core.operations:adrive")
+    drive = lazy("crewgraph.core.operations:drive")
+    documents = lazy("crewgraph.memory.queries:documents")
+    categories = lazy("crewgraph.memory.queries:categories")
+    children = lazy("crewgraph.memory.queries:children")
+    described = lazy("crewgraph.memory.queries:described")
+    drawn = lazy("crewgraph.memory.queries:drawn")
+    listed = lazy("crewgraph.memory.queries:listed")
+    extracted = lazy("crewgraph.memory.saving:extracted")
+    english = lazy("crewgraph.prompts.book:english")
+    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
+    Asked = lazy("crewgraph.memory.recall:Asked")
+    recalling = lazy("crewgraph.memory.recall:recalling")
+    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
 
 Depth = Literal["shallow", "deep"]
 """How thoroughly is looked."""
-
-
-def drive(program: Any) -> Any:
-    """Carry out a program."""
-    return load("crewgraph.core.operations").drive(program)
-
-
-async def adrive(program: Any) -> Any:
-    """Carry out a program on this event loop."""
-    return await load("crewgraph.core.operations").adrive(program)
 
 
 class MemoryReads(ABC):
@@ -110,11 +123,11 @@ class MemoryReads(ABC):
 
     def extract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text, by the model; the text itself where there is none. Nothing is kept."""
-        return drive(load("crewgraph.memory.saving").extracted(self._of(), content))
+        return drive(extracted(self._of(), content))
 
     async def aextract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text; see `extract_memories`."""
-        return await adrive(load("crewgraph.memory.saving").extracted(self._of(), content))
+        return await adrive(extracted(self._of(), content))
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         """The records of a scope and of those below it, the newest first."""
@@ -126,19 +139,19 @@ class MemoryReads(ABC):
 
     def list_scopes(self, path: str | None = None) -> list[str]:
         """The whole paths of the scopes right below a scope."""
-        return drive(load("crewgraph.memory.queries").children(self._of(), self._places(path)))
+        return drive(children(self._of(), self._places(path)))
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
         """The scopes right below a scope; see `list_scopes`."""
-        return await adrive(load("crewgraph.memory.queries").children(self._of(), self._places(path)))
+        return await adrive(children(self._of(), self._places(path)))
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records of a scope, and of those below it, there are of each category."""
-        return drive(load("crewgraph.memory.queries").categories(self._of(), self._places(path)))
+        return drive(categories(self._of(), self._places(path)))
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records there are of each category; see `list_categories`."""
-        return await adrive(load("crewgraph.memory.queries").categories(self._of(), self._places(path)))
+        return await adrive(categories(self._of(), self._places(path)))
 
     def info(self, path: str | None = None) -> ScopeInfo:
         """What there is in a scope and below it."""
@@ -169,15 +182,14 @@ class MemoryReads(ABC):
             in their metadata beside what was noted.
         """
         given: dict[str, Any] = {"limit": limit, "depth": depth, **words}
-        documents = load("crewgraph.memory.queries").documents
 
-        def search(query: str) -> Any:
+        def search(query: str) -> "list[Document]":
             return documents(self.recall(query, **given))
 
-        async def asearch(query: str) -> Any:
+        async def asearch(query: str) -> "list[Document]":
             return documents(await self.arecall(query, **given))
 
-        return load("crewgraph.storage.store.retriever").Retriever(search=search, asearch=asearch)
+        return Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self, name: str = "search_memory", description: str | None = None, limit: int = 4, **words: Any
@@ -190,9 +202,8 @@ class MemoryReads(ABC):
             limit: at most so many texts.
             words: as for `as_retriever`.
         """
-        retriever = load("crewgraph.storage.store.retriever")
-        told = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
-        return retriever.as_tool(self.as_retriever(limit, **words), name, told)
+        told = description or str(english().text("tools", "recall_memory"))
+        return as_langchain_tool(self.as_retriever(limit, **words), name, told)
 
     def _recalling(
         self,
@@ -203,9 +214,9 @@ class MemoryReads(ABC):
         depth: Depth,
         source: str | None,
         include_private: bool,
-    ) -> Any:
-        recalling, places = load("crewgraph.memory.recall"), self._places(scope)
-        asked = recalling.Asked(
+    ) -> "Program[list[MemoryMatch]]":
+        places = self._places(scope)
+        asked = Asked(
             query=query,
             places=places,
             categories=self._kinds(categories),
@@ -214,22 +225,34 @@ class MemoryReads(ABC):
             source=source,
             include_private=include_private,
         )
-        return recalling.recalling(self._of(), asked)
+        return recalling(self._of(), asked)
 
-    def _listing(self, scope: str | None) -> Any:
-        return load("crewgraph.memory.queries").listed(self._of(), self._places(scope))
+    def _listing(self, scope: str | None) -> "Program[list[MemoryRecord]]":
+        return listed(self._of(), self._places(scope))
 
-    def _describing(self, path: str | None) -> Any:
+    def _describing(self, path: str | None) -> "Program[ScopeInfo]":
         places = self._places(path)
-        return load("crewgraph.memory.queries").described(self._of(), _shown(places, path), places)
+        return described(self._of(), _shown(places, path), places)
 
-    def _drawing(self, path: str | None, max_depth: int) -> Any:
+    def _drawing(self, path: str | None, max_depth: int) -> "Program[str]":
         places = self._places(path)
-        return load("crewgraph.memory.queries").drawn(self._of(), _shown(places, path), places, max_depth)
+        return drawn(self._of(), _shown(places, path), places, max_depth)
 
 
 def _shown(places: Sequence[str], path: str | None) -> str:
     return places[0] if len(places) == 1 else "/" + "/".join(parts_of(path))
+
+
+if TYPE_CHECKING:
+    from crewgraph.core.operations import Program, adrive, drive
+    from crewgraph.memory.queries import forgetting
+    from crewgraph.memory.saving import Given, remembering
+else:
+    forgetting = lazy("crewgraph.memory.queries:forgetting")
+    adrive = lazy("crewgraph.core.operations:adrive")
+    drive = lazy("crewgraph.core.operations:drive")
+    Given = lazy("crewgraph.memory.saving:Given")
+    remembering = lazy("crewgraph.memory.saving:remembering")
 
 
 class MemoryWrites(MemoryReads):
@@ -405,10 +428,10 @@ class MemoryWrites(MemoryReads):
             "agent_role": agent_role,
         }
 
-    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> Any:
-        remembering, memory = load("crewgraph.memory.saving"), self._of()
-        given = remembering.Given(contents=[] if memory.read_only else list(contents), **words)
-        return remembering.remembering(memory, given)
+    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> "Program[list[MemoryRecord]]":
+        memory = self._of()
+        given = Given(contents=[] if memory.read_only else list(contents), **words)
+        return remembering(memory, given)
 
     def _forgetting(
         self,
@@ -417,13 +440,13 @@ class MemoryWrites(MemoryReads):
         older_than: datetime | None,
         metadata: dict[str, Any] | None,
         record_ids: Sequence[str] | None,
-    ) -> Any:
+    ) -> "Program[int]":
         self._refuse_read_only("forget")
         place = join_scope_paths(self._root(), scope)
         wanted = Wanted(
             scope=place, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
         )
-        return load("crewgraph.memory.queries").forgetting(self._of(), wanted)
+        return forgetting(self._of(), wanted)
 
     def _refuse_read_only(self, verb: str) -> None:
         if self._of().read_only:
@@ -599,6 +622,26 @@ class MemorySlice(MemoryReads, BaseModel):
         return scope
 
 
+if TYPE_CHECKING:
+    from crewgraph.core.operations import Program, adrive, drive
+    from crewgraph.memory.custom_storage import ForeignRecords
+    from crewgraph.memory.queries import forgetting, updating
+    from crewgraph.memory.query import Wanted
+    from crewgraph.memory.store_records import ShelvedRecords
+    from crewgraph.storage.store.shelf import Shelf, is_store
+    from crewgraph.storage.vectors.resolve import embedder_of
+else:
+    ForeignRecords = lazy("crewgraph.memory.custom_storage:ForeignRecords")
+    updating = lazy("crewgraph.memory.queries:updating")
+    ShelvedRecords = lazy("crewgraph.memory.store_records:ShelvedRecords")
+    Wanted = lazy("crewgraph.memory.query:Wanted")
+    drive = lazy("crewgraph.core.operations:drive")
+    forgetting = lazy("crewgraph.memory.queries:forgetting")
+    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
+    is_store = lazy("crewgraph.storage.store.shelf:is_store")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
+    adrive = lazy("crewgraph.core.operations:adrive")
+
 _USUAL = "lancedb"
 _DEFAULT_STORAGES = (_USUAL, "qdrant-edge")
 
@@ -696,16 +739,12 @@ class Memory(MemoryWrites, MemoryConfig):
             self._records = self._kept()
         return self._records
 
-    def _kept(self) -> Any:
-        shelves = load("crewgraph.storage.store.shelf")
+    def _kept(self) -> "ShelvedRecords | ForeignRecords":
         storage = self.storage
-        if storage is not None and not isinstance(storage, (str, Path)) and not shelves.is_store(storage):
-            resolve = load("crewgraph.storage.vectors.resolve")
-            return load("crewgraph.memory.custom_storage").ForeignRecords(
-                storage, lambda: resolve.embedder_of(self.embedder)
-            )
-        shelf = shelves.Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
-        return load("crewgraph.memory.store_records").ShelvedRecords(shelf)
+        if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
+            return ForeignRecords(storage, lambda: embedder_of(self.embedder))
+        shelf = Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        return ShelvedRecords(shelf)
 
     def _of(self) -> "Memory":
         return self
@@ -756,8 +795,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Forget everything, also what is not below `root_scope`."""
         self._refuse_read_only("reset_all")
-        looking, wanted = load("crewgraph.memory.queries"), load("crewgraph.memory.query").Wanted
-        drive(looking.forgetting(self, wanted()))
+        drive(forgetting(self, Wanted()))
 
     def drain_writes(self) -> None:
         """Wait until all is kept that was remembered: it is when `remember` returns."""
@@ -765,7 +803,9 @@ class Memory(MemoryWrites, MemoryConfig):
     def close(self) -> None:
         """End with it. Nothing has to be done: files are shared by all memories of a process."""
 
-    def _updating(self, record_id: str, *given: Any) -> Any:
+    def _updating(self, record_id: str, *given: Any) -> "Program[MemoryRecord]":
         self._refuse_read_only("update")
-        changes = dict(zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True))
-        return load("crewgraph.memory.queries").updating(self, self._root(), record_id, changes)
+        changes: dict[str, Any] = dict(
+            zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True)
+        )
+        return updating(self, self._root(), record_id, changes)

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.errors import StorageError
-from crewgraph.extras import load, require
+from crewgraph.extras import require
+from crewgraph.lazy import lazy
 from crewgraph.settings import private_file, storage_dir
 from crewgraph.text import slug
 
@@ -152,6 +153,11 @@ def _conversation(said: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
+if TYPE_CHECKING:
+    from crewgraph.storage.store.shelf import Shelf
+else:
+    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
+
 KEPT_IN: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
 """The store of the graph around the running code, which keeps what has no place of its own; None where it has none."""
 
@@ -168,9 +174,14 @@ def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf"
         embedder: what turns texts into vectors; of no meaning for a store, which has its own.
     """
     kept = KEPT_IN.get() if storage is None else storage
-    made: Any = load("crewgraph.storage.store.shelf").Shelf
-    return made(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
+    return Shelf(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
 
+
+if TYPE_CHECKING:
+    from crewgraph.storage.store.shelf import Shelf
+    from crewgraph.storage.vectors.resolve import embedder_of
+else:
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 _LONGEST = 80
 
@@ -218,7 +229,7 @@ class RAGStorage(Storage):
             MissingExtra: its provider needs a package that is not installed.
         """
         if self._named is None and self.embedder_config is not None:
-            self._named = load("crewgraph.storage.vectors.resolve").embedder_of(self.embedder_config)
+            self._named = embedder_of(self.embedder_config)
         return self._named
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:

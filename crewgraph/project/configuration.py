@@ -19,8 +19,8 @@ from yaml.parser import ParserError
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.section import Section
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
 from crewgraph.project.roles import Role, finished, folders, named, shelf_of, shown
 
@@ -425,7 +425,7 @@ class ConfigurationAttribute:
                 return Configuration(entries, project, kind, place)
             absent = f"there is no file {shown(path)} for {place}"
             if self.names_a_file(project):
-                warnings.warn(f"{absent}; it is taken as empty", stacklevel=callers_level())
+                warnings.warn(f"{absent}; it is taken as empty", stacklevel=user_stacklevel())
             return Configuration({}, project, kind, f"{absent}: it")
         if given is not None and not isinstance(given, Mapping):
             raise DefinitionError(f"{place} is {given!r:.60}; give the path of a YAML file, or a dict")

@@ -5,7 +5,7 @@ from functools import partial
 from inspect import isclass, isfunction
 from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.crew import Crew
@@ -21,14 +21,19 @@ from crewgraph.definitions.declared.actions import (
 )
 from crewgraph.definitions.declared.expression import Expression
 from crewgraph.definitions.declared.names import named_python
-from crewgraph.definitions.door import declarations
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError
+from crewgraph.lazy import lazy
 from crewgraph.project.flow_script import script_of
 from crewgraph.project.json_project import load_agent_from_definition, load_crew, load_crew_from_definition
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.base import BaseTool
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.declared import outputs_of
+else:
+    outputs_of = lazy("crewgraph.runtime.declared:outputs_of")
 
 __all__ = ["Local", "Step", "bound", "code_of", "keywords_of", "step_of"]
 
@@ -148,7 +153,7 @@ def _script(action: FlowScriptActionDefinition, place: str, root: Path | None) -
     function = script_of(action.code, place)
 
     def run(flow: Any, local: Local, *given: Any) -> Any:
-        outputs = {**declarations().outputs_of(flow), **local.get("outputs", {})}
+        outputs = {**outputs_of(flow), **local.get("outputs", {})}
         return function(flow.state, outputs, given[0] if given else None, local.get("item"))
 
     return run

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, PrivateAttr, model_validator
 
-from crewgraph.own_version import ours, own_version
+from crewgraph.overrides import overridable, override_of
 from crewgraph.prompts.book import Book, Text, english
 
 __all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
@@ -71,9 +71,9 @@ class I18N(BaseModel):
     @property
     def is_own(self) -> bool:
         """Whether a subclass or a patch finds texts in a way of its own."""
-        return any(own_version(self, verb) for verb in ("retrieve", *_VERBS.values()))
+        return any(override_of(self, verb) for verb in ("retrieve", *_VERBS.values()))
 
-    @ours
+    @overridable
     def slice(self, slice: str) -> str:
         """A text that tells a model what to do, its placeholders unfilled.
 
@@ -82,7 +82,7 @@ class I18N(BaseModel):
         """
         return self.retrieve("slices", slice)
 
-    @ours
+    @overridable
     def errors(self, error: str) -> str:
         """A text that tells a model what went wrong.
 
@@ -91,7 +91,7 @@ class I18N(BaseModel):
         """
         return self.retrieve("errors", error)
 
-    @ours
+    @overridable
     def tools(self, tool: str) -> Text:
         """What a model is told of one of our own tools.
 
@@ -100,7 +100,7 @@ class I18N(BaseModel):
         """
         return self.texts.text("tools", tool)
 
-    @ours
+    @overridable
     def memory(self, key: str) -> str:
         """What a model is told that says where something belongs that is remembered, or what to look for.
 
@@ -109,7 +109,7 @@ class I18N(BaseModel):
         """
         return self.retrieve("memory", key)
 
-    @ours
+    @overridable
     def retrieve(self, kind: str, key: str) -> str:
         """A text of any part.
 

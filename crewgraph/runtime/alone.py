@@ -37,7 +37,7 @@ from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
 from crewgraph.runtime.checkpointed_agent import noted_kickoff, place_of_kickoff
 from crewgraph.runtime.console import shown_agent
@@ -179,7 +179,7 @@ def replied(
     """An agent's answer to a conversation; see `Agent.kickoff`."""
     refuse_unready_agent(agent)
     engagement = engaged(agent)
-    if own_version(agent, "execute_task") is not None and not isinstance(agent, Agent):
+    if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{engagement.where} works in a way of its own, which is for tasks: give it a `Task`")
     given: dict[str, Any] = {"messages": _conversation(messages, engagement.where)}
     given |= yield from noted_files(files)

@@ -13,6 +13,7 @@ from crewgraph.definitions.chat_inputs import ChatInputField, ChatInputs
 from crewgraph.definitions.conversation import CONVERSATION
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
@@ -39,11 +40,12 @@ class CrewChat:
     output: CrewOutput | None
     """What the crew gave last in this conversation."""
 
-    def __init__(self, crew: Crew, *, checkpointer: Any = None, max_messages: int = 60) -> None:
+    def __init__(self, crew: Crew, *, checkpointer: Checkpointer = None, max_messages: int = 60) -> None:
         """See `Crew.conversation`."""
         if max_messages < _LEAST:
             raise DefinitionError(f"`max_messages` is {max_messages}; a question and its answer are {_LEAST}")
-        self.crew, self.checkpointer, self.max_messages = crew, checkpointer, max_messages
+        self.crew, self.max_messages = crew, max_messages
+        self.checkpointer: Checkpointer = checkpointer
         self.messages, self.output = [], None
         self.at_work: Callable[[dict[str, str]], None] | None = None
         """Called with the inputs when the crew begins to work."""
@@ -166,11 +168,11 @@ class _RunCrew(BaseTool):
 
     def _run(self, **inputs: str) -> str:
         given = self.chat.begun(inputs)
-        return self.chat.ended(kickoff(self.chat.crew, given, checkpointer=self.chat.checkpointer))
+        return self.chat.ended(kickoff(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
 
     async def _arun(self, **inputs: str) -> str:
         given = self.chat.begun(inputs)
-        return self.chat.ended(await akickoff(self.chat.crew, given, checkpointer=self.chat.checkpointer))
+        return self.chat.ended(await akickoff(self.chat.crew, given, RunOptions(checkpointer=self.chat.checkpointer)))
 
 
 def _never(_arguments: Any = None, _result: Any = None) -> bool:
@@ -188,7 +190,7 @@ def _texts(crew: Crew) -> list[tuple[str, str]]:
     return [(place, text) for place, text in found if text]
 
 
-def chat(crew: Crew, *, checkpointer: Any = None) -> CrewChat:
+def chat(crew: Crew, *, checkpointer: Checkpointer = None) -> CrewChat:
     """Talk on the terminal; see `Crew.chat`."""
     talk = CrewChat(crew, checkpointer=checkpointer)
     talk.at_work = _show_work

@@ -4,7 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.definitions.agent import BaseAgent
@@ -13,8 +13,13 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.events.flow import FlowEvent
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.runtime.streaming.items import task_of
+
+if TYPE_CHECKING:
+    from crewgraph.observe.console import ConsoleListener
+else:
+    ConsoleListener = lazy("crewgraph.observe.console:ConsoleListener")
 
 __all__ = ["shown", "shown_agent", "shown_flow"]
 
@@ -32,9 +37,7 @@ class _Screen:
             self._shown.update(ids)
             if self._listener is None:
                 # rich is loaded only for those who look.
-                self._listener = load("crewgraph.observe.console").ConsoleListener(
-                    shows=self._shows, within=self._within
-                )
+                self._listener = ConsoleListener(shows=self._shows, within=self._within)
                 self._listener.attach(crewai_event_bus)
 
     def hide(self, ids: set[int | str]) -> None:

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.report import tell
 from crewgraph.compiler.flow.run import RUNNING
 from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.conversation_config import ConversationConfig, RouterConfig, is_conversational_only
 from crewgraph.definitions.flow.messages import messages_in, set_state_field, state_field
 from crewgraph.definitions.flow.turn import TURN, Turn
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.llm.conversation import text_of
@@ -237,4 +237,4 @@ def _said(llm: Any, messages: list[Message]) -> str:
 
 
 def _warn(what: str) -> None:
-    warnings.warn(what, stacklevel=callers_level())
+    warnings.warn(what, stacklevel=user_stacklevel())

@@ -10,6 +10,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.runtime.crew_history import Models, models_of, output_of, steps_of
 from crewgraph.runtime.kept_run import kept_past
 from crewgraph.runtime.place import saver_of
@@ -17,12 +18,12 @@ from crewgraph.runtime.place import saver_of
 __all__ = ["adiff", "between", "diff"]
 
 
-def diff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Any) -> RunDiff:
+def diff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
     """What differs between two runs; see `Crew.diff`."""
     return drive(_diff(crew, a, b, checkpointer))
 
 
-async def adiff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Any) -> RunDiff:
+async def adiff(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
     """What differs between two runs; see `Crew.diff`."""
     return await adrive(_diff(crew, a, b, checkpointer))
 
@@ -37,7 +38,7 @@ class _Side:
     seconds: Mapping[str, float]
 
 
-def _diff(crew: Crew, a: Any, b: Any, checkpointer: Any) -> Program[RunDiff]:
+def _diff(crew: Crew, a: Any, b: Any, checkpointer: Checkpointer) -> Program[RunDiff]:
     models = models_of(crew)
     sides: list[_Side] = []
     for one in (a, b):

@@ -16,6 +16,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew_history import output_of
 from crewgraph.runtime.given_output import given_output, taken_over
@@ -45,7 +46,7 @@ class Fork:
     thread_id: str | None
     """What the new run is kept under."""
 
-    checkpointer: Any
+    checkpointer: Checkpointer
 
 
 def fork(crew: Crew, asked: Fork) -> CrewOutput:

@@ -12,6 +12,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import StorageError
 from crewgraph.runtime.kept_run import KeptRun, kept_past
 from crewgraph.runtime.place import saver_of
@@ -23,17 +24,17 @@ Models = Mapping[str, type[BaseModel] | None]
 """The models of tasks' structures, by the tasks' channels."""
 
 
-def history(crew: Crew, thread_id: str | None, checkpointer: Any) -> list[CrewStep]:
+def history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
     """What a run did; see `Crew.history`."""
     return drive(_history(crew, thread_id, checkpointer))
 
 
-async def ahistory(crew: Crew, thread_id: str | None, checkpointer: Any) -> list[CrewStep]:
+async def ahistory(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> list[CrewStep]:
     """What a run did; see `Crew.history`."""
     return await adrive(_history(crew, thread_id, checkpointer))
 
 
-def _history(crew: Crew, thread_id: str | None, checkpointer: Any) -> Program[list[CrewStep]]:
+def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> Program[list[CrewStep]]:
     saver = saver_of(crew, checkpointer)
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)

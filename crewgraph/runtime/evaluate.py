@@ -15,6 +15,7 @@ from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.evaluation import CrewTestResult, ScoredRound, TaskScore
 from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.task import Task
 from crewgraph.events.crew import (
     CrewTestCompletedEvent,
@@ -37,21 +38,21 @@ _log = logging.getLogger("crewgraph")
 
 
 def test(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Any
+    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
     return drive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 async def atest(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Any
+    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
     return await adrive(_tested(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 def _tested(
-    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Any
+    crew: Crew, n_iterations: int, eval_llm: Any, inputs: Mapping[str, Any] | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
     given = checked_inputs(inputs or {})
@@ -82,11 +83,11 @@ def _tested(
     return result
 
 
-def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Any) -> Program[Any]:
+def _ran(crew: Crew, inputs: dict[str, Any], checkpointer: Checkpointer) -> Program[Any]:
     """A round, of which the crew remembers nothing, as it is to be judged by what it does without."""
     token = FORGETTING.set(crew)
     try:
-        return (yield from kicked_off(crew, inputs, None, checkpointer, "task"))
+        return (yield from kicked_off(crew, inputs, RunOptions(checkpointer=checkpointer)))
     finally:
         FORGETTING.reset(token)
 

@@ -8,7 +8,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.asking import asked, takes_anything
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
@@ -25,6 +24,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.turn import TURN, without_turn
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
@@ -177,7 +177,7 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
         elif not _was_loaded(flow, run, thread_id) and TURN not in inputs:
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
-                stacklevel=callers_level(),
+                stacklevel=user_stacklevel(),
             )
     return (yield from played(graph, run, inputs, None))
 

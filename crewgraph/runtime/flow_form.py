@@ -3,9 +3,9 @@
 import warnings
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError
 
 __all__ = ["form_of"]
@@ -30,7 +30,7 @@ def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") ->
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
         for doubt in definition.doubts:
-            warnings.warn(doubt, stacklevel=callers_level())
+            warnings.warn(doubt, stacklevel=user_stacklevel())
         form = FlowForm.of(definition, granularity)
         definition.kept.put(granularity, form)
     return form

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
@@ -12,8 +13,9 @@ from crewgraph.compiler.shared import results_apart
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.llm.usage import total
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.runtime.kickoff import akickoff, kickoff
 from crewgraph.runtime.place import thread_in_flow
 
@@ -25,22 +27,20 @@ _Outcome = CrewOutput | BaseException
 def kickoff_for_each(
     crew: Crew,
     inputs: Sequence[Mapping[str, Any]],
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs; see `Crew.kickoff_for_each`."""
     items = _items(inputs, max_concurrency)
-    where: dict[str, Any] = {"checkpointer": checkpointer, "granularity": granularity}
 
     def one(item: "_Item") -> _Outcome:
         try:
             with results_apart(crew):
-                own = own_version(crew, "kickoff")
+                own = override_of(crew, "kickoff")
                 if own is not None:
                     return own(inputs=item.inputs)
-                return kickoff(crew, item.inputs, thread_id=item.thread_id, **where)
+                return kickoff(crew, item.inputs, replace(options, thread_id=item.thread_id))
         except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
             return error
 
@@ -60,25 +60,23 @@ def kickoff_for_each(
 async def akickoff_for_each(
     crew: Crew,
     inputs: Sequence[Mapping[str, Any]],
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     max_concurrency: int | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
 ) -> list[CrewOutput]:
     """Run a crew for each of several inputs at once; see `Crew.akickoff_for_each`."""
     items = _items(inputs, max_concurrency)
-    where: dict[str, Any] = {"checkpointer": checkpointer, "granularity": granularity}
     gate = asyncio.Semaphore(max_concurrency or len(items) or 1)
 
     async def one(item: "_Item") -> CrewOutput:
         async with gate:
             with results_apart(crew):  # of this item alone: `gather` gives each a context of its own
-                own = own_version(crew, "kickoff_async") or own_version(crew, "akickoff")
+                own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
                 if own is not None:
                     return await own(inputs=item.inputs)
-                if own_version(crew, "kickoff") is not None:
+                if override_of(crew, "kickoff") is not None:
                     return await Crew.kickoff_async(crew, item.inputs)
-                return await akickoff(crew, item.inputs, thread_id=item.thread_id, **where)
+                return await akickoff(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
     with read_once():
         outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)

@@ -8,7 +8,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.ready import check_coworkers, check_ready
 from crewgraph.compiler.budget import check_prices
@@ -25,6 +24,8 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import PendingCrew
+from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, RunOptions
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
@@ -72,33 +73,27 @@ _LEAST_STEPS = 10_000
 def kickoff(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    *,
-    thread_id: str | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew; see `Crew.kickoff`."""
-    return drive(kicked_off(crew, inputs, thread_id, checkpointer, granularity))
+    return drive(kicked_off(crew, inputs, options))
 
 
 async def akickoff(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    *,
-    thread_id: str | None = None,
-    checkpointer: Any = None,
-    granularity: str = "task",
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
     """Run a crew on this event loop; see `Crew.akickoff`."""
-    return await adrive(kicked_off(crew, inputs, thread_id, checkpointer, granularity))
+    return await adrive(kicked_off(crew, inputs, options))
 
 
-def resume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> CrewOutput:
+def resume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
     return drive(resumed(crew, thread_id, checkpointer, answer))
 
 
-async def aresume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Any = None) -> CrewOutput:
+async def aresume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
     return await adrive(resumed(crew, thread_id, checkpointer, answer))
 
@@ -106,35 +101,31 @@ async def aresume(crew: Crew, thread_id: str, answer: Any = None, *, checkpointe
 def kicked_off(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    thread_id: str | None,
-    checkpointer: Any,
-    granularity: str,
+    options: RunOptions,
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
     beginning = crew.beginning()
     if beginning is not None:
-        gone_on: Program[CrewOutput] = beginning(crew, inputs, thread_id, checkpointer, audience)
+        gone_on: Program[CrewOutput] = beginning(crew, inputs, options, audience)
         return (yield from gone_on)
     with closing(RunResources()) as opened:
-        return (yield from _begun(crew, inputs, thread_id, checkpointer, granularity, audience, opened))
+        return (yield from _begun(crew, inputs, options, audience, opened))
 
 
 def _begun(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    thread_id: str | None,
-    checkpointer: Any,
-    granularity: str,
+    options: RunOptions,
     audience: CrewAudience | None,
     opened: RunResources,
 ) -> Program[CrewOutput]:
     try:
-        run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity, opened)
+        run, given = yield from _prepared(crew, inputs, options, opened)
     except GraphBubbleUp:
         raise
     except BaseException as error:  # it has begun for whoever listens, and pairs what begins with what ends
-        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": thread_id}
+        about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
         told = (
             {str(name): value for name, value in inputs_alone(inputs).items()} if isinstance(inputs, Mapping) else None
         )
@@ -153,9 +144,7 @@ def _begun(
 def _prepared(
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    thread_id: str | None,
-    checkpointer: Any,
-    granularity: str,
+    options: RunOptions,
     opened: RunResources,
 ) -> "Program[tuple[StartedRun, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions and the hooks left them."""
@@ -166,7 +155,7 @@ def _prepared(
     given = plain_inputs(checked_inputs((yield from entered(crew, given))))
     _warn_of_open_placeholders(crew, given)
     given |= yield from noted_files(files)
-    run = StartedRun(crew, run_place(crew, thread_id, checkpointer), granularity, opened)
+    run = StartedRun(crew, run_place(crew, options.thread_id, options.checkpointer), options.granularity, opened)
     run.check_worded(given)
     if not run.place.known:
         yield LookAhead(run.tasks, opened)
@@ -174,13 +163,15 @@ def _prepared(
     return run, given
 
 
-def resumed(crew: Crew, thread_id: str, checkpointer: Any, answer: Any = None) -> Program[CrewOutput]:
+def resumed(crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any = None) -> Program[CrewOutput]:
     """A resume as a program."""
     with closing(RunResources()) as opened:
         return (yield from _gone_on(crew, thread_id, checkpointer, answer, opened))
 
 
-def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, answer: Any, opened: RunResources) -> Program[CrewOutput]:
+def _gone_on(
+    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: Any, opened: RunResources
+) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
@@ -382,7 +373,7 @@ def _warn_of_open_placeholders(crew: Crew, inputs: Mapping[str, Any]) -> None:
     if found:
         names = ", ".join(f"{{{name}}}" for name in sorted(found))
         warnings.warn(
-            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=callers_level()
+            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=user_stacklevel()
         )
 
 

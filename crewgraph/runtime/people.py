@@ -23,6 +23,8 @@ from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew, listed
+from crewgraph.definitions.run_info import RunFilter
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.operations import ReadState, Run, refuse_without_async_face
@@ -38,23 +40,23 @@ _IN_MEMORY = InMemorySaver()
 """Where runs are kept that are to be kept nowhere, and stop for questions at the terminal; they are removed when they end."""
 
 
-def pending(crew: Crew, checkpointer: Any) -> list[PendingCrew]:
+def pending(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
     """The runs that wait; see `Crew.pending`."""
     return drive(_pending(crew, checkpointer))
 
 
-async def apending(crew: Crew, checkpointer: Any) -> list[PendingCrew]:
+async def apending(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
     """The runs that wait; see `Crew.pending`."""
     return await adrive(_pending(crew, checkpointer))
 
 
-def _pending(crew: Crew, checkpointer: Any) -> Program[list[PendingCrew]]:
+def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew]]:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     found: list[PendingCrew] = []
     if saver is None:
         return found
     made = graph_of(crew, saver)
-    for run in (yield from of_crew(crew, "pending", False, None, saver)):
+    for run in (yield from of_crew(crew, RunFilter(status="pending"), saver)):
         state = yield ReadState(made.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = partial_output(made.tasks, state.values, run.thread_id, RunNotes(), made.planning)

@@ -15,6 +15,7 @@ from crewgraph.core.pregel import place_of
 from crewgraph.definitions.checkpoint_config import config_of
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.snapshots_taken import saver_in
 from crewgraph.runtime.storage import checkpointer_for
@@ -94,7 +95,7 @@ def _question(asked: Interrupt) -> str:
     return f"{INSIDE}{asked.id}"
 
 
-def run_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
+def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> RunPlace:
     """Where a kickoff with these wishes runs.
 
     Inside a node of a graph with a checkpointer, and without wishes of its own, a kickoff is a part of that graph: it

@@ -16,6 +16,7 @@ from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.runtime_state import RuntimeState, read, run_in
 from crewgraph.runtime import restored_flow
 from crewgraph.runtime.checkpointed_agent import KickoffPoint
@@ -138,21 +139,26 @@ def _gone_on(
     taken: _Taken,
     crew: Crew,
     inputs: Mapping[str, Any] | None,
-    thread_id: str | None,
-    checkpointer: Any,
+    options: RunOptions,
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
     given = {**taken.inputs, **plain_inputs(checked_inputs(inputs or {}))}
     with closing(RunResources()) as opened:
-        saver = taken.saver(crew, checkpointer)
-        if thread_id is None and not taken.forks and given == taken.inputs and taken.thread_id is not None and saver:
+        saver = taken.saver(crew, options.checkpointer)
+        if (
+            options.thread_id is None
+            and not taken.forks
+            and given == taken.inputs
+            and taken.thread_id is not None
+            and saver
+        ):
             run = StartedRun(crew, own_place(crew, taken.thread_id, saver), "task", opened)
             there = yield ReadState(run.graph, run.config)
             if there.created_at is not None and _reaches(taken, there):
                 run = _following(run.as_kept(there.metadata), taken, audience, given)
                 check_stored(run.steps, there.values, taken.thread_id)
                 return (yield from run.told(None, given))
-        run = StartedRun(crew, own_place(crew, thread_id, saver), "task", opened)
+        run = StartedRun(crew, own_place(crew, options.thread_id, saver), "task", opened)
         return (yield from _branched(run, taken, given, audience))
 
 

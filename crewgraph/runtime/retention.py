@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.inside import around, threads_of
 from crewgraph.compiler.flow.plan import Plan
@@ -15,6 +14,7 @@ from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.keep_history import checkpoints_kept
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["Retention", "Trim"]
@@ -129,6 +129,6 @@ def _can(saver: Any, count: int | None, whose: str) -> bool:
     warnings.warn(
         f"`keep_history` of {whose} has no effect: a `{kind.__name__}` cannot keep or remove {what}, so all of the past stays. "
         f"Use a `SqliteCheckpointer`{', or `latest`' if prunes else ''}, or leave `keep_history` out.",
-        stacklevel=callers_level(),
+        stacklevel=user_stacklevel(),
     )
     return False

@@ -27,7 +27,8 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.pending_crew import CrewQuestion
-from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
@@ -65,20 +66,19 @@ class _Asked:
     labels: Mapping[str, Any]
     told: Callable[[Latest], RunInfo | None]
     """What is told of a thread; None where it is that of something else."""
-    status: RunStatus | None
-    inside: bool
-    limit: int | None
+    wanted: RunFilter
     is_read: Callable[[str], bool]
     """Which channels are looked at."""
 
     def named(self, thread_id: str) -> bool:
         """Whether a thread's name is that of such a run."""
-        return self.inside or around(thread_id) is None
+        return self.wanted.inside or around(thread_id) is None
 
     def chosen(self, found: Iterable[Latest]) -> list[RunInfo]:
         """The runs among what was found, which comes in its order."""
         told = filter(None, map(self.told, found))
-        return list(islice((one for one in told if self.status in (None, one.status)), self.limit))
+        status = self.wanted.status
+        return list(islice((one for one in told if status in (None, one.status)), self.wanted.limit))
 
 
 class _ReadRuns(Operation):
@@ -121,58 +121,48 @@ class _ReadRuns(Operation):
         )
 
 
-def flow_runs(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> list[RunInfo]:
+def flow_runs(flow: _AnyFlow, wanted: RunFilter) -> list[RunInfo]:
     """The runs of a flow; see `Flow.runs`."""
-    return drive(_of_flow(flow, status, inside, limit))
+    return drive(_of_flow(flow, wanted))
 
 
-async def aflow_runs(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> list[RunInfo]:
+async def aflow_runs(flow: _AnyFlow, wanted: RunFilter) -> list[RunInfo]:
     """The runs of a flow; see `Flow.runs`."""
-    return await adrive(_of_flow(flow, status, inside, limit))
+    return await adrive(_of_flow(flow, wanted))
 
 
-def crew_runs(
-    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
-) -> list[RunInfo]:
+def crew_runs(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
     """The runs of a crew; see `Crew.runs`."""
-    return drive(of_crew(crew, status, inside, limit, checkpointer))
+    return drive(of_crew(crew, wanted, checkpointer))
 
 
-async def acrew_runs(
-    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
-) -> list[RunInfo]:
+async def acrew_runs(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
     """The runs of a crew; see `Crew.runs`."""
-    return await adrive(of_crew(crew, status, inside, limit, checkpointer))
+    return await adrive(of_crew(crew, wanted, checkpointer))
 
 
-def all_runs(
-    saver: Any, status: RunStatus | None, inside: bool, limit: int | None, kind: str | None = None
-) -> list[RunInfo]:
+def all_runs(saver: Any, wanted: RunFilter, kind: str | None = None) -> list[RunInfo]:
     """The runs of all crews and flows, read without their programs, those written last first.
 
     Of a flow whose methods are all one node, it is told what its latest checkpoint says.
 
     Args:
         saver: where they are kept.
-        status: those alone.
-        inside: also those inside the methods of flows.
-        limit: at most so many.
+        wanted: which of them.
         kind: those of a "crew" or of a "flow" alone.
     """
-    asked = _Asked(
-        labels={}, told=partial(_any_told, kind), status=status, inside=inside, limit=limit, is_read=_is_read
-    )
+    asked = _Asked(labels={}, told=partial(_any_told, kind), wanted=wanted, is_read=_is_read)
     return drive(_read(saver, asked))
 
 
 def pending(flow: _AnyFlow) -> list[PendingFlow]:
     """The runs that wait; see `Flow.pending`."""
-    return [_waiting(one) for one in drive(_of_flow(flow, "pending", True, None))]
+    return [_waiting(one) for one in drive(_of_flow(flow, RunFilter(status="pending", inside=True)))]
 
 
 async def apending(flow: _AnyFlow) -> list[PendingFlow]:
     """The runs that wait; see `Flow.pending`."""
-    return [_waiting(one) for one in await adrive(_of_flow(flow, "pending", True, None))]
+    return [_waiting(one) for one in await adrive(_of_flow(flow, RunFilter(status="pending", inside=True)))]
 
 
 def waiting(saver: Any) -> list[RunInfo]:
@@ -183,9 +173,7 @@ def waiting(saver: Any) -> list[RunInfo]:
     asked = _Asked(
         labels={},
         told=_either_told,
-        status="pending",
-        inside=False,
-        limit=None,
+        wanted=RunFilter(status="pending"),
         is_read=lambda name: leads_on(name) or name in (ANSWER, _PROGRESS, _PARKED, _UNSAVED),
     )
     return drive(_read(saver, asked))
@@ -201,14 +189,12 @@ def _waiting(run: RunInfo) -> PendingFlow:
     return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
 
 
-def _of_flow(flow: _AnyFlow, status: RunStatus | None, inside: bool, limit: int | None) -> Program[list[RunInfo]]:
+def _of_flow(flow: _AnyFlow, wanted: RunFilter) -> Program[list[RunInfo]]:
     kind, given = flow if isinstance(flow, type) else type(flow), flow.name
     asked = _Asked(
         labels={FLOW_NAME: given if isinstance(given, str) else kind.__name__},
         told=partial(_flow_told, Plan(flow.topology())),
-        status=status,
-        inside=inside,
-        limit=limit,
+        wanted=wanted,
         is_read=_OF_FLOWS.__contains__,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), asked))
@@ -219,17 +205,13 @@ def crew_question(asked: Interrupt) -> CrewQuestion:
     return CrewQuestion.from_plain(own_id(asked) or asked.id, asked.value)
 
 
-def of_crew(
-    crew: Crew, status: RunStatus | None, inside: bool, limit: int | None, checkpointer: Any
-) -> Program[list[RunInfo]]:
+def of_crew(crew: Crew, wanted: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
     """The runs of a crew as a program; see `Crew.runs`."""
     tasks = assignments(crew)
     asked = _Asked(
         labels=crew_labels(crew.name, tasks),
         told=partial(_crew_told, {one.slug: one.number for one in tasks}),
-        status=status,
-        inside=inside,
-        limit=limit,
+        wanted=wanted,
         is_read=lambda name: leads_on(name) or name == ANSWER,
     )
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), asked))
@@ -241,7 +223,7 @@ def latest_run(crew: Crew, saver: Any) -> Program[str]:
     Raises:
         RunError: none is kept.
     """
-    found = yield from of_crew(crew, None, True, 1, saver)
+    found = yield from of_crew(crew, RunFilter(inside=True, limit=1), saver)
     if not found:
         raise RunError(
             f"no run of crew `{crew.name}` is kept in the {type(saver).__name__}: run it with `kickoff` first, or look at where "

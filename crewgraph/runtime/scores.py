@@ -1,9 +1,15 @@
 """The scores of a test as the table that people are shown."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from crewgraph.definitions.evaluation import CrewTestResult, TaskScore, mean
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.observe.table import show
+else:
+    show = lazy("crewgraph.observe.table:show")
 
 __all__ = ["show_scores"]
 
@@ -28,9 +34,7 @@ def show_scores(result: CrewTestResult) -> None:
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
     below = f"Judging took {result.evaluation_usage.total_tokens} tokens more."
-    load("crewgraph.observe.table").show(
-        f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below
-    )
+    show(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
 
 
 def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str]:

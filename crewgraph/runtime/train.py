@@ -19,6 +19,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.definitions.process import Process
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.training import (
     Feedback,
     TrainedAgent,
@@ -50,7 +51,7 @@ def train(
     filename: str,
     inputs: Mapping[str, Any] | None,
     feedback: _Ask | None,
-    checkpointer: Any,
+    checkpointer: Checkpointer,
 ) -> None:
     """Train a crew; see `Crew.train`."""
     drive(_trained(crew, n_iterations, filename, inputs, feedback, checkpointer))
@@ -62,7 +63,7 @@ async def atrain(
     filename: str,
     inputs: Mapping[str, Any] | None,
     feedback: _Ask | None,
-    checkpointer: Any,
+    checkpointer: Checkpointer,
 ) -> None:
     """Train a crew on this event loop; see `Crew.atrain`."""
     await adrive(_trained(crew, n_iterations, filename, inputs, feedback, checkpointer))
@@ -74,7 +75,7 @@ def _trained(
     filename: str,
     inputs: Mapping[str, Any] | None,
     feedback: _Ask | None,
-    checkpointer: Any,
+    checkpointer: Checkpointer,
 ) -> Program[None]:
     rounds, path, given = checked_rounds(n_iterations), training_path(filename), checked_inputs(inputs or {})
     if feedback is None and not has_terminal():
@@ -162,7 +163,7 @@ class _Work:
         with self._lock:
             write_training(self._path, self._held)
 
-    def round(self, asks: _Ask, checkpointer: Any) -> Program[None]:
+    def round(self, asks: _Ask, checkpointer: Checkpointer) -> Program[None]:
         """The next round, or the rest of one that has begun."""
         training = self.training
         iteration = training.done + 1
@@ -208,7 +209,7 @@ def _by_role(crew: Crew) -> dict[str, BaseAgent]:
     return agents
 
 
-def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: Any) -> Program[CrewOutput]:
+def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
     """The run of a round: begun, or gone on with."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
@@ -216,7 +217,7 @@ def _ran(crew: Crew, inputs: Mapping[str, Any], thread_id: str, checkpointer: An
         state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
         if state.created_at is not None:
             return (yield from resumed(crew, thread_id, checkpointer))
-    return (yield from kicked_off(crew, inputs, thread_id, checkpointer, "task"))
+    return (yield from kicked_off(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
 
 
 def _drawn(crew: Crew, agent: BaseAgent, said: list[Feedback]) -> Program[TrainedAgent]:

@@ -20,7 +20,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
-from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.schema import call_arguments, validated
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
@@ -35,6 +35,22 @@ if TYPE_CHECKING:
 __all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
 
 
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.config import (
+        get_async_callback_manager_for_config,
+        get_callback_manager_for_config,
+        patch_config,
+        set_config_context,
+    )
+else:
+    get_async_callback_manager_for_config = lazy(
+        "langchain_core.runnables.config:get_async_callback_manager_for_config"
+    )
+    get_callback_manager_for_config = lazy("langchain_core.runnables.config:get_callback_manager_for_config")
+    patch_config = lazy("langchain_core.runnables.config:patch_config")
+    set_config_context = lazy("langchain_core.runnables.config:set_config_context")
+
 _Steps = Generator[Any, Any, Any]
 
 
@@ -47,11 +63,10 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
         config: The caller's.
         work: Gets the context to work in: models and graphs called there are children of this run.
     """
-    config_module = load("langchain_core.runnables.config")
     if not is_traced(config):
-        with config_module.set_config_context(config) as context:
+        with set_config_context(config) as context:
             return work(context)
-    steps = _steps(config_module.get_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work)
     reply = None
     try:
         while True:
@@ -64,11 +79,10 @@ async def atraced(
     spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """The same for work that is awaited."""
-    config_module = load("langchain_core.runnables.config")
     if not is_traced(config):
-        with config_module.set_config_context(config) as context:
+        with set_config_context(config) as context:
             return await work(context)
-    steps = _steps(config_module.get_async_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work)
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
     try:
@@ -91,12 +105,11 @@ def _steps(
     config: "RunnableConfig",
     work: Callable[[Context], Any],
 ) -> _Steps:
-    config_module = load("langchain_core.runnables.config")
     told = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"))
-    child = config_module.patch_config(config, callbacks=run.get_child())
+    child = patch_config(config, callbacks=run.get_child())
     try:
-        with config_module.set_config_context(child) as context:
+        with set_config_context(child) as context:
             value = yield work(context)
     except GeneratorExit:  # nobody drives these steps any more
         raise

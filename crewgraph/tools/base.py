@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.outdated import tell_outdated
 from crewgraph.schema import from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
@@ -47,7 +47,7 @@ class ToolType(ModelType):
         if untyped := _untyped(bases, namespace):
             namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
-            tell_outdated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
+            warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
         return super().__new__(mcs, name, bases, namespace, **words)
 
 

@@ -4,12 +4,19 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.errors import RunError
-from crewgraph.extras import load
+from crewgraph.lazy import lazy, lazy_module
+
+if TYPE_CHECKING:
+    from crewgraph.events import tool as tool_events
+    from crewgraph.events.bus import crewai_event_bus
+else:
+    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
+    tool_events = lazy_module("crewgraph.events.tool")
 
 __all__ = [
     "ReportedFailure",
@@ -210,9 +217,8 @@ def record_of(
 
 def tell_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any, agent: Any, task: Any) -> None:
     """Tell the audience of events."""
-    bus = load("crewgraph.events.bus").crewai_event_bus
-    event = load("crewgraph.events.tool").ToolFailureDetectedEvent
-    if bus.wants(event):
+    event = tool_events.ToolFailureDetectedEvent
+    if crewai_event_bus.wants(event):
         told = event(
             tool_name=record.tool_name,
             tool_args={} if record.tool_args is None else record.tool_args,
@@ -224,7 +230,7 @@ def tell_failure(record: ToolFailureRecord, policy: ToolFailurePolicy, tool: Any
             failure=record.failure,
             policy=policy,
         )
-        bus.emit(agent, told)
+        crewai_event_bus.emit(agent, told)
 
 
 def handle_tool_failure(

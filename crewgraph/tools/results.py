@@ -14,8 +14,8 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.caller import callers_level
 from crewgraph.core.plain import plain
+from crewgraph.deprecations import user_stacklevel
 
 __all__ = ["Shown", "is_blocks", "observation", "result_schema_of", "result_text", "revived", "shown"]
 
@@ -60,7 +60,7 @@ def result_text(tool: str, schema: type[BaseModel] | None, result: Any) -> str:
             return schema.model_validate(result, from_attributes=True).model_dump_json()
         except ValidationError as error:
             told = f"what the tool `{tool}` returned is no `{schema.__name__}`, its `result_schema`, and shown as is: {error}"
-            warnings.warn(told, UserWarning, stacklevel=callers_level())
+            warnings.warn(told, UserWarning, stacklevel=user_stacklevel())
     return observation(plain(result))
 
 

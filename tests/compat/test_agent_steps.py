@@ -23,11 +23,11 @@ from pydantic import BaseModel, TypeAdapter
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool
 from crewgraph.definitions.lite_agent import LiteAgent
+from crewgraph.deprecations import Outdated
 from crewgraph.errors import DefinitionError, Fault, ToolFailed
 from crewgraph.events import TaskStartedEvent
 from crewgraph.flow import Flow, start
 from crewgraph.knowledge.passage import KnowledgeConfig
-from crewgraph.outdated import Outdated
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools import tool
 from crewgraph.tools.structured import CrewStructuredTool

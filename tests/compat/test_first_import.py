@@ -47,7 +47,7 @@ def test_many_threads_import_at_once():
         """
 import importlib, sys, threading, warnings
 import crewgraph_compat
-from crewgraph.outdated import Outdated
+from crewgraph.deprecations import Outdated
 warnings.simplefilter("ignore", Outdated)
 crewgraph_compat.install()
 from crewgraph_compat.table import TABLE

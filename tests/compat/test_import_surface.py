@@ -13,8 +13,8 @@ import pytest
 from crewgraph_compat.facade import Facade
 
 import crewgraph
+from crewgraph.deprecations import Outdated
 from crewgraph.errors import CrewgraphError
-from crewgraph.outdated import Outdated
 
 
 def run(program: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ assert FlowPersistence is InBase and persist is in_decorators
 
 
 @pytest.mark.usefixtures("surface")
-@pytest.mark.filterwarnings("ignore::crewgraph.outdated.Outdated")
+@pytest.mark.filterwarnings("ignore::crewgraph.deprecations.Outdated")
 def test_names_are_also_where_older_releases_had_them():
     run(
         """

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.definitions.task import NOT_SPECIFIED
-from crewgraph.outdated import Outdated
+from crewgraph.deprecations import Outdated
 
 AGENT: dict[str, Any] = {"role": "Writer", "goal": "Write", "backstory": "Wrote before"}
 TASK: dict[str, Any] = {"description": "Write", "expected_output": "A text"}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from crewgraph.deprecations import Outdated
 from crewgraph.errors import MissingExtra, ModelError, NoModelError
 from crewgraph.llm.errors import MissingKey, UnknownModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import PROVIDERS, locate
 from crewgraph.llm.resolve import as_model, default_llm
-from crewgraph.outdated import Outdated
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ from servers.embeddings import vector_of
 from servers.openai_api import OpenAIServer
 
 from crewgraph import Agent, Crew, Knowledge, ScriptedLLM, Task
+from crewgraph.deprecations import Outdated
 from crewgraph.errors import EmbedderError, MissingExtra
-from crewgraph.outdated import Outdated
 from crewgraph.storage.vectors.resolve import embedder_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import ScriptedLLM
-from crewgraph.outdated import Outdated
+from crewgraph.deprecations import Outdated
 
 from .parts import agent, crew, task
 

@@ -16,8 +16,8 @@ import crewgraph_compat
 import pytest
 
 import crewgraph.tools
+from crewgraph.deprecations import Outdated
 from crewgraph.errors import MissingExtra
-from crewgraph.outdated import Outdated
 
 Write = Callable[..., None]
 

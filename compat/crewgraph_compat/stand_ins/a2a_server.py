@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FilePath, HttpUrl, SecretStr, model_validator
 
 from crewgraph.contrib.a2a.config import ServedAgent, TransportType, Url
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 
 __all__ = [
     "HTTP_401_UNAUTHORIZED",
@@ -393,8 +393,8 @@ class A2AServerConfig(ServedAgent):
     @model_validator(mode="after")
     def _as_written_before(self) -> Self:
         if self.preferred_transport is not None:
-            tell_outdated("`preferred_transport=`", "`transport=ServerTransportConfig(preferred=...)`", by_hand=True)
+            warn_deprecated("`preferred_transport=`", "`transport=ServerTransportConfig(preferred=...)`", by_hand=True)
             vars(self)["transport"] = self.transport.model_copy(update={"preferred": self.preferred_transport})
         if self.signatures is not None:
-            tell_outdated("`signatures=`", "`signing_config=AgentCardSigningConfig(...)`", by_hand=True)
+            warn_deprecated("`signatures=`", "`signing_config=AgentCardSigningConfig(...)`", by_hand=True)
         return self

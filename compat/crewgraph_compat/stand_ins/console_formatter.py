@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any, ClassVar
 
 from crewgraph.definitions.step import AgentAction
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 from crewgraph.text import shorten
 from crewgraph.tools.failure import ToolFailureReason
 from crewgraph_compat.stand_ins.console_of_others import ConsoleOfOthers, shown_short, style_of
@@ -229,4 +229,4 @@ class ConsoleFormatter(ConsoleOfOthers):
 
 for _one in [*vars(ConsoleFormatter).values(), *vars(ConsoleOfOthers).values(), *vars(ConsolePanel).values()]:
     if callable(_one):
-        ours(_one)
+        overridable(_one)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.stand_ins.embedder_factory import build_embedder
 
 __all__ = ["EmbeddingConfigurator"]
@@ -18,7 +18,7 @@ class EmbeddingConfigurator:
             EmbedderError: it describes none.
             MissingExtra: its provider's package is not installed.
         """
-        tell_outdated(
+        warn_deprecated(
             "`EmbeddingConfigurator` is gone",
             "import `build_embedder` from `crewai.rag.embeddings.factory`",
             by_hand=True,

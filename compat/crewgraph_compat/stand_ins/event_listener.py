@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from crewgraph import events
 from crewgraph.events import BaseEvent, BaseEventListener, EventBus
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph_compat.stand_ins.console_formatter import ConsoleFormatter
 
 __all__ = ["EventListener", "MemoryListener", "event_listener"]
@@ -121,7 +121,7 @@ class _Shows(BaseEventListener):
 
     def _tell(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
         formatter = self.formatter
-        if any(own_version(formatter, name) is not None for name in (method, *_PRINTING)):
+        if any(override_of(formatter, name) is not None for name in (method, *_PRINTING)):
             getattr(formatter, method)(*_arguments(method, known, source, event))
 
 

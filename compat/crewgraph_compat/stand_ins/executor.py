@@ -17,7 +17,7 @@ from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
-from crewgraph.own_version import ours
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
 from crewgraph.runtime.alone import gone_on
 from crewgraph.runtime.operations import CallBack
@@ -127,7 +127,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
     def __init__(self, *args: Any, **fields: Any) -> None:
         super().__init__(**dict(zip(_POSITIONS, args, strict=False)), **fields)
 
-    @ours
+    @overridable
     def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Work.
 
@@ -145,7 +145,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
         with self._hooked():
             return drive(self._invoked(inputs))
 
-    @ours
+    @overridable
     async def ainvoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """`invoke` on this event loop."""
         with self._hooked():

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from crewgraph.compiler.state import TASK
+from crewgraph.definitions.run_info import RunFilter
 from crewgraph.definitions.task import Task
 from crewgraph.runtime.kept_run import kept_run
 from crewgraph.runtime.runs import all_runs
@@ -86,7 +87,7 @@ def latest_run() -> LatestRun | None:
     if not file.is_file():
         return None
     with SqliteCheckpointer(file) as saver:
-        latest = all_runs(saver, None, True, 1, "crew")
+        latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
         if not latest:
             return None
         run = kept_run(saver, latest[0].thread_id)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import warn_deprecated
 
 __all__ = ["in_new_words", "take_old_config"]
 
@@ -53,4 +53,4 @@ def _chroma(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tell(what: str, instead: str) -> None:
-    tell_outdated(what, instead, by_hand=True)
+    warn_deprecated(what, instead, by_hand=True)

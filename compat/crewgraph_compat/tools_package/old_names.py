@@ -25,8 +25,8 @@ def old_name(name: str) -> Any:
     """What an old name means, with one warning in a process that says what to write instead."""
     module, instead = OLD[name]
     found = getattr(importlib.import_module(module), name)
-    outdated = importlib.import_module("crewgraph.outdated")
-    outdated.tell_outdated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
+    outdated = importlib.import_module("crewgraph.deprecations")
+    outdated.warn_deprecated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
     return found
 
 

@@ -39,7 +39,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
@@ -114,7 +114,7 @@ class AgentAtWork(AtHand):
     @property
     def assessor(self) -> Model | None:
         """Who says how good its answers are, and what is worth remembering of them; None where it works without a model."""
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        own = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
         if self._agent.llm is None and (own is not None or self.executor is not None):
             return None
         return self.model

@@ -29,7 +29,7 @@ from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
 __all__ = ["AgentOnTask"]
@@ -76,7 +76,7 @@ class AgentOnTask(AgentAtWork):
         """
         yield from self.equipped()
         is_taught = not refused and not self._depth  # else people have seen it, or see what is made of it
-        own = own_version(self._agent, "execute_task") or own_version(self._agent, "aexecute_task")
+        own = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
         if own is not None:
             answer = yield from self._by_own_version(own, refused)
             improved = partial(self._given_again, own)
@@ -159,7 +159,7 @@ class AgentOnTask(AgentAtWork):
 
     def _handing_over(self, used: ObservedTool) -> PreparedTool:
         source = used.tool.tool.source
-        if not isinstance(source, CoworkerTool) or own_version(source, "_run") is not None:
+        if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
             return self._adapted(used)
         return Handover(used.tool, used.agent, used.task, self._team, source, crew=used.crew)
 

@@ -24,7 +24,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import sight_of
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
@@ -109,7 +109,7 @@ class AtHand:
     @property
     def own_converter(self) -> Callable[..., Any] | None:
         """What the agent's class, or a patch, gives texts a structure with."""
-        return own_version(self._agent, "get_output_converter")
+        return override_of(self._agent, "get_output_converter")
 
     @cached_property
     def _reader(self) -> Model | None:

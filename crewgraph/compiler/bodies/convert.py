@@ -19,7 +19,7 @@ from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
@@ -123,7 +123,7 @@ def _by_own_class(
 
 def _converted(maker: Any, as_json: bool, **given: Any) -> Any:
     made, asked = maker(**given), "to_json" if as_json else "to_pydantic"
-    own = own_version(made, asked) or own_version(made, "convert")  # a class may have written `convert` alone
+    own = override_of(made, asked) or override_of(made, "convert")  # a class may have written `convert` alone
     return own() if own is not None else getattr(made, asked)()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.bodies.assessing import assessed
 from crewgraph.compiler.bodies.extracting import extracted, kept
 from crewgraph.compiler.briefing import Briefing
@@ -14,6 +13,7 @@ from crewgraph.compiler.memories import Memories
 from crewgraph.compiler.remembering import Remembers, looked_up, put_away
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.protocols import Model
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.prompts.book import Book
@@ -187,7 +187,7 @@ class Recollection:
 
     def _warn(self, kind: str, what: str, error: str) -> None:
         told = f"{self._where}: the {kind.replace('_', ' ')} could not be {what}, the run goes on without: {error}"
-        warnings.warn(told, MemoryFailed, stacklevel=callers_level())
+        warnings.warn(told, MemoryFailed, stacklevel=user_stacklevel())
 
 
 def _now() -> str:

@@ -11,7 +11,7 @@ from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 
 __all__ = ["check_coworkers", "check_ready"]
 
@@ -27,7 +27,7 @@ def check_ready(engagement: Engagement) -> Model | None:
         ModelError: it needs a model and has none.
     """
     agent = engagement.agent
-    if own_version(agent, "execute_task") or own_version(agent, "aexecute_task"):
+    if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
         return None  # which may do without
     work = AgentAtWork(engagement, agent.written("role"), AgentReport(engagement, None), UsageLedger(), engagement.book)
     return as_model(agent.llm) if work.executor is None else None
@@ -42,6 +42,6 @@ def check_coworkers(engagements: Sequence[Engagement]) -> None:
     sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
     asked = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
     for agent in {id(agent): agent for agent in asked}.values():
-        own = own_version(agent, "execute_task") or own_version(agent, "aexecute_task")
+        own = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
         if own is None and (made_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
             as_model(agent.llm)

@@ -26,7 +26,7 @@ from crewgraph.definitions.shown import show
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.text import shorten
 
 __all__ = ["answer_body", "own_task_body", "plan_body", "skipped_output", "task_body"]
@@ -81,10 +81,10 @@ def skipped_output(assignment: Assignment, state: Mapping[str, Any]) -> TaskOutp
 def _own_version(assignment: Assignment) -> Any:
     """What a user put in the place of the verb that carries out a task."""
     task = assignment.task
-    begun = own_version(task, "execute_async") if task.async_execution else None
+    begun = override_of(task, "execute_async") if task.async_execution else None
     if begun is not None:
         return partial(_awaited, begun)
-    return own_version(task, "execute_sync") or own_version(task, "aexecute_sync")
+    return override_of(task, "execute_sync") or override_of(task, "aexecute_sync")
 
 
 def _awaited(begun: Callable[..., Any], **given: Any) -> Any:

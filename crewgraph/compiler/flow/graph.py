@@ -16,7 +16,6 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.caller import callers_level
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
 from crewgraph.compiler.flow.arguments import unknown_inputs
 from crewgraph.compiler.flow.changes import ANEW, applied
@@ -32,6 +31,7 @@ from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 
 __all__ = ["FlowForm", "FlowGraph"]
@@ -225,7 +225,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.state_apart(inputs)
         run.inputs = dict(inputs)
         for told in unknown_inputs(self.plan.definition, run.state, run.inputs):
-            warnings.warn(told, stacklevel=callers_level())
+            warnings.warn(told, stacklevel=user_stacklevel())
         if run.is_shown:
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}

@@ -13,7 +13,7 @@ from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.errors import CompileError, RemoteAgentError
-from crewgraph.own_version import own_version
+from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
 __all__ = ["RemoteAgentsCapability"]
@@ -73,7 +73,7 @@ class RemoteAgentsCapability(Capability):
 
     def adapted(self, tool: ObservedTool, book: Book) -> ObservedTool:
         source = tool.tool.tool.source
-        if not isinstance(source, RemoteAgentTool) or own_version(source, "_run") is not None:
+        if not isinstance(source, RemoteAgentTool) or override_of(source, "_run") is not None:
             return tool
         return RemoteAtHand(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 

@@ -18,10 +18,9 @@ from pydantic import (
     model_validator,
 )
 
-from crewgraph.caller import callers_level
 from crewgraph.contrib.a2a.auth import ClientAuthScheme
 from crewgraph.contrib.a2a.extension import ValidatedA2AExtension
-from crewgraph.outdated import tell_outdated
+from crewgraph.deprecations import user_stacklevel, warn_deprecated
 
 __all__ = [
     "A2AClientConfig",
@@ -245,10 +244,10 @@ class RemoteAgent(BaseModel):
     def _as_written_before(self) -> Self:
         given: dict[str, Any] = {}
         if self.transport_protocol is not None:
-            tell_outdated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
+            warn_deprecated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
             given["preferred"] = self.transport_protocol
         if self.supported_transports is not None:
-            tell_outdated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
+            warn_deprecated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
             given["supported"] = self.supported_transports
         if given:
             vars(self)["transport"] = self.transport.model_copy(update=given)
@@ -291,7 +290,7 @@ class A2AConfig(RemoteAgent):
 
     @model_validator(mode="after")
     def _told(self) -> Self:
-        tell_outdated("`A2AConfig`", "`A2AClientConfig`", by_hand=True)
+        warn_deprecated("`A2AConfig`", "`A2AClientConfig`", by_hand=True)
         return self
 
 
@@ -320,7 +319,7 @@ def _remote(given: Any) -> Any:
             warnings.warn(
                 "an agent with an `A2AServerConfig` works as without it: crewgraph serves nobody. "
                 "`crew.compile()` gives a graph, for LangGraph's server or one of your own.",
-                stacklevel=callers_level(),
+                stacklevel=user_stacklevel(),
             )
         return given
     if isinstance(given, Mapping):

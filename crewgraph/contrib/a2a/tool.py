@@ -1,7 +1,7 @@
 """A remote agent as a tool: what a model is told of it, and what it is sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,10 +10,19 @@ from crewgraph.contrib.a2a.answer import SETTLED, Answer
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.contrib.a2a.session import afollowed, asent, followed, sent
 from crewgraph.errors import ToolFailed
-from crewgraph.own_version import ours
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool
+
+if TYPE_CHECKING:
+    from crewgraph.contrib.a2a.session import afollowed, asent, followed, sent
+else:
+    afollowed = lazy("crewgraph.contrib.a2a.session:afollowed")
+    asent = lazy("crewgraph.contrib.a2a.session:asent")
+    followed = lazy("crewgraph.contrib.a2a.session:followed")
+    sent = lazy("crewgraph.contrib.a2a.session:sent")
 
 __all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools", "reply", "settled"]
 
@@ -49,7 +58,7 @@ class RemoteAgentTool(BaseTool):
 
     cache_function: Any = _never
 
-    @ours
+    @overridable
     def _run(self, message: str, conversation: str = "") -> str:
         """Have it done, outside of a run.
 
@@ -60,7 +69,7 @@ class RemoteAgentTool(BaseTool):
         begun = sent(self.remote, self.card, self.message(message, uuid4().hex), about)
         return self._done(begun if settled(begun) else followed(self.remote, self.card, begun, about))
 
-    @ours
+    @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """The same on an event loop."""
         about = self.about(None, None)

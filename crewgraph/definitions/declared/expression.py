@@ -3,15 +3,20 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from crewgraph.cel import Part, evaluated, parsed, parts_of, roots_of
-from crewgraph.definitions.door import declarations
 from crewgraph.definitions.flow.state import fields_of, id_of
 from crewgraph.errors import ExpressionError
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.declared import outputs_of
+else:
+    outputs_of = lazy("crewgraph.runtime.declared:outputs_of")
 
 __all__ = ["Expression", "ExpressionData", "context_of"]
 
@@ -118,7 +123,7 @@ def context_of(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
         flow: the flow.
         local: what there is besides, as `item`.
     """
-    outputs = {**declarations().outputs_of(flow), **local.get("outputs", {})}
+    outputs = {**outputs_of(flow), **local.get("outputs", {})}
     state = flow.state
     whole = {**local, "state": {**fields_of(state), "id": id_of(state)}, "outputs": outputs}
     return to_jsonable_python(whole, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="constants")

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, model_validator
 
-from crewgraph.caller import callers_level
 from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.deprecations import user_stacklevel
 
 __all__ = ["KnowsItsKeys", "tell_unknown"]
 
@@ -33,5 +33,5 @@ def tell_unknown(values: Iterable[str], known: Iterable[str], where: str) -> Non
         warnings.warn(
             f"`{where}` of a declaration knows no {told}: it is without effect. There are {', '.join(names)}.",
             UnknownKeyword,
-            stacklevel=callers_level(),
+            stacklevel=user_stacklevel(),
         )

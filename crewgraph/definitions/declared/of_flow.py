@@ -1,11 +1,17 @@
 """Between flows and their declarations."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from crewgraph.definitions.declared.flow import FlowDeclaration
 from crewgraph.definitions.declared.written import declaration_of
-from crewgraph.definitions.door import declarations
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.runtime.declared import made
+else:
+    made = lazy("crewgraph.runtime.declared:made")
 
 __all__ = ["FlowDeclarations"]
 
@@ -38,7 +44,7 @@ class FlowDeclarations:
             ScriptRefused: it holds a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
         """
         declared = FlowDeclaration.from_declaration(contents=contents, path=path)
-        return declarations().made(declared, cls, kwargs)
+        return made(declared, cast("type[Flow[Any]]", cls), kwargs)
 
     @classmethod
     def flow_definition(cls) -> FlowDeclaration:

@@ -1,14 +1,25 @@
 """What is noted of a flow's runs, and how they are taken up."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from crewgraph.core.files import FILES
 from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
 from crewgraph.definitions.checkpointed import Beginning
-from crewgraph.definitions.door import flows, restores
+from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
+from crewgraph.lazy import lazy
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.runtime.flow import load
+    from crewgraph.runtime.restored import begin_flow
+    from crewgraph.runtime.restored import flow as restored_flow
+else:
+    load = lazy("crewgraph.runtime.flow:load")
+    begin_flow = lazy("crewgraph.runtime.restored:begin_flow")
+    restored_flow = lazy("crewgraph.runtime.restored:flow")
 
 __all__ = ["FlowCheckpoints"]
 
@@ -66,7 +77,7 @@ class FlowCheckpoints:
             ValueError: there is no such checkpoint, or it is none of a flow.
             FileNotFoundError: the file is not there.
         """
-        return restores().flow(cls, config)
+        return cast("Self", restored_flow(cast("type[Flow[Any]]", cls), config))
 
     def begin_with(self, beginning: Beginning) -> None:
         """Say how the next run begins."""
@@ -77,25 +88,24 @@ class FlowCheckpoints:
         found, self._begin = self._begin, None
         return found
 
-    def take_up(
-        self, inputs: dict[str, Any], files: Any, config: CheckpointConfig | None, state_id: str | None
-    ) -> dict[str, Any]:
+    def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
         """What a kickoff is given, once it is known what it goes on with.
 
         Raises:
             ValueError: something among the files is no file, or is not there.
             RunError: no state is kept under an id.
         """
-        if files:
-            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(files))}
+        config, state_id = options.from_checkpoint, options.restore_from_state_id
+        if options.input_files:
+            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(options.input_files))}
         if config is not None:
             if config.restore_from is None:
                 self.checkpoint = config
             else:
-                restores().begin_flow(self, config)
+                begin_flow(cast("Flow[Any]", self), config)
         if state_id is None:
             return inputs
-        if not flows().load(self, state_id):
+        if not load(cast("Flow[Any]", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
         state: Any = self.state
         values: Mapping[str, Any] = dict(state)

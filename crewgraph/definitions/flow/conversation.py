@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from crewgraph.definitions.door import conversations
 from crewgraph.definitions.flow.conversation_config import ConversationConfig, conversational_only
 from crewgraph.definitions.flow.conversation_state import (
     AgentMessage,
@@ -26,10 +25,28 @@ from crewgraph.definitions.flow.messages import (
 from crewgraph.definitions.flow.state import id_of
 from crewgraph.definitions.flow.turn import TURN, Turn
 from crewgraph.errors import DefinitionError
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.definition import FlowDefinition
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.runtime.conversation import (
+        answered_from_history,
+        conversed,
+        ended,
+        intent_of,
+        is_answerable,
+        routed,
+        system_prompt,
+    )
+else:
+    answered_from_history = lazy("crewgraph.runtime.conversation:answered_from_history")
+    conversed = lazy("crewgraph.runtime.conversation:conversed")
+    ended = lazy("crewgraph.runtime.conversation:ended")
+    intent_of = lazy("crewgraph.runtime.conversation:intent_of")
+    is_answerable = lazy("crewgraph.runtime.conversation:is_answerable")
+    routed = lazy("crewgraph.runtime.conversation:routed")
+    system_prompt = lazy("crewgraph.runtime.conversation:system_prompt")
 
 __all__ = ["FlowConversation"]
 
@@ -150,9 +167,7 @@ class FlowConversation:
         Raises:
             DefinitionError: there are no outcomes.
         """
-        return conversations().intent_of(
-            text, outcomes, llm, self.conversation_messages if context is None else context
-        )
+        return intent_of(text, outcomes, llm, self.conversation_messages if context is None else context)
 
     def build_agent_context(self, agent_name: str) -> list[dict[str, Any]]:
         """What an agent is to know: what was said, and behind it what it said itself."""
@@ -164,7 +179,7 @@ class FlowConversation:
         state = self.state
         noted: list[ConversationEvent] = state_field(state, "events") or []
         return {
-            "system_prompt": conversations().system_prompt(self),
+            "system_prompt": system_prompt(self),
             "current_user_message": state_field(state, "current_user_message"),
             "message_history": self.conversation_messages,
             "events": [one.model_dump() for one in noted],
@@ -177,7 +192,7 @@ class FlowConversation:
 
     def can_answer_from_history(self, context: dict[str, Any]) -> bool:
         """Whether what was said holds the answer, as `answer_from_history_llm` judges; False where there is none."""
-        return conversations().is_answerable(self, context)
+        return is_answerable(self, context)
 
     @conversational_only
     def conversation_start(self) -> str | None:
@@ -190,25 +205,25 @@ class FlowConversation:
     def route_conversation(self) -> str:
         """Chooses the route of a turn."""
         self.conversation_start()
-        return conversations().routed(self)
+        return routed(self)
 
     @conversational_only
     @listen("converse")
     def converse_turn(self) -> str:
         """Talks, knowing what was said."""
-        return conversations().conversed(self)
+        return conversed(self)
 
     @conversational_only
     @listen("end")
     def end_conversation(self) -> str:
         """Ends the conversation."""
-        return conversations().ended(self)
+        return ended(self)
 
     @conversational_only
     @listen("answer_from_history")
     def answer_from_history_turn(self) -> str:
         """Answers from what was said before."""
-        return conversations().answered_from_history(self)
+        return answered_from_history(self)
 
     def handle_turn(
         self,

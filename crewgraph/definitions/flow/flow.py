@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.declared.of_flow import FlowDeclarations
-from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.conversation import FlowConversation
@@ -36,7 +35,13 @@ from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
+from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.flow import load
+else:
+    load = lazy("crewgraph.runtime.flow:load")
 
 __all__ = ["Flow"]
 
@@ -274,7 +279,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
 
     def _load_state(self, flow_id: str) -> bool:
         """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
-        found: bool = flows().load(self, flow_id)
+        found = load(self, flow_id)
         if found:
             self._taken_up = flow_id
         return found

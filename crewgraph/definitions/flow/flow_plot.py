@@ -3,11 +3,16 @@
 import os
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.definitions.door import flow_plots
 from crewgraph.definitions.of_both import OfBoth
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.plot.flow import shown, text_of, written
+else:
+    shown = lazy("crewgraph.plot.flow:shown")
+    text_of = lazy("crewgraph.plot.flow:text_of")
+    written = lazy("crewgraph.plot.flow:written")
 
 __all__ = ["FlowDrawings", "FlowPlot"]
 
@@ -24,14 +29,14 @@ class FlowPlot:
 
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
         """Write the flow as a page for browsers; see `Flow.plot`."""
-        return flow_plots().written(self.flow, filename, show)
+        return written(self.flow, filename, show)
 
     def to_mermaid(self) -> str:
         """The flow as mermaid text; see `Flow.to_mermaid`."""
-        return flow_plots().text_of(self.flow)
+        return text_of(self.flow)
 
     def _repr_html_(self) -> str:
-        return flow_plots().shown(self.flow)
+        return shown(self.flow)
 
 
 class FlowDrawings:
@@ -67,4 +72,4 @@ class FlowDrawings:
         return FlowPlot(cast("Flow[Any]", self)).to_mermaid()
 
     def _repr_html_(self) -> str:
-        return flow_plots().shown(self)
+        return shown(cast("Flow[Any]", self))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast, get_args
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.door import conversations
 from crewgraph.definitions.flow.conversation_config import ConversationalConfig
 from crewgraph.definitions.flow.conversation_state import (
     ConversationMessage,
@@ -16,9 +15,13 @@ from crewgraph.definitions.flow.state import id_of
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import ConversationMessageAddedEvent
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.runtime.conversation import intent_of
+else:
+    intent_of = lazy("crewgraph.runtime.conversation:intent_of")
 
 __all__ = [
     "ConversationalInputs",
@@ -131,7 +134,7 @@ def receive_user_message(
     set_state_field(flow, "last_user_message", text)
     if not outcomes or llm is None:
         return text
-    intent = conversations().intent_of(text, outcomes, llm, get_conversation_messages(flow))
+    intent = intent_of(text, outcomes, llm, get_conversation_messages(flow))
     set_state_field(flow, "last_intent", intent)
     return intent
 

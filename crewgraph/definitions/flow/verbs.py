@@ -1,24 +1,52 @@
 """The verbs that users call on flows, carried out by the runtime."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Generator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
-from crewgraph.definitions.door import flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
-from crewgraph.definitions.run_info import RunInfo, RunStatus
+from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
-from crewgraph.own_version import ours, own_version
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable, override_of
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
+    from crewgraph.definitions.flow.flow import Flow
     from crewgraph.definitions.stream import StreamItem
+    from crewgraph.runtime.flow import akickoff, aresume, ask, compiled, kickoff, resume, state_around
+    from crewgraph.runtime.flow_history import afork, ahistory, fork, history
+    from crewgraph.runtime.runs import aflow_runs, apending, flow_runs, pending
+    from crewgraph.runtime.streaming.flow import achunked, aframes, astream, chunked, frames, stream
+else:
+    akickoff = lazy("crewgraph.runtime.flow:akickoff")
+    aresume = lazy("crewgraph.runtime.flow:aresume")
+    ask = lazy("crewgraph.runtime.flow:ask")
+    compiled = lazy("crewgraph.runtime.flow:compiled")
+    kickoff = lazy("crewgraph.runtime.flow:kickoff")
+    resume = lazy("crewgraph.runtime.flow:resume")
+    state_around = lazy("crewgraph.runtime.flow:state_around")
+    aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
+    frames = lazy("crewgraph.runtime.streaming.flow:frames")
+    afork = lazy("crewgraph.runtime.flow_history:afork")
+    ahistory = lazy("crewgraph.runtime.flow_history:ahistory")
+    fork = lazy("crewgraph.runtime.flow_history:fork")
+    history = lazy("crewgraph.runtime.flow_history:history")
+    achunked = lazy("crewgraph.runtime.streaming.flow:achunked")
+    astream = lazy("crewgraph.runtime.streaming.flow:astream")
+    chunked = lazy("crewgraph.runtime.streaming.flow:chunked")
+    stream = lazy("crewgraph.runtime.streaming.flow:stream")
+    aflow_runs = lazy("crewgraph.runtime.runs:aflow_runs")
+    apending = lazy("crewgraph.runtime.runs:apending")
+    flow_runs = lazy("crewgraph.runtime.runs:flow_runs")
+    pending = lazy("crewgraph.runtime.runs:pending")
 
 __all__ = ["FlowVerbs"]
 
@@ -27,8 +55,11 @@ class FlowVerbs(FlowDrawings):
     """What a flow can do."""
 
     streaming: bool
-    take_up: Callable[..., dict[str, Any]]
-    answering: Callable[[str | None, Any], tuple[str, Any]]
+
+    if TYPE_CHECKING:
+
+        def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
+        def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]: ...
 
     def kickoff(
         self,
@@ -59,14 +90,17 @@ class FlowVerbs(FlowDrawings):
             FlowLoopError: a method ran more often than `max_method_calls`.
             Exception: whatever a method raised.
         """
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        own = own_version(self, "kickoff_async")
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
+        own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, given or None)
-        run = flow_streams().chunked if self.streaming else flows().kickoff
-        return run(self, given)
+        flow = cast("Flow[Any]", self)
+        return chunked(flow, given) if self.streaming else kickoff(flow, given)
 
-    @ours
+    @overridable
     async def kickoff_async(
         self,
         inputs: Mapping[str, Any] | None = None,
@@ -76,8 +110,12 @@ class FlowVerbs(FlowDrawings):
         **more: Any,
     ) -> Any:
         """Run the flow on this event loop; see `kickoff`."""
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        return flow_streams().achunked(self, given) if self.streaming else await flows().akickoff(self, given)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
+        flow = cast("Flow[Any]", self)
+        return achunked(flow, given) if self.streaming else await akickoff(flow, given)
 
     async def akickoff(
         self,
@@ -107,7 +145,7 @@ class FlowVerbs(FlowDrawings):
             RunError: there is an answer and no `id`.
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        return flow_streams().stream(self, _given(inputs, more), feedback)
+        return stream(cast("Flow[Any]", self), _given(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -117,7 +155,7 @@ class FlowVerbs(FlowDrawings):
         Use it as `async with contextlib.aclosing(flow.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        return flow_streams().astream(self, _given(inputs, more), feedback)
+        return astream(cast("Flow[Any]", self), _given(inputs, more), feedback)
 
     def stream_events(
         self,
@@ -131,8 +169,11 @@ class FlowVerbs(FlowDrawings):
 
         The arguments are those of `kickoff`. `stream` tells the same as items of classes.
         """
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        return flow_streams().frames(self, given)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
+        return frames(cast("Flow[Any]", self), given)
 
     def astream_events(
         self,
@@ -143,8 +184,11 @@ class FlowVerbs(FlowDrawings):
         **more: Any,
     ) -> AsyncStreamSession[Any]:
         """Run the flow on this event loop, and tell every event as a frame; see `stream_events`."""
-        given = self.take_up(_given(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        return flow_streams().aframes(self, given)
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        given = self.take_up(_given(inputs, more), options)
+        return aframes(cast("Flow[Any]", self), given)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run that is kept, and was not done.
@@ -160,11 +204,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: there is no such run.
         """
-        return flows().resume(self, *self.answering(flow_id, feedback))
+        return resume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
 
     async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
-        return await flows().aresume(self, *self.answering(flow_id, feedback))
+        return await aresume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
 
     async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
@@ -184,7 +228,7 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: no method is running, or the run is not kept.
         """
-        return flows().ask(message, timeout, metadata)
+        return ask(message, timeout, metadata)
 
     def compile(
         self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **wishes: Any
@@ -201,7 +245,7 @@ class FlowVerbs(FlowDrawings):
             DefinitionError: the flow has faults.
             CompileError: there is no such granularity, or it has no node to stop at.
         """
-        return flows().compiled(self, granularity, checkpointer=checkpointer, store=store, **wishes)
+        return compiled(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **wishes)
 
     @OfBoth
     def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
@@ -215,24 +259,24 @@ class FlowVerbs(FlowDrawings):
         Raises:
             StorageError: what is kept cannot be read.
         """
-        return runs().flow_runs(self, status, inside, limit)
+        return flow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @OfBoth
     async def aruns(
         self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """The runs of this flow that are kept, read on this event loop; see `runs`."""
-        return await runs().aflow_runs(self, status, inside, limit)
+        return await aflow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
     @OfBoth
     def pending(self) -> list[PendingFlow]:
         """The runs of this flow that are kept, and wait for somebody's answer; also of a class."""
-        return runs().pending(self)
+        return pending(cast("Flow[Any]", self))
 
     @OfBoth
     async def apending(self) -> list[PendingFlow]:
         """The runs of this flow that wait for somebody's answer, read on this event loop; see `pending`."""
-        return await runs().apending(self)
+        return await apending(cast("Flow[Any]", self))
 
     def history(self, flow_id: str | None = None) -> list[FlowStep]:
         """What a kept run did, step by step, the latest last.
@@ -243,11 +287,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: there is no such run.
         """
-        return flow_history().history(self, flow_id)
+        return history(cast("Flow[Any]", self), flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
         """What a kept run did, read on this event loop; see `history`."""
-        return await flow_history().ahistory(self, flow_id)
+        return await ahistory(cast("Flow[Any]", self), flow_id)
 
     @ForkVerb
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
@@ -263,15 +307,15 @@ class FlowVerbs(FlowDrawings):
         Raises:
             DefinitionError: the values do not fit the state.
         """
-        return flow_history().fork(self, step, state)
+        return fork(cast("Flow[Any]", self), step, state)
 
     async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
         """Run on from a step of the past on this event loop; see `fork`."""
-        return await flow_history().afork(self, step, state)
+        return await afork(cast("Flow[Any]", self), step, state)
 
     def running_state(self, otherwise: Any) -> Any:
         """The state of the run around the running code, if it is one of this flow."""
-        return flows().state_around(self, otherwise)
+        return state_around(cast("Flow[Any]", self), otherwise)
 
 
 def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Flows that wait for somebody's answer, taken up by another process."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from crewgraph.definitions.door import flow_waits
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import RunError
+from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.flow.flow import Flow
     from crewgraph.definitions.flow.persistence import FlowPersistence
+    from crewgraph.runtime.flow_waits import waiting
+else:
+    waiting = lazy("crewgraph.runtime.flow_waits:waiting")
 
 __all__ = ["FlowWaiting"]
 
@@ -38,7 +42,7 @@ class FlowWaiting:
             DefinitionError: no such run waits (also ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._waits = flow_waits().waiting(flow, flow_id)
+        flow._waits = waiting(cast("Flow[Any]", flow), flow_id)
         return flow
 
     @property

@@ -15,10 +15,10 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decoded, found_file, read_file, shown
 from crewgraph.knowledge.passage import OVERLAP, SIZE, Passage, chunked, sizes_fault
-from crewgraph.outdated import tell_outdated
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
@@ -135,7 +135,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
 
     def save_documents(self, metadata: dict[str, Any] | None = None) -> None:
         """The former name of `_save_documents`."""
-        tell_outdated("`save_documents` of a knowledge source", "write `self._save_documents()`")
+        warn_deprecated("`save_documents` of a knowledge source", "write `self._save_documents()`")
         self.metadata = {**self.metadata, **(metadata or {})}
         self._save_documents()
 

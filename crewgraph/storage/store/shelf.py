@@ -1,6 +1,6 @@
 """A shelf: the entries of one namespace of a store, for everything that remembers or knows something.
 
-It needs LangGraph, which takes a while to import: `crewgraph.extras.load("crewgraph.storage.store.shelf")` on first use.
+It needs LangGraph, which takes a while to import: refer to it with `crewgraph.lazy.lazy`.
 
 Namespaces of stores: whose entries they are, and labels that any text can become.
 

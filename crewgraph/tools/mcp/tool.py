@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from crewgraph.errors import MCPServerError, ToolFailed
-from crewgraph.extras import load
-from crewgraph.own_version import ours, own_version
+from crewgraph.lazy import lazy_module
+from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
@@ -49,6 +49,12 @@ def result_of(answer: Mapping[str, Any]) -> Any:
     return [{"type": "text", "text": text}, *images] if images else text
 
 
+if TYPE_CHECKING:
+    from crewgraph.tools.mcp import events
+else:
+    events = lazy_module("crewgraph.tools.mcp.events")
+
+
 class MCPTool(BaseTool):
     """A tool of an MCP server.
 
@@ -80,7 +86,7 @@ class MCPTool(BaseTool):
     @contextmanager
     def _told(self, arguments: dict[str, Any]) -> Generator[dict[str, Any]]:
         try:
-            with _telling().told_execution(self.server, self.original_tool_name, arguments) as done:
+            with events.told_execution(self.server, self.original_tool_name, arguments) as done:
                 yield done
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
@@ -126,12 +132,8 @@ def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
     known = known_tools(server)
     if known is not None:
         return known
-    with _telling().told_connection(server, agent):
+    with events.told_connection(server, agent):
         return listed(server)
-
-
-def _telling() -> Any:
-    return load("crewgraph.tools.mcp.events")  # events are many classes, and nobody listens who has not loaded them
 
 
 def _alike(name: str) -> str:
@@ -199,7 +201,7 @@ class MCPToolResolver:
         """Connections that are to be closed: none, runs close theirs."""
         return []
 
-    @ours
+    @overridable
     def resolve(self, mcps: Sequence[Any]) -> list[BaseTool]:
         """The tools of servers.
 
@@ -218,11 +220,11 @@ class MCPToolResolver:
     def cleanup(self) -> None:
         """Close what is open: nothing is."""
 
-    @ours
+    @overridable
     def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
         return list(tools_of([mcp_ref], self._agent))
 
-    @ours
+    @overridable
     def _resolve_native(self, mcp_config: MCPServer) -> tuple[list[BaseTool], list[Any]]:
         return list(tools_of([mcp_config], self._agent)), []
 
@@ -230,12 +232,12 @@ class MCPToolResolver:
 def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
     """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
     resolver = MCPToolResolver(agent)
-    if (resolve := own_version(resolver, "resolve")) is not None:
+    if (resolve := override_of(resolver, "resolve")) is not None:
         return lambda: list(resolve([given]))
     if isinstance(given, str):
-        external = own_version(resolver, "_resolve_external")
+        external = override_of(resolver, "_resolve_external")
         return None if external is None else lambda: list(external(given))
-    native = own_version(resolver, "_resolve_native")
+    native = override_of(resolver, "_resolve_native")
     return None if native is None else lambda: list(native(given)[0])
 
 

@@ -1,0 +1,120 @@
+"""Names whose modules are imported on first use, while type checkers see the real ones.
+
+    if TYPE_CHECKING:
+        from crewgraph.runtime.kickoff import kickoff
+    else:
+        kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
+
+Declaring a crew must not import LangGraph, and using it must. The branch that type checkers read gives every use the real
+signature; the other one gives the program a reference that imports the module when it is called.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module"]
+
+
+class Lazy:
+    """A reference to a module, or to one of its names, that imports the module on first use.
+
+    It can be called and passed on like the function or class it refers to, used with `isinstance` and `issubclass`, pickled,
+    and read: attributes are those of what it refers to. The name is looked up in the module on each use, so that a patch of
+    the module is seen here, too.
+    """
+
+    __slots__ = ("__weakref__", "_attribute", "_loaded", "_module")
+
+    def __init__(self, module: str, attribute: str | None) -> None:
+        self._module, self._attribute = module, attribute
+        self._loaded: ModuleType | None = None
+
+    def _target(self) -> Any:
+        """What it refers to.
+
+        Raises:
+            ImportError: the module cannot be imported.
+            AttributeError: the module has no such name.
+        """
+        module = self._loaded
+        if module is None:
+            module = self._loaded = import_module(self._module)
+        if self._attribute is None:
+            return module
+        try:
+            return getattr(module, self._attribute)
+        except AttributeError as error:
+            raise AttributeError(
+                f'`lazy("{self._module}:{self._attribute}")` refers to nothing: module `{self._module}` has no attribute '
+                f"`{self._attribute}`"
+            ) from error
+
+    @property
+    def __wrapped__(self) -> Any:
+        """What it refers to; `inspect.signature` follows this name."""
+        return self._target()
+
+    @property
+    def __name__(self) -> str:
+        return self._attribute or self._module
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._target()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what looks over all names of a module must not import what they refer to
+            raise AttributeError(f"{self!r} has no attribute `{name}`")
+        return getattr(self._target(), name)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._target())
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._target())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lazy, (self._module, self._attribute)
+
+    def __repr__(self) -> str:
+        return f"<lazy {self._module}{f':{self._attribute}' if self._attribute else ''}>"
+
+
+def lazy(reference: str) -> Any:
+    """A function or class of a module that is imported when it is first used.
+
+    Args:
+        reference: "package.module:name".
+
+    Raises:
+        ValueError: it is written in another form.
+    """
+    module, colon, attribute = reference.partition(":")
+    if not (module and colon and attribute.isidentifier()):
+        raise ValueError(f'`{reference}` is no lazy reference; write "package.module:name"')
+    return Lazy(module, attribute)
+
+
+def lazy_module(module: str) -> Any:
+    """A module that is imported when one of its attributes is first used."""
+    return Lazy(module, None)
+
+
+def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose names are imported when they are first asked for.
+
+    Args:
+        package: its `__name__`.
+        modules: for each name the module that defines it.
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module `{package}` has no attribute `{name}`")
+        value = getattr(import_module(modules[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find

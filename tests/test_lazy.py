@@ -1,0 +1,113 @@
+"""References that import what they refer to on first use."""
+
+import copy
+import inspect
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from crewgraph.lazy import lazy, lazy_module
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "written_for_lazy.py").write_text(
+        """
+import asyncio
+
+class Thing:
+    limit = 3
+
+def double(number: int) -> int:
+    return 2 * number
+
+def count():
+    yield from (1, 2)
+
+async def later(number):
+    await asyncio.sleep(0)
+    return number
+
+async def pieces():
+    yield "a"
+""",
+        "utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "written_for_lazy", raising=False)
+    return "written_for_lazy"
+
+
+def test_nothing_is_imported_before_the_first_use(module: str):
+    double, whole = lazy(f"{module}:double"), lazy_module(module)
+    assert repr(double) == "<lazy written_for_lazy:double>"
+    assert double.__name__ == "double"
+    assert not hasattr(whole, "__path__")
+    assert module not in sys.modules
+    assert double(4) == 8
+    assert module in sys.modules
+    assert whole.Thing.limit == 3
+
+
+async def _all_pieces(module: str) -> list[str]:
+    return [piece async for piece in lazy(f"{module}:pieces")()]
+
+
+async def _later(module: str) -> int:
+    return await lazy(f"{module}:later")(5)
+
+
+def test_coroutines_and_generators_are_what_the_functions_give(module: str):
+    import asyncio
+
+    assert list(lazy(f"{module}:count")()) == [1, 2]
+    assert asyncio.run(_later(module)) == 5
+    assert asyncio.run(_all_pieces(module)) == ["a"]
+
+
+def test_a_class_is_made_asked_for_and_read(module: str):
+    thing = lazy(f"{module}:Thing")
+    made = thing()
+    assert isinstance(made, thing)
+    assert not isinstance(3, thing)
+    assert issubclass(type(made), thing)
+    assert thing.limit == 3
+
+
+def test_the_signature_is_that_of_the_function(module: str):
+    assert str(inspect.signature(lazy(f"{module}:double"))) == "(number: int) -> int"
+
+
+def test_a_patch_of_the_module_is_seen(module: str, monkeypatch: pytest.MonkeyPatch):
+    double = lazy(f"{module}:double")
+    assert double(1) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}.double", lambda number: -number)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
+        assert double(1) == -1
+    assert double(1) == 2
+
+
+def test_a_reference_is_copied_as_what_it_is():
+    fraction = lazy("fractions:Fraction")
+    kind, arguments = fraction.__reduce__()
+    assert kind(*arguments)(1, 2) == copy.deepcopy(fraction)(1, 2) == Fraction(1, 2)
+
+
+def test_what_is_not_there_is_told_by_name():
+    with pytest.raises(
+        AttributeError, match='`lazy\\("fractions:Faction"\\)` refers to nothing: module `fractions` has no'
+    ):
+        lazy("fractions:Faction")()
+    with pytest.raises(ModuleNotFoundError, match="No module named 'crewgraph.nowhere'"):
+        lazy("crewgraph.nowhere:x")()
+    with pytest.raises(ValueError, match='`fractions` is no lazy reference; write "package.module:name"'):
+        lazy("fractions")
+
+
+def test_a_lazy_module_reads_as_the_module():
+    fractions = lazy_module("fractions")
+    assert fractions.Fraction is Fraction
+    assert isinstance(fractions._target(), ModuleType)
