@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crewgraph import extras
-from crewgraph.cel import evaluated, labels_of, parsed, parts_of, roots_of
+from crewgraph.contrib.declared.cel import evaluated, labels_of, parsed, parts_of, roots_of
 from crewgraph.errors import ExpressionError, MissingExtra
 
 DATA = {

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
 from crewgraph.checkpoints import SqliteCheckpointer
-from crewgraph.definitions.declared.flow import FlowDeclaration
+from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.eject.ejected import ejected
 from crewgraph.eject.refusals import CannotEject
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused

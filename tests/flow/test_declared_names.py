@@ -9,7 +9,7 @@ from modes import Mode
 from pydantic import ValidationError
 from until import until
 
-from crewgraph.definitions.declared.names import named_python
+from crewgraph.contrib.declared.names import named_python
 from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow

@@ -16,10 +16,10 @@ from heard import heard
 from modes import Mode
 
 from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
+from crewgraph.contrib.conversations.crew_chat import CrewChat
 from crewgraph.errors import DefinitionError, NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey
-from crewgraph.runtime.chat import CrewChat
 from runtime.parts import agent, crew, task
 
 ABOUT = {

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
+from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
 from crewgraph.project.folder import shown
-from crewgraph.project.jsonc import strip_jsonc_comments
 from crewgraph.project.yaml_file import read_yaml
 
 __all__ = [

@@ -4,7 +4,7 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_DECLARED = "crewgraph.definitions.declared"
+_DECLARED = "crewgraph.contrib.declared"
 _ACTION_KINDS = rows(
     f"{_DECLARED}.actions",
     "FlowActionDefinition",
@@ -37,7 +37,7 @@ _FLOW = {
     **rows(f"{_DECLARED}.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
     **rows(f"{_DECLARED}.flow", FlowDefinition="FlowDeclaration"),
 }
-_TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
+_TALKS = rows(f"{_DECLARED}.config", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _TEMPLATES = rows(
     "crewgraph_compat.stand_ins.flow_templates",
     "FLOW_TEMPLATE_EXPRESSION_CONTRACT",
