@@ -34,7 +34,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/reading.py",  # whatever a reader of files raises is told with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
-    "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the turn goes on by the route that is there for it
+    "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
     "compat/crewgraph_compat/stand_ins/flow_persistence.py",  # any backend's failure becomes a RuntimeError
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flow.parts import kickoff, resume, told
 from modes import Mode
 from pydantic import ValidationError
 
@@ -24,10 +25,11 @@ from crewgraph.flow.persistence import SQLiteFlowPersistence
 
 from . import declared_parts
 from .declared_parts import Book, Harbor, Verdict, happened
-from .parts import kickoff, resume, told
+
+pytestmark = pytest.mark.usefixtures("granularity")
 
 HERE = declared_parts.__name__
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 SAILOR = {"role": "sailor", "goal": "g", "backstory": "b", "settings": {"llm": {"python": f"{HERE}.desk"}}}
 CREW: dict[str, Any] = {
     "agents": {"sailor": SAILOR},
@@ -92,7 +94,7 @@ methods:
 
 def test_each_kind_of_action_is_carried_out(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CREWGRAPH_ALLOW_FLOW_SCRIPTS", "1")
-    monkeypatch.chdir(Path(__file__).parent.parent)
+    monkeypatch.chdir(ROOT / "tests")
     trip = flow_of(
         {
             "sound": {

@@ -32,6 +32,8 @@ from crewgraph.flow import (
     start,
 )
 
+pytestmark = pytest.mark.usefixtures("granularity")
+
 
 def said(flow: Any) -> list[tuple[str, Any]]:
     return [(one["role"], one["content"]) for one in flow.conversation_messages]

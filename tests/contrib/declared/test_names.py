@@ -5,6 +5,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from flow.parts import kickoff
 from modes import Mode
 from pydantic import ValidationError
 from until import until
@@ -14,7 +15,7 @@ from crewgraph.definitions.definition import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
 
-from .parts import kickoff
+pytestmark = pytest.mark.usefixtures("granularity")
 
 FILE = "name: Trip\nmethods: {go: {start: true, do: {ref: 'ferry_words:said'}}}\n"
 

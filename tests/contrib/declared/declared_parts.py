@@ -1,6 +1,6 @@
 """What the declarations of the tests name: functions, tools, models; and what happened, in a file or in a list.
 
-`python -m flow.declared_parts MODE FILE` runs the flow of a file; after the line that DIE names the process dies.
+`python -m contrib.declared.declared_parts MODE FILE` runs the flow of a file; after the line that DIE names the process dies.
 """
 
 import asyncio

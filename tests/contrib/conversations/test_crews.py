@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from heard import heard
 from modes import Mode
+from runtime.parts import agent, crew, task
 
 from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
 from crewgraph.contrib.conversations.crew_chat import CrewChat
 from crewgraph.errors import DefinitionError, NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey
-from runtime.parts import agent, crew, task
 
 ABOUT = {
     "crew_name": "tides",
@@ -28,6 +28,11 @@ ABOUT = {
     "inputs": [{"name": "sea", "description": "which sea"}, {"name": "json", "description": "the form"}],
 }
 GREETING = "Final Answer: Hello! Which sea?"
+
+
+@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return Mode(request.param)
 
 
 def tides(chat_llm: Any, answers: Any = ("Final Answer: high water",), **more: Any) -> Crew:
@@ -241,7 +246,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(root), str(root / "compat")]))
     (tmp_path / "team.py").write_text(PROGRAM)
     (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "team:crew"\n')
