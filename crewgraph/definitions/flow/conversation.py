@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowConversation"]
 
-ConversationMessageRole = Literal["user", "assistant", "system", "tool"]
-ConversationEventVisibility = Literal["private", "public"]
+_Role = Literal["user", "assistant", "system", "tool"]
+_Visibility = Literal["private", "public"]
 
 
 class FlowConversation:
@@ -71,8 +71,8 @@ class FlowConversation:
         """What was said, as models take it."""
         return _view(self).messages
 
-    def append_message(self, role: ConversationMessageRole, content: str, **extra: Any) -> None:
-        """Add a message to what was said; see `append_message` of this package."""
+    def append_message(self, role: _Role, content: str, **extra: Any) -> None:
+        """Add a message to what was said: `name`, `tool_call_id`, `metadata` and so on are `extra`."""
         _view(self).append_message(role, content, extra)
 
     def append_assistant_message(self, content: str, *, metadata: dict[str, Any] | None = None) -> None:
@@ -84,7 +84,7 @@ class FlowConversation:
         agent_name: str,
         result: Any,
         *,
-        visibility: ConversationEventVisibility = "private",
+        visibility: _Visibility = "private",
         metadata: dict[str, Any] | None = None,
     ) -> None:
         """Note what an agent found out, in `events` and in the agent's thread.
@@ -98,7 +98,7 @@ class FlowConversation:
         _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
 
     def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None) -> str:
-        """Add what the user says; see `receive_user_message` of this package."""
+        """Add what the user says; what was meant, where `outcomes` and a model to tell them apart are given, else the text."""
         return _view(self).receive(text, outcomes, llm)
 
     def classify_intent(
