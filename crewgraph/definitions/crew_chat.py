@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crewgraph.extensions import extension
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
 
 __all__ = ["CrewConversation", "CrewTalk"]
@@ -12,6 +13,9 @@ __all__ = ["CrewConversation", "CrewTalk"]
 
 class CrewConversation(Protocol):
     """A conversation about a crew, in this process: one thing is said after the other."""
+
+    crew: "Crew"
+    """What is talked about."""
 
     messages: list[dict[str, str]]
     """What was said and is remembered, the latest last, as role and content; the crew's results stand as answers."""

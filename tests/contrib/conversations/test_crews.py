@@ -17,7 +17,7 @@ from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
-from crewgraph.contrib.conversations.crew_chat import CrewChat
+from crewgraph.definitions.crew_chat import CrewConversation
 from crewgraph.errors import DefinitionError, NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey
@@ -48,7 +48,7 @@ def work(sea: str = "North Sea") -> ToolUse:
     return ToolUse("run_crew", {"sea": sea, "json": "text"})
 
 
-def say(mode: Mode, talk: CrewChat, text: str) -> str:
+def say(mode: Mode, talk: CrewConversation, text: str) -> str:
     return mode.run(talk.say, talk.asay, text)
 
 
