@@ -18,7 +18,7 @@ from crewgraph.contrib.declared.actions import (
     FlowToolActionDefinition,
 )
 from crewgraph.contrib.declared.steps import Local, bound, code_of, step_of
-from crewgraph.core.bridge import acall
+from crewgraph.core.loops.bridge import acall
 from crewgraph.definitions.flow.flow import Flow
 
 __all__ = [
