@@ -17,7 +17,7 @@ from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.state import id_of
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.conversation import ConversationMessageAddedEvent
+from crewgraph.events.flow import ConversationMessageAddedEvent
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model

@@ -15,7 +15,7 @@ from crewgraph.contrib.conversations.messages import intent_of, messages_in, rep
 from crewgraph.contrib.conversations.turns import TURN, Turn
 from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.method import is_conversational_only
-from crewgraph.events.conversation import ConversationRouteSelectedEvent
+from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import english
 from crewgraph.schema import described
 from crewgraph.text import extract_json

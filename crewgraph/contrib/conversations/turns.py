@@ -10,7 +10,7 @@ from crewgraph.contrib.conversations.state import message_to_llm_dict
 from crewgraph.definitions.flow.state import id_of, made_state
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.conversation import (
+from crewgraph.events.flow import (
     ConversationTurnCompletedEvent,
     ConversationTurnFailedEvent,
     ConversationTurnStartedEvent,

@@ -17,7 +17,7 @@ from crewgraph.definitions.section import Section
 from crewgraph.definitions.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_named
-from crewgraph.project.folder import shown
+from crewgraph.project.roles import shown
 
 __all__ = [
     "JSONParts",
