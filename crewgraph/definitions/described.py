@@ -16,6 +16,7 @@ from crewgraph.definitions.definition import Definition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.templates import Templated
 from crewgraph.errors import DefinitionError
+from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 
 __all__ = ["described", "made_again"]
@@ -227,6 +228,7 @@ def _named(name: str) -> Any:
     Raises:
         DefinitionError: nothing does.
     """
+    name = current_name(name)
     module = name.partition(":")[0]
     try:
         importlib.import_module(module)

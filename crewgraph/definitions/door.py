@@ -7,13 +7,10 @@ from types import ModuleType
 
 __all__ = [
     "alone",
-    "chats",
     "chunks",
-    "conversations",
     "crew_diffs",
     "crew_forks",
     "crew_history",
-    "declarations",
     "each",
     "evaluations",
     "flow_frames",
@@ -103,20 +100,6 @@ def alone() -> ModuleType:
     return alone
 
 
-def chats() -> ModuleType:
-    """Conversations about crews."""
-    from crewgraph.runtime import chat  # noqa: PLC0415
-
-    return chat
-
-
-def conversations() -> ModuleType:
-    """The turns of flows that are conversations, as the runtime carries them out."""
-    from crewgraph.runtime import conversation  # noqa: PLC0415
-
-    return conversation
-
-
 def flows() -> ModuleType:
     """The verbs of flows, as the runtime carries them out."""
     from crewgraph.runtime import flow  # noqa: PLC0415
@@ -185,13 +168,6 @@ def restores() -> ModuleType:
     from crewgraph.runtime import restored  # noqa: PLC0415
 
     return restored
-
-
-def declarations() -> ModuleType:
-    """Flows of declarations, as the runtime makes them."""
-    from crewgraph.runtime import declared  # noqa: PLC0415
-
-    return declared
 
 
 def flow_frames() -> ModuleType:

@@ -4,6 +4,7 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
+_DECLARED = "crewgraph.contrib.declared"
 _ACTION_KINDS = rows(
     "crewgraph.definitions.declared.actions",
     "FlowActionDefinition",
@@ -36,9 +37,7 @@ _FLOW = {
     **rows("crewgraph.definitions.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
     **rows("crewgraph.definitions.declared.flow", FlowDefinition="FlowDeclaration"),
 }
-_TALKS = rows(
-    "crewgraph.definitions.declared.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition"
-)
+_TALKS = rows(f"{_DECLARED}.config", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _TEMPLATES = rows(
     "crewgraph_compat.stand_ins.flow_templates",
     "FLOW_TEMPLATE_EXPRESSION_CONTRACT",

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.flow.record import RESERVED
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.errors import StorageError
+from crewgraph.former_names import current_name
 
 __all__ = ["Classes", "classes_of"]
 
@@ -53,6 +54,7 @@ class Classes(Mapping[str, type[Any]]):
             KeyError: there is none.
             StorageError: there are several.
         """
+        tag = current_name(tag)
         if tag in self._full:
             return self._full[tag]
         kinds = self._short[tag]

@@ -1,0 +1,1 @@
+"""Extras that a program loads by using them: the core knows them by `crewgraph.extensions` alone."""

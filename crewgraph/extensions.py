@@ -1,0 +1,31 @@
+"""Extension points: what lives in `crewgraph.contrib` and is loaded when a definition uses it."""
+
+import importlib
+from functools import cache
+from typing import Any, Final
+
+__all__ = ["EXTENSIONS", "extension"]
+
+EXTENSIONS: Final[dict[str, str]] = {
+    "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
+    "conversations.crew": "crewgraph.contrib.conversations.crew_chat:CrewChat",
+    "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat",
+    "conversations.history": "crewgraph.contrib.conversations.crew_inputs:with_history",
+    "conversations.methods": "crewgraph.contrib.conversations.config:conversation_methods",
+    "conversations.state": "crewgraph.contrib.conversations.state:ConversationState",
+    "conversations.turns": "crewgraph.contrib.conversations.turns:TURNS",
+    "declared.flow": "crewgraph.contrib.declared.flow_class:flow_from_declaration",
+    "declared.written": "crewgraph.contrib.declared.written:declaration_of",
+}
+"""Where each extension is: "module:attribute"."""
+
+
+@cache
+def extension(name: str) -> Any:
+    """An extension, imported when it is first used.
+
+    Args:
+        name: its name in `EXTENSIONS`.
+    """
+    module, _, attribute = EXTENSIONS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
