@@ -15,6 +15,15 @@ EXTENSIONS: Final[dict[str, str]] = {
     "files.record": "crewgraph.contrib.files.record:recorded",
     "skills": "crewgraph.contrib.skills.capability:SkillsCapability",
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
+    "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
+    "conversations.crew": "crewgraph.contrib.conversations.crew_chat:CrewChat",
+    "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat",
+    "conversations.history": "crewgraph.contrib.conversations.crew_inputs:with_history",
+    "conversations.methods": "crewgraph.contrib.conversations.config:conversation_methods",
+    "conversations.state": "crewgraph.contrib.conversations.state:ConversationState",
+    "conversations.turns": "crewgraph.contrib.conversations.turns:TURNS",
+    "declared.flow": "crewgraph.contrib.declared.flow_class:flow_from_declaration",
+    "declared.written": "crewgraph.contrib.declared.written:declaration_of",
 }
 """Where each extension is: "module:attribute"."""
 

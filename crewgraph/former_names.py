@@ -26,6 +26,17 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.tools.a2a.transport:ServerTransportConfig": _SERVER,
     "crewgraph.tools.a2a.updates": "crewgraph.contrib.a2a.config",
     "crewgraph.tools.input_file": "crewgraph.contrib.files.agent_files",
+    "crewgraph.definitions.chat_inputs": "crewgraph.contrib.conversations.crew_inputs",
+    "crewgraph.definitions.declared.actions": "crewgraph.contrib.declared.actions",
+    "crewgraph.definitions.declared.conversation": "crewgraph.contrib.declared.config",
+    "crewgraph.definitions.declared.crew": "crewgraph.contrib.declared.crew",
+    "crewgraph.definitions.declared.flow": "crewgraph.contrib.declared.flow",
+    "crewgraph.definitions.declared.known_keys": "crewgraph.contrib.declared.config",
+    "crewgraph.definitions.declared.method": "crewgraph.contrib.declared.method",
+    "crewgraph.definitions.declared.schema_model": "crewgraph.contrib.declared.state",
+    "crewgraph.definitions.declared.state": "crewgraph.contrib.declared.state",
+    "crewgraph.definitions.flow.conversation_config": "crewgraph.contrib.conversations.config",
+    "crewgraph.definitions.flow.conversation_state": "crewgraph.contrib.conversations.state",
 }
 """The module of today, by the former module, or by a class in it."""
 

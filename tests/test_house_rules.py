@@ -23,7 +23,7 @@ LOOKS_UPWARDS = {
 """Rooms that refer lazily to one above them."""
 
 BROAD_EXCEPTS = {
-    "crewgraph/cel/expressions.py",  # whatever the evaluator raises is told with the expression
+    "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is told with the expression
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "compat/crewgraph_compat/stand_ins/handlers.py",  # given to the caller
@@ -43,8 +43,8 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is told with the file's name
-    "crewgraph/runtime/chat.py",  # shown to whoever talks, and the conversation goes on
-    "crewgraph/runtime/conversation.py",  # a model that fails is told, and the turn goes on by the route that is there for it
+    "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
+    "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
     "compat/crewgraph_compat/stand_ins/flow_persistence.py",  # any backend's failure becomes a RuntimeError
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
@@ -210,7 +210,7 @@ def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
 
 
 EVALUATING = {
-    "crewgraph/project/flow_script.py",  # scripts of declared flows, where the environment allows them
+    "crewgraph/contrib/declared/steps.py",  # scripts of declared flows, where the environment allows them
 }
 """Where Python from a file is run."""
 

@@ -11,10 +11,10 @@ from crewgraph.compiler.assignment import Assignment, context_of
 from crewgraph.compiler.state import INPUTS, PLANNING
 from crewgraph.core.files import FileRecord, files_in
 from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.task import Task
+from crewgraph.definitions.templates import with_chat_history
 from crewgraph.errors import StorageError
 
 __all__ = ["TRIGGER", "Briefing", "briefing_alone", "briefing_of"]
@@ -66,7 +66,7 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
         goal=worker["goal"] or "",
         backstory=worker["backstory"] or "",
         description=_with_plan(
-            with_conversation(asked["description"] or "", inputs, assignment.book), assignment, state
+            with_chat_history(asked["description"] or "", inputs, assignment.book), assignment, state
         ),
         expected_output=asked["expected_output"] or "",
         output_file=asked["output_file"],

@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.content_processor import process_content
-from crewgraph.definitions.conversation import with_conversation
 from crewgraph.definitions.definition import key_of
 from crewgraph.definitions.extended_fields import GivenFiles
 from crewgraph.definitions.given_callback import GivenCallback
@@ -20,7 +19,7 @@ from crewgraph.definitions.given_tools import GivenTools
 from crewgraph.definitions.guardrail import Guardrail, checked_guardrail
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task_verbs import TaskVerbs
-from crewgraph.definitions.templates import Templated
+from crewgraph.definitions.templates import Templated, with_chat_history
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N
@@ -184,7 +183,7 @@ class Task(TaskVerbs, Templated):
         """
         if inputs:
             texts, book = self.worded(inputs), english() if self.agent is None else self.agent.wording()
-            self.fill_by_hand({**texts, "description": with_conversation(texts["description"] or "", inputs, book)})
+            self.fill_by_hand({**texts, "description": with_chat_history(texts["description"] or "", inputs, book)})
 
     def increment_tools_errors(self) -> None:
         """Count a tool call that failed."""

@@ -7,9 +7,14 @@ from pydantic import PrivateAttr
 
 from crewgraph.definitions.definition import Definition
 from crewgraph.definitions.shown import show
+from crewgraph.extensions import extension
+from crewgraph.prompts.book import Book
 from crewgraph.text import fill, placeholders
 
-__all__ = ["Templated"]
+__all__ = ["CHAT_HISTORY", "Templated", "with_chat_history"]
+
+CHAT_HISTORY = "crew_chat_messages"
+"""The input that holds the conversation which led to a run."""
 
 
 class Templated(Definition):
@@ -96,3 +101,13 @@ class Templated(Definition):
         """Show these texts, and work with them in runs without inputs."""
         self.show_filled(texts)
         self._by_hand.update({field: text for field, text in texts.items() if text is not None})
+
+
+def with_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
+    """A task's description with the chat among the inputs below it; unchanged where there is none.
+
+    Raises:
+        DefinitionError: the input is neither a list of messages nor the JSON of one.
+    """
+    history = inputs.get(CHAT_HISTORY)
+    return extension("conversations.history")(description, history, book) if history else description

@@ -1,16 +1,12 @@
 """Flows: `from crewgraph.flow import Flow, start, listen, router, and_, or_, persist`."""
 
-from crewgraph.definitions.declared.expression import Expression
-from crewgraph.definitions.declared.flow import FlowDeclaration
+# The types of the names below, for type checkers, are in `__init__.pyi`.
+# pyright: reportUnsupportedDunderAll=false
+
+from importlib import import_module
+from typing import Any, Final
+
 from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition
-from crewgraph.definitions.flow.conversation_config import ConversationalConfig, ConversationConfig, RouterConfig
-from crewgraph.definitions.flow.conversation_state import (
-    AgentMessage,
-    ChatState,
-    ConversationEvent,
-    ConversationMessage,
-    ConversationState,
-)
 from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
 from crewgraph.definitions.flow.feedback import (
     HumanFeedbackProvider,
@@ -95,3 +91,23 @@ __all__ = [
     "router",
     "start",
 ]
+
+_EXTRAS: Final[dict[str, str]] = {
+    "AgentMessage": "crewgraph.contrib.conversations.state",
+    "ChatState": "crewgraph.contrib.conversations.state",
+    "ConversationConfig": "crewgraph.contrib.conversations.config",
+    "ConversationEvent": "crewgraph.contrib.conversations.state",
+    "ConversationMessage": "crewgraph.contrib.conversations.state",
+    "ConversationState": "crewgraph.contrib.conversations.state",
+    "ConversationalConfig": "crewgraph.contrib.conversations.config",
+    "Expression": "crewgraph.contrib.declared.expression",
+    "FlowDeclaration": "crewgraph.contrib.declared.flow",
+    "RouterConfig": "crewgraph.contrib.conversations.config",
+}
+"""Names of extras, which are imported when they are used, each with its module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXTRAS:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    return getattr(import_module(_EXTRAS[name]), name)

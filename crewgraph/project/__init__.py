@@ -1,5 +1,11 @@
 """Projects: a class with `@CrewBase` and YAML files beside it, or a crew in JSON files."""
 
+# The types of the names below, for type checkers, are in `__init__.pyi`.
+# pyright: reportUnsupportedDunderAll=false
+
+from importlib import import_module
+from typing import Any, Final
+
 from crewgraph.project.crew_base import CrewBase
 from crewgraph.project.decorators import (
     after_kickoff,
@@ -15,14 +21,6 @@ from crewgraph.project.decorators import (
     tool,
 )
 from crewgraph.project.env_file import load_env
-from crewgraph.project.json_project import (
-    load_agent,
-    load_agent_from_definition,
-    load_crew,
-    load_crew_and_kickoff,
-    load_crew_from_definition,
-)
-from crewgraph.project.jsonc import strip_jsonc_comments
 
 __all__ = [
     "CrewBase",
@@ -45,3 +43,19 @@ __all__ = [
     "task",
     "tool",
 ]
+
+_EXTRAS: Final[dict[str, str]] = {
+    "load_agent": "crewgraph.contrib.declared.json_crews",
+    "load_agent_from_definition": "crewgraph.contrib.declared.json_crews",
+    "load_crew": "crewgraph.contrib.declared.json_crews",
+    "load_crew_and_kickoff": "crewgraph.contrib.declared.json_crews",
+    "load_crew_from_definition": "crewgraph.contrib.declared.json_crews",
+    "strip_jsonc_comments": "crewgraph.contrib.declared.jsonc",
+}
+"""Names of extras, which are imported when they are used, each with its module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXTRAS:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    return getattr(import_module(_EXTRAS[name]), name)

@@ -23,7 +23,7 @@ from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.turn import TURN, without_turn
+from crewgraph.definitions.flow.run_extension import plain_inputs, run_extension
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
@@ -33,7 +33,6 @@ from crewgraph.runtime.checkpointed_flow import noted_flow
 from crewgraph.runtime.console import shown_flow
 from crewgraph.runtime.flow_form import form_of
 from crewgraph.runtime.flow_marks import is_behind, rewound
-from crewgraph.runtime.flow_turn import is_another_turn, turn_begins, turn_ends, turn_fails
 from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.place import own_saver
@@ -164,17 +163,17 @@ def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     graph = compiled(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
-        thread_id = str(inputs["id"])
+        thread_id, extra = str(inputs["id"]), run_extension(inputs)
         values: Mapping[str, Any] = {}
         if saver is not None:
             graph, values = yield from found(graph, run, thread_id)
-        if _is_open(values) and not is_another_turn(run, values):
+        if _is_open(values) and (extra is None or not extra.replaces(run, values)):
             return (yield from _went_on(graph, run, thread_id, values))
         if "progress" in values:
             run.read(values)
             before = flow.restored_state(run.revived(_marked(run, values)["state"])) if run.marks else run.state
             run.state = flow.new_state(inputs, before)
-        elif not _was_loaded(flow, run, thread_id) and TURN not in inputs:
+        elif not _was_loaded(flow, run, thread_id) and extra is None:
             warnings.warn(
                 f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
                 stacklevel=user_stacklevel(),
@@ -342,9 +341,10 @@ def played(
         tell(
             flow,
             FlowStartedEvent,
-            lambda: {"inputs": without_turn(run.inputs) or None, "flow_id": thread_id or run.flow_id},
+            lambda: {"inputs": plain_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
         )
-        turn_begins(run)
+        if (extra := run_extension(run.inputs)) is not None:
+            extra.started(run)
         try:
             result = yield from _told(run, ran, retention)
         except (GeneratorExit, GraphBubbleUp, Parked):
@@ -352,7 +352,8 @@ def played(
         except BaseException as error:
             failure = _without_machinery(error)
             tell(flow, FlowFailedEvent, lambda: {"error": failure})
-            turn_fails(run, failure)
+            if (extra := run_extension(run.inputs)) is not None:
+                extra.failed(run, failure)
             raise
         yield Heard()
     return result
@@ -379,7 +380,8 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
         return waits
     result = run.outputs[-1] if run.outputs else run.revived(ran.written.get("output"))
     tell(run.flow, FlowFinishedEvent, lambda: {"result": result, "state": copied(run.state)})
-    turn_ends(run)
+    if (extra := run_extension(run.inputs)) is not None:
+        extra.finished(run)
     return result
 
 

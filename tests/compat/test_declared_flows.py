@@ -14,7 +14,7 @@ from crewgraph_compat.stand_ins.flow_trackable import FlowTrackable
 from crewgraph_compat.stand_ins.flow_wrappers import FlowMethod, ListenMethod, RouterMethod, StartMethod
 from pydantic import BaseModel
 
-from crewgraph.definitions.declared.actions import (
+from crewgraph.contrib.declared.actions import (
     FlowCodeActionDefinition,
     FlowEachActionDefinition,
     FlowExpressionActionDefinition,

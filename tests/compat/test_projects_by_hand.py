@@ -15,7 +15,7 @@ from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.definitions.declared import crew as definitions
+from crewgraph.contrib.declared import crew as definitions
 from crewgraph.errors import DefinitionError, MCPServerError
 from crewgraph.project import CrewBase, agent, crew, load_agent_from_definition, load_crew_from_definition, task
 from crewgraph.tools import tool

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import yaml
 
-from crewgraph.project.jsonc import strip_jsonc_comments
+from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
 from crewgraph_compat.moving.places import Place, poetry_lines
 from crewgraph_compat.moving.requirement import requirement, requirement_lists
 from crewgraph_compat.moving.uses import Feature, Sort, Use

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from crewgraph.cli.target import target_crew
-from crewgraph.definitions.chat_inputs import ChatInputField, ChatInputs
-from crewgraph.definitions.conversation import CONVERSATION
+from crewgraph.contrib.conversations.crew_chat import chat
+from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.templates import CHAT_HISTORY
 from crewgraph.extras import load
 from crewgraph.prompts.book import english
-from crewgraph.runtime.chat import chat
 from crewgraph_compat.stand_ins.made_llm import create_llm
 
 __all__ = [
@@ -58,7 +58,7 @@ def check_conversational_crews_version(crewai_version: str, pyproject_data: dict
 
 def fetch_required_inputs(crew: Crew) -> set[str]:
     """The names of the inputs that a crew's texts show."""
-    return set(crew.fetch_inputs() - {CONVERSATION})
+    return set(crew.fetch_inputs() - {CHAT_HISTORY})
 
 
 def initialize_chat_llm(crew: Crew) -> Any:
@@ -167,7 +167,7 @@ def create_tool_function(crew: Crew, messages: list[Any]) -> Any:
 def run_crew_tool(crew: Crew, messages: list[Any], **kwargs: Any) -> str:
     """Have the crew work, with the inputs and with what was said; its result as a text."""
     said: list[Any] = list(messages)
-    return str(crew.kickoff({**kwargs, CONVERSATION: json.dumps(said, ensure_ascii=False, default=str)}))
+    return str(crew.kickoff({**kwargs, CHAT_HISTORY: json.dumps(said, ensure_ascii=False, default=str)}))
 
 
 def handle_user_input(

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from crewgraph.core.loops.bridge import acall
-from crewgraph.definitions.declared.actions import (
+from crewgraph.contrib.declared.actions import (
     FlowActionDefinition,
     FlowAgentActionDefinition,
     FlowCodeActionDefinition,
@@ -18,8 +17,9 @@ from crewgraph.definitions.declared.actions import (
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
 )
+from crewgraph.contrib.declared.steps import Local, bound, code_of, step_of
+from crewgraph.core.loops.bridge import acall
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.project.flow_actions import Local, bound, code_of, step_of
 
 __all__ = [
     "AgentAction",

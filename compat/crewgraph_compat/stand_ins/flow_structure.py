@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
-from crewgraph.definitions.declared.flow import FlowDeclaration
+from crewgraph.contrib.declared.flow import FlowDeclaration
+from crewgraph.contrib.declared.flow_class import declared_topology
 from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.project.declared_flow import declared_topology
 
 __all__ = [
     "FlowStructure",

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.contrib.declared.jsonc import read_jsonc
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.errors import DefinitionError
-from crewgraph.project.jsonc import read_jsonc
 from crewgraph_compat.stand_ins.project_files import find_json_project_file
 
 __all__ = ["JSONAgentDefinition", "JSONCrewProject", "load_json_crew_project", "validate_crew_project"]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
+from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
 from crewgraph.project.configuration import read_yaml
-from crewgraph.project.jsonc import strip_jsonc_comments
 from crewgraph.project.roles import shown
 
 __all__ = [

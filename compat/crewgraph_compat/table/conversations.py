@@ -4,9 +4,9 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_STATE = "crewgraph.definitions.flow.conversation_state"
-_CONFIG = "crewgraph.definitions.flow.conversation_config"
-_MESSAGES = "crewgraph.definitions.flow.messages"
+_STATE = "crewgraph.contrib.conversations.state"
+_CONFIG = "crewgraph.contrib.conversations.config"
+_MESSAGES = "crewgraph.contrib.conversations.messages"
 _MODELS = rows(_STATE, "AgentMessage", "ConversationEvent", "ConversationMessage", "ConversationState")
 _CONFIGS = rows(_CONFIG, "ConversationConfig", "RouterConfig")
 _CHAT = {
@@ -18,7 +18,7 @@ _SURFACE = {
     **_MODELS,
     **_CONFIGS,
     **rows(_STATE, "ConversationEventVisibility", "ConversationMessageRole", "message_to_llm_dict"),
-    **rows(_CONFIG, _conversational_only="conversational_only"),
+    **rows("crewgraph.definitions.flow.method", _conversational_only="conversational_only"),
     **rows("crewgraph_compat.stand_ins.conversations", "ANSWER_FROM_HISTORY_DEPRECATION_MESSAGE"),
 }
 _MIXIN = {

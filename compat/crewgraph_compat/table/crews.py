@@ -15,7 +15,7 @@ _CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
 _OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
 _PARSER = {**_STEPS, **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse")}
-_CHAT_INPUTS = rows("crewgraph.definitions.chat_inputs", "ChatInputField", "ChatInputs")
+_CHAT_INPUTS = rows("crewgraph.contrib.conversations.crew_inputs", "ChatInputField", "ChatInputs")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
 _LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")

@@ -4,8 +4,9 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
+_DECLARED = "crewgraph.contrib.declared"
 _ACTION_KINDS = rows(
-    "crewgraph.definitions.declared.actions",
+    "crewgraph.contrib.declared.actions",
     "FlowActionDefinition",
     "FlowAgentActionDefinition",
     "FlowAtomicActionDefinition",
@@ -18,7 +19,7 @@ _ACTION_KINDS = rows(
     "FlowToolActionDefinition",
 )
 _STATES = rows(
-    "crewgraph.definitions.declared.state",
+    "crewgraph.contrib.declared.state",
     "FlowDictStateDefinition",
     "FlowJsonSchemaStateDefinition",
     "FlowPydanticStateDefinition",
@@ -26,19 +27,17 @@ _STATES = rows(
     "FlowUnknownStateDefinition",
 )
 _METHODS = rows(
-    "crewgraph.definitions.declared.method",
+    "crewgraph.contrib.declared.method",
     "FlowDefinitionCondition",
     "FlowHumanFeedbackDefinition",
     "FlowMethodDefinition",
     "FlowPersistenceDefinition",
 )
 _FLOW = {
-    **rows("crewgraph.definitions.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
-    **rows("crewgraph.definitions.declared.flow", FlowDefinition="FlowDeclaration"),
+    **rows("crewgraph.contrib.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
+    **rows("crewgraph.contrib.declared.flow", FlowDefinition="FlowDeclaration"),
 }
-_TALKS = rows(
-    "crewgraph.definitions.declared.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition"
-)
+_TALKS = rows(f"{_DECLARED}.config", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _TEMPLATES = rows(
     "crewgraph_compat.stand_ins.flow_templates",
     "FLOW_TEMPLATE_EXPRESSION_CONTRACT",
@@ -46,14 +45,14 @@ _TEMPLATES = rows(
     "FLOW_TEMPLATE_EXPRESSION_RULES",
     "flow_template_expression_description",
 )
-_BUILT = rows("crewgraph.definitions.declared.written", build_flow_definition="declaration_of")
+_BUILT = rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of")
 _REFUSED = rows("crewgraph.errors", FlowScriptExecutionDisabledError="ScriptRefused")
 _ACTIONS = "crewgraph_compat.stand_ins.flow_actions"
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.conversational_definition": _TALKS,
     "crewai.flow.expressions": {
-        **rows("crewgraph.definitions.declared.expression", "Expression", "ExpressionData"),
+        **rows("crewgraph.contrib.declared.expression", "Expression", "ExpressionData"),
         **rows("crewgraph.errors", "ExpressionError"),
         **_TEMPLATES,
     },
@@ -62,7 +61,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_STATES,
         **_METHODS,
         **_FLOW,
-        **rows("crewgraph.definitions.declared.expression", "ExpressionData"),
+        **rows("crewgraph.contrib.declared.expression", "ExpressionData"),
     },
     "crewai.flow.runtime": {
         **rows("crewgraph.definitions.flow.flow", "Flow"),
@@ -86,7 +85,7 @@ MODULES: dict[str, dict[str, str]] = {
             "ToolAction",
             "build_action",
         ),
-        **rows("crewgraph.definitions.declared.expression", "ExpressionData"),
+        **rows("crewgraph.contrib.declared.expression", "ExpressionData"),
         **_REFUSED,
     },
     "crewai.flow.runtime._outputs": rows(_ACTIONS, "outputs_by_name"),

@@ -29,7 +29,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.dsl._utils": {
         **rows(_GRAPH, "is_flow_method"),
         **rows(_TYPES, "P"),
-        **rows("crewgraph.definitions.declared.written", build_flow_definition="declaration_of"),
+        **rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of"),
     },
     "crewai.flow.flow_visualizer": {
         **rows("crewgraph.definitions.flow.flow_plot", "FlowPlot"),

@@ -14,7 +14,7 @@ _SQLITE = rows("crewgraph.runtime.sqlite_persistence", "SQLiteFlowPersistence")
 _PENDING = rows("crewgraph.definitions.flow.pending_feedback", "PendingFeedbackContext")
 _FEEDBACK = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackResult", "human_feedback")
 _PROVIDER = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackProvider")
-_BUILT = rows("crewgraph.definitions.declared.written", build_flow_definition="declaration_of")
+_BUILT = rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.flow": {
@@ -26,7 +26,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_PENDING,
         **rows("crewgraph_compat.stand_ins.flow_structure", "FlowStructure", "build_flow_structure"),
         **rows("crewgraph_compat.stand_ins.flow_page", visualize_flow_structure="render_interactive"),
-        **rows("crewgraph.definitions.declared.expression", "Expression"),
+        **rows("crewgraph.contrib.declared.expression", "Expression"),
     },
     "crewai.flow.flow": {
         **rows("crewgraph.definitions.flow.flow", RuntimeFlow="Flow"),

@@ -20,10 +20,10 @@ _DECORATORS = rows(
     "task",
     "tool",
 )
-_JSON_CREW = rows("crewgraph.project.json_project", "load_crew", "load_crew_and_kickoff")
+_JSON_CREW = rows("crewgraph.contrib.declared.json_crews", "load_crew", "load_crew_and_kickoff")
 _JSON_AGENT = {
-    **rows("crewgraph.project.json_project", "load_agent", "load_agent_from_definition"),
-    **rows("crewgraph.project.jsonc", "strip_jsonc_comments"),
+    **rows("crewgraph.contrib.declared.json_crews", "load_agent", "load_agent_from_definition"),
+    **rows("crewgraph.contrib.declared.jsonc", "strip_jsonc_comments"),
 }
 _JSON_ERRORS = rows(
     "crewgraph.errors", JSONProjectError="DefinitionError", JSONProjectValidationError="DefinitionError"
@@ -32,7 +32,7 @@ _JSON_ERRORS = rows(
 _STAND_INS = "crewgraph_compat.stand_ins"
 _FILES = f"{_STAND_INS}.project_files"
 _DEFINITIONS = rows(
-    "crewgraph.definitions.declared.crew",
+    "crewgraph.contrib.declared.crew",
     "AgentDefinition",
     "CrewAgentDefinition",
     "CrewDefinition",
@@ -55,13 +55,13 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.project.crew_definition": {
         **_DEFINITIONS,
-        **rows("crewgraph.definitions.declared.crew", "LLMDefinition"),
+        **rows("crewgraph.contrib.declared.crew", "LLMDefinition"),
     },
     "crewai.project.crew_loader": {
         **_JSON_CREW,
         **_JSON_ERRORS,
         **_JSON_FILES,
-        **rows("crewgraph.project.json_project", "load_crew_from_definition"),
+        **rows("crewgraph.contrib.declared.json_crews", "load_crew_from_definition"),
     },
     "crewai.project.json_loader": {
         **_JSON_AGENT,

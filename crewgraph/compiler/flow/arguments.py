@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from crewgraph.core.files import FILES
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.turn import TURN
+from crewgraph.definitions.flow.run_extension import RESERVED_INPUTS
 from crewgraph.errors import RunError
 
 __all__ = ["arguments_of", "unknown_inputs"]
@@ -66,7 +66,7 @@ def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, 
     parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return []
-    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD, TURN, FILES}
+    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD, *RESERVED_INPUTS, FILES}
     told: list[str] = []
     for name in inputs.keys() - known:
         near = difflib.get_close_matches(name, sorted(known), n=1)

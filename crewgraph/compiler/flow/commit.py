@@ -13,7 +13,7 @@ from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.saving import pending_cleared, pending_saved, saved
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
-from crewgraph.definitions.flow.turn import TURN
+from crewgraph.definitions.flow.run_extension import run_extension
 
 __all__ = ["answered", "asked", "completed", "finished", "given", "parked", "replayed"]
 
@@ -27,8 +27,8 @@ def completed(run: FlowRun, progress: Progress, ended: Ended) -> tuple[Progress,
         labels, result = labels_of(run.plan, method, _fired(value)), run.finish(name, method, value)
         done.append((name, labels, result))
         progress = advanced(run.plan, progress, name, labels, result)
-        if TURN in run.inputs and not progress["inflight"]:
-            run.flow.end_turn(run.state, value)
+        if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
+            extra.end(run.flow, run.state, value)
             completion["state"] = {**completion["state"], **run.changes()}
         saved(run, method)
         if method in run.marks:

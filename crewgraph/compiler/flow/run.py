@@ -187,7 +187,9 @@ class FlowRun:
         kind = type(self.state) if isinstance(self.state, BaseModel) else None
         source = state_source(type(self.flow))
         state = kind or (source if isinstance(source, type) else None)
-        return classes_of(self.plan.definition, type(self.flow), state, HumanFeedbackResult)
+        return classes_of(
+            self.plan.definition, type(self.flow), state, HumanFeedbackResult, *self.flow.stored_classes()
+        )
 
     def revived(self, value: Any) -> Any:
         """A value that a checkpoint holds."""

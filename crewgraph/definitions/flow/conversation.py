@@ -1,54 +1,20 @@
-"""Flows that are conversations: each message of the user is a run, on one thread."""
+"""The verbs of flows that are conversations, carried out by an extension: each message of the user is a run, on one thread."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from crewgraph.definitions.flow.conversation_config import ConversationConfig, conversational_only
-from crewgraph.definitions.flow.conversation_state import (
-    AgentMessage,
-    ConversationEvent,
-    ConversationEventVisibility,
-    ConversationMessageRole,
-    message_to_llm_dict,
-)
 from crewgraph.definitions.flow.dsl import listen, router, start
-from crewgraph.definitions.flow.messages import (
-    add_message,
-    append_message,
-    get_conversation_messages,
-    messages_in,
-    receive_user_message,
-    set_field,
-    set_state_field,
-    state_field,
-)
-from crewgraph.definitions.flow.state import id_of
-from crewgraph.definitions.flow.turn import TURN, Turn
-from crewgraph.errors import DefinitionError
-from crewgraph.lazy import lazy
+from crewgraph.definitions.flow.method import conversational_only
+from crewgraph.extensions import extension
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.definition import FlowDefinition
-    from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.runtime.conversation import (
-        answered_from_history,
-        conversed,
-        ended,
-        intent_of,
-        is_answerable,
-        routed,
-        system_prompt,
-    )
-else:
-    answered_from_history = lazy("crewgraph.runtime.conversation:answered_from_history")
-    conversed = lazy("crewgraph.runtime.conversation:conversed")
-    ended = lazy("crewgraph.runtime.conversation:ended")
-    intent_of = lazy("crewgraph.runtime.conversation:intent_of")
-    is_answerable = lazy("crewgraph.runtime.conversation:is_answerable")
-    routed = lazy("crewgraph.runtime.conversation:routed")
-    system_prompt = lazy("crewgraph.runtime.conversation:system_prompt")
+    from crewgraph.flow import ConversationConfig
 
 __all__ = ["FlowConversation"]
+
+_Role = Literal["user", "assistant", "system", "tool"]
+_Visibility = Literal["private", "public"]
 
 
 class FlowConversation:
@@ -84,7 +50,6 @@ class FlowConversation:
     """The model that the last turn was given to tell intents apart."""
 
     if TYPE_CHECKING:
-        said_beside: list[Any]
         _definition: ClassVar[FlowDefinition]
         state: Any
         kickoff: Callable[..., Any]
@@ -96,7 +61,7 @@ class FlowConversation:
         def define(cls) -> None: ...
 
     @classmethod
-    def become_conversational(cls, config: ConversationConfig) -> None:
+    def become_conversational(cls, config: "ConversationConfig") -> None:
         """Make the class a conversation."""
         cls.conversational, cls.conversational_config = True, config
         cls.define()
@@ -104,22 +69,22 @@ class FlowConversation:
     @property
     def conversation_messages(self) -> list[dict[str, Any]]:
         """What was said, as models take it."""
-        return get_conversation_messages(self._flow)
+        return _view(self).messages
 
-    def append_message(self, role: ConversationMessageRole, content: str, **extra: Any) -> None:
-        """Add a message to what was said; see `append_message` of this package."""
-        append_message(self._flow, role, content, **extra)
+    def append_message(self, role: _Role, content: str, **extra: Any) -> None:
+        """Add a message to what was said: `name`, `tool_call_id`, `metadata` and so on are `extra`."""
+        _view(self).append_message(role, content, extra)
 
     def append_assistant_message(self, content: str, *, metadata: dict[str, Any] | None = None) -> None:
         """Say something to the user."""
-        append_message(self._flow, "assistant", content, **({"metadata": metadata} if metadata else {}))
+        _view(self).append_message("assistant", content, {"metadata": metadata} if metadata else {})
 
     def append_agent_result(
         self,
         agent_name: str,
         result: Any,
         *,
-        visibility: ConversationEventVisibility = "private",
+        visibility: _Visibility = "private",
         metadata: dict[str, Any] | None = None,
     ) -> None:
         """Note what an agent found out, in `events` and in the agent's thread.
@@ -130,28 +95,11 @@ class FlowConversation:
             visibility: "public": it is said to the user, too; so is what `visible_agent_outputs` names.
             metadata: what else is to be noted.
         """
-        shown = getattr(self.conversational_config, "visible_agent_outputs", None)
-        if shown == "all" or (shown and agent_name in shown):
-            visibility = "public"
-        raw = getattr(result, "raw", result)
-        content = raw if isinstance(raw, str) else str(raw)
-        event = ConversationEvent(
-            type="agent_result",
-            payload={"content": content, **(metadata or {})},
-            agent_name=agent_name,
-            visibility=visibility,
-        )
-        said = AgentMessage(content=content, metadata=metadata or {})
-        events: list[Any] = state_field(self.state, "events") or []
-        threads: dict[str, list[Any]] = state_field(self.state, "agent_threads") or {}
-        set_state_field(self._flow, "events", [*events, event])
-        set_state_field(self._flow, "agent_threads", {**threads, agent_name: [*threads.get(agent_name, []), said]})
-        if visibility == "public":
-            self.append_assistant_message(content)
+        _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
 
     def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: Any = None) -> str:
-        """Add what the user says; see `receive_user_message` of this package."""
-        return receive_user_message(self._flow, text, outcomes=outcomes, llm=llm)
+        """Add what the user says; what was meant, where `outcomes` and a model to tell them apart are given, else the text."""
+        return _view(self).receive(text, outcomes, llm)
 
     def classify_intent(
         self, text: str, outcomes: Sequence[str], *, llm: Any, context: Sequence[Mapping[str, Any]] | None = None
@@ -167,24 +115,15 @@ class FlowConversation:
         Raises:
             DefinitionError: there are no outcomes.
         """
-        return intent_of(text, outcomes, llm, self.conversation_messages if context is None else context)
+        return _view(self).classify(text, outcomes, llm, context)
 
     def build_agent_context(self, agent_name: str) -> list[dict[str, Any]]:
         """What an agent is to know: what was said, and behind it what it said itself."""
-        threads: dict[str, list[Any]] = state_field(self.state, "agent_threads") or {}
-        return [*self.conversation_messages, *(message_to_llm_dict(one) for one in threads.get(agent_name, []))]
+        return _view(self).agent_context(agent_name)
 
     def build_router_context(self) -> dict[str, Any]:
         """What there is to choose a route by."""
-        state = self.state
-        noted: list[ConversationEvent] = state_field(state, "events") or []
-        return {
-            "system_prompt": system_prompt(self),
-            "current_user_message": state_field(state, "current_user_message"),
-            "message_history": self.conversation_messages,
-            "events": [one.model_dump() for one in noted],
-            "last_intent": state_field(state, "last_intent"),
-        }
+        return _view(self).router_context()
 
     def route_turn(self, context: dict[str, Any]) -> str | None:
         """The route of this turn; override it to choose it yourself. None leaves it to the model of the config."""
@@ -192,12 +131,12 @@ class FlowConversation:
 
     def can_answer_from_history(self, context: dict[str, Any]) -> bool:
         """Whether what was said holds the answer, as `answer_from_history_llm` judges; False where there is none."""
-        return is_answerable(self, context)
+        return _view(self).can_answer_from_history(context)
 
     @conversational_only
     def conversation_start(self) -> str | None:
         """Called at the beginning of each turn, for what is to be made ready; what the user says."""
-        return state_field(self.state, "current_user_message")
+        return _view(self).current_message()
 
     @conversational_only
     @start()
@@ -205,25 +144,25 @@ class FlowConversation:
     def route_conversation(self) -> str:
         """Chooses the route of a turn."""
         self.conversation_start()
-        return routed(self)
+        return _view(self).route()
 
     @conversational_only
     @listen("converse")
     def converse_turn(self) -> str:
         """Talks, knowing what was said."""
-        return conversed(self)
+        return _view(self).converse()
 
     @conversational_only
     @listen("end")
     def end_conversation(self) -> str:
         """Ends the conversation."""
-        return ended(self)
+        return _view(self).end()
 
     @conversational_only
     @listen("answer_from_history")
     def answer_from_history_turn(self) -> str:
         """Answers from what was said before."""
-        return answered_from_history(self)
+        return _view(self).answer_from_history()
 
     def handle_turn(
         self,
@@ -254,7 +193,7 @@ class FlowConversation:
             DefinitionError: the flow is no conversation, or there are intents and no model (also ValueError).
             RunError: the conversation waits for somebody's answer.
         """
-        return self.kickoff(**self._turn("handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs))
+        return self.kickoff(**_view(self).turn("handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs))
 
     async def ahandle_turn(
         self,
@@ -266,7 +205,7 @@ class FlowConversation:
         **kickoff_kwargs: Any,
     ) -> Any:
         """Answer a message of the user on this event loop; see `handle_turn`."""
-        given = self._turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+        given = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
         return await self.kickoff_async(**given)
 
     def stream_turn(
@@ -279,7 +218,9 @@ class FlowConversation:
         **kickoff_kwargs: Any,
     ) -> Any:
         """Answer a message of the user, and tell every event as a frame; see `stream_events`."""
-        return self.stream_events(**self._turn("stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs))
+        return self.stream_events(
+            **_view(self).turn("stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+        )
 
     def astream_turn(
         self,
@@ -292,7 +233,7 @@ class FlowConversation:
     ) -> Any:
         """Answer a message of the user on this event loop, and tell every event as a frame; see `stream_events`."""
         return self.astream_events(
-            **self._turn("astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+            **_view(self).turn("astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
         )
 
     def chat(
@@ -321,63 +262,26 @@ class FlowConversation:
             defer_trace_finalization: without effect.
             handle_turn_kwargs: other arguments of `handle_turn`.
         """
-        self._check_conversational("chat")
-        ends = {one.casefold() for one in exit_commands}
-        try:
-            while (said := input_fn(prompt)).strip().casefold() not in ends:
-                if said.strip() or not skip_empty:
-                    answer = self.handle_turn(said, session_id=session_id, **handle_turn_kwargs)
-                    output_fn(f"{assistant_prefix}{answer}")
-        except (EOFError, KeyboardInterrupt):
-            return
-        finally:
-            self.finalize_session_traces()
+        _view(self).on_terminal(
+            session_id,
+            prompt,
+            assistant_prefix,
+            exit_commands,
+            input_fn,
+            output_fn,
+            skip_empty,
+            handle_turn_kwargs,
+        )
 
     def finalize_session_traces(self, *, discard: bool = False) -> None:
         """Without effect: each turn is a run, whose trace ends with it."""
 
-    def begin_turn(self, state: Any, turn: Turn) -> None:
-        """Take what the user says into the state that a turn begins with."""
-        add_message(self._flow, state, "user", turn["message"])
-        set_field(state, "current_user_message", turn["message"])
-        set_field(state, "last_user_message", turn["message"])
+    @classmethod
+    def stored_classes(cls) -> tuple[type[Any], ...]:
+        """Classes of values in checkpoints, besides those that the code of the class names."""
+        return extension("conversations").stored_classes if cls.conversational else ()
 
-    def end_turn(self, state: Any, value: Any) -> None:
-        """Take what a turn gave into the state, where no method has said anything to the user itself."""
-        told = [message_to_llm_dict(one)["role"] for one in messages_in(self._flow, state)]
-        since = told[len(told) - told[::-1].index("user") :] if "user" in told else told
-        if isinstance(value, str) and "assistant" not in since:
-            self.append_assistant_message(value)
 
-    @property
-    def _flow(self) -> "Flow[Any]":
-        """The flow that this is a part of."""
-        return cast("Flow[Any]", self)
-
-    def _check_conversational(self, verb: str) -> None:
-        if not self.conversational:
-            raise DefinitionError(
-                f"`{verb}` is for conversations, and flow `{type(self).__name__}` is none. Write `conversational = True` in the "
-                "class, or decorate it with `@ConversationConfig(...)`."
-            )
-
-    def _turn(
-        self,
-        verb: str,
-        message: str,
-        session_id: str | None,
-        intents: Sequence[str] | None,
-        intent_llm: Any,
-        more: dict[str, Any],
-    ) -> dict[str, Any]:
-        """The arguments of the kickoff that is a turn."""
-        self._check_conversational(verb)
-        config: Any = self.conversational_config
-        self.intent_llm_given = intent_llm
-        if intents and intent_llm is None and getattr(config, "intent_llm", None) is None:
-            raise DefinitionError(
-                "`intents` are told apart by a model; give `intent_llm`, here or to `ConversationConfig`."
-            )
-        turn: Turn = {"message": message, "intents": list(intents or ())}
-        inputs: Mapping[str, Any] = more.pop("inputs", None) or {}
-        return {**more, "inputs": {**inputs, "id": session_id or id_of(self.state), TURN: turn}}
+def _view(flow: FlowConversation) -> Any:
+    """The flow as a conversation, which carries its verbs out."""
+    return extension("conversations")(flow)

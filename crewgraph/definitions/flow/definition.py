@@ -8,16 +8,17 @@ from functools import cached_property
 from typing import Any
 
 from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
-from crewgraph.definitions.flow.conversation_config import is_conversational_only
 from crewgraph.definitions.flow.labels import mentioned, returned
 from crewgraph.definitions.flow.method import (
     FlowMethod,
+    is_conversational_only,
     method_of,
     notes_of,
     unfinished_of,
 )
 from crewgraph.definitions.kept import Kept
 from crewgraph.errors import DefinitionError
+from crewgraph.extensions import extension
 
 __all__ = ["FlowDefinition", "defined"]
 
@@ -208,7 +209,7 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
     return FlowDefinition(
         name=flow.__name__,
         is_declared=bool(declared),
-        methods=_routed(methods) if conversational else methods,
+        methods=extension("conversations.methods")(methods) if conversational else methods,
         unfinished={
             name: written
             for name, value in ChainMap(*[dict(vars(kind)) for kind in flow.__mro__]).items()
@@ -217,19 +218,6 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
         persistence=base.persistence if base else None,
         verbose=base.verbose if base else False,
     )
-
-
-def _routed(methods: Mapping[str, FlowMethod]) -> dict[str, FlowMethod]:
-    """The methods of a conversation: what its router may return, and one's own listeners in the place of those that are there."""
-    heard = {event for method in methods.values() for event in events_of(method.trigger) if event not in methods}
-    own = {method.trigger for method in methods.values() if not is_conversational_only(method.func)}
-    kept = {
-        name: method
-        for name, method in methods.items()
-        if not (is_conversational_only(method.func) and method.trigger in own)
-    }
-    choice = kept.get("route_conversation")
-    return kept if choice is None else {**kept, choice.name: replace(choice, labels=tuple(sorted(heard)))}
 
 
 def _check_name(flow: type, name: str) -> None:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
-from crewgraph.definitions.declared.of_flow import FlowDeclarations
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.conversation import FlowConversation
-from crewgraph.definitions.flow.conversation_state import ConversationState
+from crewgraph.definitions.flow.declaration import FlowDeclarations
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.memories import FlowMemories
-from crewgraph.definitions.flow.messages import messages_in
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.definitions.flow.persistence import checked_backend
+from crewgraph.definitions.flow.run_extension import plain_inputs, run_extension
 from crewgraph.definitions.flow.state import (
     id_of,
     is_unfinished,
@@ -28,13 +27,13 @@ from crewgraph.definitions.flow.state import (
     state_source,
     with_inputs,
 )
-from crewgraph.definitions.flow.turn import TURN, without_turn
 from crewgraph.definitions.flow.verbs import FlowVerbs
 from crewgraph.definitions.flow.waiting import FlowWaiting
 from crewgraph.definitions.keep_history import KeepHistory
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
+from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 
@@ -149,12 +148,6 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         self._last: Any = None
         """The run that this object began last, if it has begun one."""
 
-        self.said_beside: list[Any] = []
-        """What was said, where the state has no place for it."""
-
-        self._others: dict[str, Any] = {}
-        """The states of conversations that the object does not show, where none are kept elsewhere."""
-
         self._state: Any = self._first(values)
         if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
             crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
@@ -227,25 +220,17 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
             inputs: the inputs.
             before: the state that the run takes over; None for what the object holds.
         """
+        extra = run_extension(inputs)
         with self._lock:
             first, self._begun = not self._begun, True
-            if before is None and TURN in inputs:
-                before = self._conversation_state(str(inputs["id"]))
+            if before is None and extra is not None:
+                before = extra.state_before(self, self._state, inputs)
         # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
         source = before if before is not None else self._state if first else self._copied()
-        state = with_inputs(source, without_turn(inputs), self.flow_name)
-        if TURN in inputs:
-            self.begin_turn(state, inputs[TURN])
+        state = with_inputs(source, plain_inputs(inputs), self.flow_name)
+        if extra is not None:
+            extra.begin(self, state, inputs)
         return state
-
-    def _conversation_state(self, flow_id: str) -> Any:
-        """The state of a conversation that is not the one shown; None where it is that, or the object has held none yet."""
-        shown = id_of(self._state)
-        if shown == flow_id or not messages_in(self, self._state):
-            return None
-        self._others[shown] = self._state
-        found = self._others.pop(flow_id, None)
-        return self._fresh() if found is None else made_state(found, self.flow_name)
 
     def state_apart(self, inputs: Mapping[str, Any]) -> Any:
         """The state that a run begins with which this object does not show: a copy, under an `id` of its own."""
@@ -309,7 +294,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
     def _fresh(self) -> Any:
         source = self.initial_state if self.initial_state is not None else state_source(type(self))
         if source is None and self.conversational:
-            source = ConversationState
+            source = extension("conversations.state")
         return made_state(source, self.flow_name)
 
     @property

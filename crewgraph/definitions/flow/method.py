@@ -15,6 +15,8 @@ __all__ = [
     "Predicate",
     "RouterMethod",
     "StartMethod",
+    "conversational_only",
+    "is_conversational_only",
     "method_of",
     "noted",
     "notes_of",
@@ -27,6 +29,7 @@ Predicate = Callable[[dict[str, Any]], Any]
 
 _NOTES = "__crewgraph_flow__"
 _UNFINISHED = "__crewgraph_unfinished__"
+_CONVERSATIONAL = "__crewgraph_conversational__"
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -74,6 +77,17 @@ def unfinished(decorator: Callable[[Method], Method], written: str) -> Callable[
 def unfinished_of(value: Any) -> str | None:
     """How a decorator should be written that was left in a class; None for anything else."""
     return getattr(value, _UNFINISHED, None) if isfunction(value) else None
+
+
+def conversational_only(function: Method) -> Method:
+    """Mark a method of a base class that is part of conversational flows alone."""
+    setattr(function, _CONVERSATIONAL, True)
+    return function
+
+
+def is_conversational_only(function: Any) -> bool:
+    """Whether a method is part of conversational flows alone."""
+    return getattr(function, _CONVERSATIONAL, False) is True
 
 
 @dataclass(frozen=True, kw_only=True)

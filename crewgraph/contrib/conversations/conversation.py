@@ -1,0 +1,183 @@
+"""A flow as a conversation: what the verbs of conversational flows do."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from crewgraph.contrib.conversations import routes
+from crewgraph.contrib.conversations.config import ConversationConfig
+from crewgraph.contrib.conversations.messages import (
+    append_message,
+    get_conversation_messages,
+    intent_of,
+    receive_user_message,
+    set_state_field,
+    state_field,
+)
+from crewgraph.contrib.conversations.state import (
+    AgentMessage,
+    ConversationEvent,
+    ConversationEventVisibility,
+    ConversationMessageRole,
+    message_to_llm_dict,
+)
+from crewgraph.contrib.conversations.turns import TURN, Turn
+from crewgraph.definitions.flow.state import id_of
+from crewgraph.errors import DefinitionError
+
+__all__ = ["Conversation"]
+
+
+class Conversation:
+    """A view of a flow.
+
+    Args:
+        flow: the flow.
+    """
+
+    stored_classes = (ConversationConfig, AgentMessage, ConversationEvent)
+    """Classes of values in the state and the outputs of any conversation."""
+
+    def __init__(self, flow: Any) -> None:
+        self._flow = flow
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages, as models take them."""
+        return get_conversation_messages(self._flow)
+
+    def append_message(self, role: ConversationMessageRole, content: str, extra: Mapping[str, Any]) -> None:
+        """Add a message."""
+        append_message(self._flow, role, content, **extra)
+
+    def append_agent_result(
+        self, agent: str, result: Any, visibility: ConversationEventVisibility, metadata: Mapping[str, Any]
+    ) -> None:
+        """Add the result of an agent to `events` and to the agent's thread; see `Flow.append_agent_result`."""
+        flow = self._flow
+        visible = getattr(flow.conversational_config, "visible_agent_outputs", None)
+        if visible == "all" or (visible and agent in visible):
+            visibility = "public"
+        raw = getattr(result, "raw", result)
+        content = raw if isinstance(raw, str) else str(raw)
+        event = ConversationEvent(
+            type="agent_result",
+            payload={"content": content, **metadata},
+            agent_name=agent,
+            visibility=visibility,
+        )
+        message = AgentMessage(content=content, metadata=dict(metadata))
+        events: list[Any] = state_field(flow.state, "events") or []
+        threads: dict[str, list[Any]] = state_field(flow.state, "agent_threads") or {}
+        set_state_field(flow, "events", [*events, event])
+        set_state_field(flow, "agent_threads", {**threads, agent: [*threads.get(agent, []), message]})
+        if visibility == "public":
+            flow.append_assistant_message(content)
+
+    def receive(self, text: str, outcomes: Sequence[str] | None, llm: Any) -> str:
+        """Add what the user says; see `receive_user_message`."""
+        return receive_user_message(self._flow, text, outcomes=outcomes, llm=llm)
+
+    def classify(
+        self, text: str, outcomes: Sequence[str], llm: Any, context: Sequence[Mapping[str, Any]] | None
+    ) -> str:
+        """The outcome that a text comes to; see `Flow.classify_intent`."""
+        return intent_of(text, outcomes, llm, self._flow.conversation_messages if context is None else context)
+
+    def agent_context(self, agent: str) -> list[dict[str, Any]]:
+        """The messages, followed by those in an agent's thread."""
+        threads: dict[str, list[Any]] = state_field(self._flow.state, "agent_threads") or {}
+        thread = [message_to_llm_dict(message) for message in threads.get(agent, [])]
+        return [*self._flow.conversation_messages, *thread]
+
+    def router_context(self) -> dict[str, Any]:
+        """What a route is chosen by."""
+        state = self._flow.state
+        events: list[ConversationEvent] = state_field(state, "events") or []
+        return {
+            "system_prompt": routes.system_prompt(self._flow),
+            "current_user_message": state_field(state, "current_user_message"),
+            "message_history": self._flow.conversation_messages,
+            "events": [event.model_dump() for event in events],
+            "last_intent": state_field(state, "last_intent"),
+        }
+
+    def can_answer_from_history(self, context: Mapping[str, Any]) -> bool:
+        """Whether the messages hold the answer."""
+        return routes.is_answerable(self._flow, context)
+
+    def current_message(self) -> str | None:
+        """What the user says in this turn."""
+        return state_field(self._flow.state, "current_user_message")
+
+    def route(self) -> str:
+        """Choose the route of this turn."""
+        return routes.routed(self._flow)
+
+    def converse(self) -> str:
+        """Answer by the model of the conversation."""
+        return routes.conversed(self._flow)
+
+    def answer_from_history(self) -> str:
+        """Answer from the messages alone."""
+        return routes.answered_from_history(self._flow)
+
+    def end(self) -> str:
+        """End the conversation."""
+        return routes.ended(self._flow)
+
+    def turn(
+        self,
+        verb: str,
+        message: str,
+        session_id: str | None,
+        intents: Sequence[str] | None,
+        intent_llm: Any,
+        keywords: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The arguments of the kickoff that is a turn.
+
+        Raises:
+            DefinitionError: the flow is no conversation, or there are intents and no model.
+        """
+        flow = self._flow
+        self._check_conversational(verb)
+        flow.intent_llm_given = intent_llm
+        if intents and intent_llm is None and getattr(flow.conversational_config, "intent_llm", None) is None:
+            raise DefinitionError(
+                "`intents` are told apart by a model; give `intent_llm`, here or to `ConversationConfig`."
+            )
+        turn: Turn = {"message": message, "intents": list(intents or ())}
+        inputs: Mapping[str, Any] = keywords.get("inputs") or {}
+        return {**keywords, "inputs": {**inputs, "id": session_id or id_of(flow.state), TURN: turn}}
+
+    def on_terminal(
+        self,
+        session_id: str | None,
+        prompt: str,
+        assistant_prefix: str,
+        exit_commands: Sequence[str],
+        input_fn: Callable[[str], str],
+        output_fn: Callable[[str], None],
+        skip_empty: bool,
+        keywords: Mapping[str, Any],
+    ) -> None:
+        """Hold the conversation on the terminal; see `Flow.chat`."""
+        self._check_conversational("chat")
+        ends = {command.casefold() for command in exit_commands}
+        try:
+            while (line := input_fn(prompt)).strip().casefold() not in ends:
+                if line.strip() or not skip_empty:
+                    answer = self._flow.handle_turn(line, session_id=session_id, **keywords)
+                    output_fn(f"{assistant_prefix}{answer}")
+        except (EOFError, KeyboardInterrupt):
+            return
+        finally:
+            self._flow.finalize_session_traces()
+
+    def _check_conversational(self, verb: str) -> None:
+        flow = self._flow
+        if not flow.conversational:
+            raise DefinitionError(
+                f"`{verb}` is for conversations, and flow `{type(flow).__name__}` is none. Write `conversational = True` in the "
+                "class, or decorate it with `@ConversationConfig(...)`."
+            )

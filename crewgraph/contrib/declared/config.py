@@ -1,0 +1,90 @@
+"""How declared flows are run and hold conversations; keys of a declaration that nobody knows."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, Field, field_serializer, model_validator
+
+from crewgraph.contrib.declared.crew import PythonReferenceDefinition
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.deprecations import user_stacklevel
+
+__all__ = [
+    "FlowConversationalDefinition",
+    "FlowConversationalRouterDefinition",
+    "KnowsItsKeys",
+    "plain_model",
+    "tell_unknown",
+]
+
+
+class KnowsItsKeys(BaseModel):
+    """A part of a declaration that says which of its keys it does not know."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_unknown(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            aliases = (field.alias for field in cls.model_fields.values() if field.alias is not None)
+            title = str(cls.model_config.get("title") or cls.__name__).removesuffix("Definition")
+            tell_unknown(cast("dict[str, Any]", values), (*cls.model_fields, *aliases), title)
+        return cast(Any, values)
+
+
+def tell_unknown(values: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Warn of keys that are none of those which are known."""
+    names = sorted(known)
+    if unknown := [key for key in values if key not in names]:
+        told = ", ".join(f"`{key}`" for key in unknown)
+        warnings.warn(
+            f"`{where}` of a declaration knows no {told}: it is without effect. There are {', '.join(names)}.",
+            UnknownKeyword,
+            stacklevel=user_stacklevel(),
+        )
+
+
+class FlowConversationalRouterDefinition(BaseModel):
+    """How a model chooses the route of a turn; see `RouterConfig`."""
+
+    prompt: str | None = None
+    response_format: PythonReferenceDefinition | None = None
+    llm: Any = None
+    routes: list[str] | None = None
+    route_descriptions: dict[str, str] | None = None
+    default_intent: str | None = "converse"
+    fallback_intent: str | None = "converse"
+    intent_field: str = "intent"
+
+    @field_serializer("llm")
+    def _serialize_llm(self, llm: Any) -> Any:
+        return plain_model(llm)
+
+
+class FlowConversationalDefinition(BaseModel):
+    """How a flow holds conversations; see `ConversationConfig`. That it is there at all makes the flow one."""
+
+    enabled: bool = True
+    system_prompt: str | None = None
+    llm: Any = None
+    router: FlowConversationalRouterDefinition | None = None
+    answer_from_history_prompt: str | None = None
+    default_intents: list[str] | None = None
+    intent_llm: Any = None
+    answer_from_history_llm: Any = None
+    visible_agent_outputs: list[str] | Literal["all"] | None = None
+    defer_trace_finalization: bool = True
+    trace_scope: Literal["turn", "session"] | None = None
+    builtin_routes: list[str] = Field(default_factory=lambda: ["converse", "end"])
+    internal_routes: list[str] = Field(default_factory=lambda: ["answer_from_history"])
+
+    @field_serializer("llm", "intent_llm", "answer_from_history_llm")
+    def _serialize_llm(self, llm: Any) -> Any:
+        return plain_model(llm)
+
+
+def plain_model(llm: Any) -> Any:
+    """A language model as data: its name, where it is an object."""
+    if llm is None or isinstance(llm, str | dict):
+        return llm  # pyright: ignore[reportUnknownVariableType]
+    return str(getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__)

@@ -1,1 +1,0 @@
-"""Flows as data: what files in YAML or JSON declare, and what a class says in the same words."""

@@ -1,0 +1,296 @@
+"""Talking to a crew: a model finds out what it has to be told, and has it work."""
+
+import json
+import os
+import pty
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import heard
+from modes import Mode
+from runtime.parts import agent, crew, task
+
+from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
+from crewgraph.definitions.crew_chat import CrewConversation
+from crewgraph.errors import DefinitionError, NoModelError
+from crewgraph.events import CrewKickoffStartedEvent
+from crewgraph.llm.errors import MissingKey
+
+ABOUT = {
+    "crew_name": "tides",
+    "crew_description": "Writes about a sea.",
+    "inputs": [{"name": "sea", "description": "which sea"}, {"name": "json", "description": "the form"}],
+}
+GREETING = "Final Answer: Hello! Which sea?"
+
+
+@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return Mode(request.param)
+
+
+def tides(chat_llm: Any, answers: Any = ("Final Answer: high water",), **more: Any) -> Crew:
+    worker = agent(ScriptedLLM(list(answers)), "Clerk")
+    return crew(task("look", worker, description="Look at {sea} as {json}"), chat_llm=chat_llm, name="tides", **more)
+
+
+def host(*script: Any, native: bool = False) -> ScriptedLLM:
+    return ScriptedLLM([json.dumps(ABOUT), *script], native_tools=native)
+
+
+def work(sea: str = "North Sea") -> ToolUse:
+    return ToolUse("run_crew", {"sea": sea, "json": "text"})
+
+
+def say(mode: Mode, talk: CrewConversation, text: str) -> str:
+    return mode.run(talk.say, talk.asay, text)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_the_model_greets_asks_for_the_inputs_and_has_the_crew_work(mode: Mode, native: bool):
+    end = "" if native else "Final Answer: "
+    model = host(f"{end}Hello! Which sea?", work(), f"{end}You are welcome.", native=native)
+    one = tides(model)
+    talk = one.conversation()
+    assert mode.run(talk.greet, talk.agreet) == "Hello! Which sea?"
+    with heard() as events:
+        assert say(mode, talk, "the North Sea, as text") == "high water"
+    assert talk.output is not None and talk.output.raw == "high water"
+    assert say(mode, talk, "thanks") == "You are welcome."
+    assert [(one["role"], one["content"]) for one in talk.messages[1:]] == [
+        ("assistant", "Hello! Which sea?"),
+        ("user", "the North Sea, as text"),
+        ("assistant", "high water"),
+        ("user", "thanks"),
+        ("assistant", "You are welcome."),
+    ]
+    inputs = next(one for one in events if isinstance(one, CrewKickoffStartedEvent)).inputs
+    assert inputs is not None and (inputs["sea"], inputs["json"]) == ("North Sea", "text")
+    said = json.loads(inputs["crew_chat_messages"])
+    assert said[-1] == {"role": "user", "content": "the North Sea, as text"}
+    assert len(one.runs()) == 1  # it is kept as any
+
+
+def test_what_is_asked_for_is_described_from_the_tasks():
+    model = host(GREETING)
+    tides(model).conversation().greet()
+    described, greeted = model.requests
+    assert "Look at {sea} as {json}" in described.text and "json, sea" in described.text
+    assert "Writes about a sea." in greeted.text and "- sea: which sea" in greeted.text
+
+
+def test_the_crew_is_told_what_was_said():
+    one = tides(host(work()))
+    one.conversation().say("the North Sea, please")
+    worker = one.agents[0].llm
+    assert isinstance(worker, ScriptedLLM)
+    assert (
+        "User: the North Sea, please" in worker.requests[0].text
+        and "Look at North Sea as text" in worker.requests[0].text
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*")
+def test_without_a_description_of_the_models_the_texts_of_the_tasks_stand_in():
+    model = ScriptedLLM(["no JSON", "nor this", "nor this", "nor this", "nor this", GREETING], repeat_last=True)
+    tides(model).conversation().greet()
+    assert "Look at {sea} as {json}" in model.requests[-1].text and "it stands for {sea} in" in model.requests[-1].text
+
+
+def test_the_crew_works_again_for_the_same_inputs(mode: Mode):
+    talk = tides(host(work(), work()), ["Final Answer: high water", "Final Answer: low water"]).conversation()
+    assert [say(mode, talk, "now"), say(mode, talk, "and again")] == ["high water", "low water"]
+
+
+def test_a_missing_input_is_asked_for_and_a_failing_crew_is_told_of(mode: Mode):
+    model = host(ToolUse("run_crew", {"sea": "North Sea"}), work(), "Final Answer: It could not be done.")
+    talk = tides(model, [ConnectionError("no line")]).conversation()
+    assert say(mode, talk, "the North Sea") == "It could not be done."
+    assert "`json` is missing" in model.requests[2].text and "no line" in model.requests[3].text
+    assert talk.output is None
+
+
+def test_a_crew_without_inputs_can_begin_at_once():
+    one = crew(task("look", agent(ScriptedLLM(["Final Answer: high water"]))), chat_llm=None)
+    about = json.dumps({"crew_name": "x", "crew_description": "Looks.", "inputs": []})
+    one.chat_llm = ScriptedLLM([about, ToolUse("run_crew", {})])
+    assert one.conversation().say("go") == "high water"
+
+
+def test_old_messages_are_forgotten_and_the_first_is_the_users(mode: Mode):
+    model = ScriptedLLM([json.dumps(ABOUT), *(f"Final Answer: {n}" for n in range(9))])
+    talk = tides(model).conversation(max_messages=5)
+    for n in range(9):
+        say(mode, talk, f"question {n}")
+    assert [one["content"] for one in talk.messages] == ["question 7", "7", "question 8", "8"]
+    assert "question 4" not in model.requests[-1].text
+    with pytest.raises(DefinitionError, match="max_messages"):
+        tides(model).conversation(max_messages=1)
+
+
+def test_after_a_failed_request_it_is_as_if_nothing_had_been_said(mode: Mode):
+    talk = tides(host(*[ConnectionError("down")] * 3, "Final Answer: Which sea?")).conversation()
+    with pytest.raises(ConnectionError):
+        say(mode, talk, "hello")
+    assert talk.messages == []
+    assert say(mode, talk, "hello") == "Which sea?"
+
+
+def test_a_crew_that_gives_its_answer_in_pieces_can_be_talked_to(mode: Mode):
+    assert say(mode, tides(host(work()), stream=True).conversation(), "go") == "high water"
+
+
+def test_the_model_is_chat_llm_else_that_of_the_first_agent_else_the_environments(monkeypatch: pytest.MonkeyPatch):
+    one = tides(None, [json.dumps(ABOUT), "Final Answer: by the clerk's model"])
+    assert one.conversation().say("hi") == "by the clerk's model"
+    one.agents[0].llm = None
+    with pytest.raises(NoModelError):
+        one.conversation()
+    monkeypatch.setenv("MODEL", "openai/gpt-4o-mini")
+    with pytest.raises(MissingKey, match="OPENAI_API_KEY"):
+        one.conversation()
+    one.chat_llm = "openai/gpt-4o-mini"
+    with pytest.raises(MissingKey, match="OPENAI_API_KEY"):
+        one.chat()
+
+
+def test_the_wording_is_that_of_the_prompt_file(tmp_path: Path):
+    prompts = tmp_path / "prompts.json"
+    prompts.write_text(json.dumps({"chat": {"opening": "Say moin."}}))
+    model = host(GREETING)
+    tides(model, prompt_file=str(prompts)).conversation().greet()
+    assert "Say moin." in model.requests[1].text
+
+
+# ------------------------------------------------------------------------------------------------- the terminal
+PROGRAM = f"""
+import json
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+
+about = {ABOUT!r}
+host = ScriptedLLM([json.dumps(about), "Final Answer: Hello! Which sea?", ConnectionError("down"), ConnectionError("down"),
+    ConnectionError("down"), ToolUse("run_crew", {{"sea": "North Sea", "json": "text"}}), "Final Answer: You are welcome."])
+clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: high water"]))
+look = Task(description="Look at {{sea}} as {{json}}", expected_output="e", agent=clerk)
+crew = Crew(name="tides", agents=[clerk], tasks=[look], chat_llm=host)
+"""
+
+
+ON_TERMINAL = (
+    "import fcntl, runpy, sys, termios\n"
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # keys become signals\n"
+    "sys.argv = ['crewgraph', 'chat']\n"
+    "runpy.run_module('crewgraph', run_name='__main__')\n"
+)
+
+
+class Terminal:
+    """A process on a terminal of its own."""
+
+    def __init__(self, folder: Path, *command: str) -> None:
+        self.shown = ""
+        self.terminal, theirs = pty.openpty()
+        standard: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+        self.process = subprocess.Popen([sys.executable, *command], cwd=folder, start_new_session=True, **standard)
+        os.close(theirs)
+
+    def until(self, text: str) -> None:
+        end = time.monotonic() + 100
+        while text not in self.shown:
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self.terminal, selectors.EVENT_READ)
+                ready = waiting.select(max(0.0, end - time.monotonic()))
+            assert ready, f"{text!r} was not shown, but {self.shown!r}"
+            try:
+                self.shown += os.read(self.terminal, 4096).decode()
+            except OSError:  # it was closed
+                raise AssertionError(f"{text!r} was not shown, but {self.shown!r}") from None
+        self.shown = self.shown.partition(text)[2]
+
+    def types(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def presses(self, key: str) -> None:
+        """Press a key until the program ends: readline misses a signal right after its prompt."""
+        for _ in range(20):
+            self.types(key)
+            try:
+                self.process.wait(2)
+            except subprocess.TimeoutExpired:
+                continue
+            return
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit code, and what it had still to show."""
+        while True:
+            try:
+                more = os.read(self.terminal, 4096).decode()
+            except OSError:
+                break
+            if not more:
+                break
+            self.shown += more
+        return self.process.wait(100), self.shown
+
+    def close(self) -> None:
+        os.close(self.terminal)
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    root = Path(__file__).parents[3]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(root), str(root / "compat")]))
+    (tmp_path / "team.py").write_text(PROGRAM)
+    (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "team:crew"\n')
+    shown = Terminal(tmp_path, "-c", ON_TERMINAL)
+    try:
+        shown.until("Hello! Which sea?")
+        shown.until("> ")
+        yield shown
+    finally:
+        shown.close()
+
+
+def test_a_chat_on_the_terminal(terminal: Terminal):
+    terminal.types("\n")
+    terminal.until("> ")
+    terminal.types("the North Sea\n")
+    terminal.until("Error: ConnectionError: down")
+    terminal.until("> ")
+    terminal.types("once more: the North Sea\n")
+    terminal.until("(the crew is at work: ")
+    terminal.until("high water")
+    terminal.until("> ")
+    terminal.types("thanks\n")
+    terminal.until("You are welcome.")
+    terminal.until("> ")
+    terminal.types("Exit\n")
+    code, rest = terminal.ended()
+    assert code == 0 and "Traceback" not in rest
+
+
+@pytest.mark.parametrize("key", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
+def test_a_key_ends_it(terminal: Terminal, key: str):
+    terminal.presses(key)
+    code, rest = terminal.ended()
+    assert code == 0 and "Traceback" not in rest
+
+
+def test_what_is_piped_in_is_what_was_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("the North Sea\nthanks\n"))
+    talk = tides(host(GREETING, work(), "Final Answer: You are welcome.")).chat(checkpointer=False)
+    assert (
+        "Hello! Which sea?" in (told := capsys.readouterr().out) and "high water" in told and "You are welcome." in told
+    )
+    assert talk.output is not None and len(talk.messages) == 6
+    assert isinstance(talk.crew.chat_llm, BaseLLM)

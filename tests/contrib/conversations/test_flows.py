@@ -1,0 +1,400 @@
+"""Flows that are conversations: turns, routes, what is kept of them, and what is told."""
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import ScriptedLLM
+from crewgraph.events import crewai_event_bus
+from crewgraph.events.flow import (
+    ConversationMessageAddedEvent,
+    ConversationRouteSelectedEvent,
+    ConversationTurnCompletedEvent,
+    ConversationTurnFailedEvent,
+    ConversationTurnStartedEvent,
+)
+from crewgraph.flow import (
+    ConversationConfig,
+    ConversationMessage,
+    ConversationState,
+    Flow,
+    RouterConfig,
+    SQLiteFlowPersistence,
+    listen,
+    persist,
+    start,
+)
+
+pytestmark = pytest.mark.usefixtures("granularity")
+
+
+def said(flow: Any) -> list[tuple[str, Any]]:
+    return [(one["role"], one["content"]) for one in flow.conversation_messages]
+
+
+class Desk(Flow[ConversationState]):
+    """Answers what it is asked for, by the first word."""
+
+    conversational = True
+
+    def route_turn(self, context: dict[str, Any]) -> str | None:
+        return "order" if "order" in context["current_user_message"] else None
+
+    @listen("order")
+    def look_up(self) -> str:
+        """Orders, and where they are."""
+        return f"on its way, {len(self.state.messages)}"
+
+
+class KeptDesk(Desk):
+    checkpointer = True
+
+
+def turn(flow: Any, mode: Mode, *args: Any, **kwargs: Any) -> Any:
+    return mode.run(partial(flow.handle_turn, **kwargs), partial(flow.ahandle_turn, **kwargs), *args)
+
+
+def test_a_message_is_answered_by_the_listener_to_its_route(mode: Mode):
+    desk = Desk()
+
+    assert turn(desk, mode, "where is my order?", session_id="a") == "on its way, 1"
+    assert said(desk) == [("user", "where is my order?"), ("assistant", "on its way, 1")]
+    assert (desk.flow_id, desk.state.last_intent, desk.state.last_user_message) == ("a", "order", "where is my order?")
+
+
+def test_what_was_said_is_there_in_the_next_turn(mode: Mode):
+    desk = Desk()
+    for _ in range(2):
+        turn(desk, mode, "my order")
+
+    assert [text for _, text in said(desk)] == ["my order", "on its way, 1", "my order", "on its way, 3"]
+
+
+def test_without_a_model_a_message_that_has_no_route_is_told_so(mode: Mode):
+    assert turn(Desk(), mode, "hello") == "There is no model yet that could answer here."
+
+
+def test_a_model_chooses_the_route_and_talks(mode: Mode):
+    model = ScriptedLLM(['{"intent": "SEARCH"}', '{"intent": "converse"}', "hello", "no idea", "so it is", "`end`"])
+
+    @ConversationConfig(llm=model, system_prompt="Be brief.", router=RouterConfig(prompt="A library."))
+    class Library(Flow[ConversationState]):
+        @listen("SEARCH")
+        def search(self) -> str:
+            """Look into the shelves.
+
+            All of them.
+            """
+            return "found"
+
+    library = Library()
+    answers = [turn(library, mode, text) for text in ("find it", "hi", "hm", "bye")]
+
+    assert answers == ["found", "hello", "so it is", "The conversation is over."]
+    assert library.state.ended
+    told = str(model.requests[0].messages[0]["content"])
+    assert told.startswith("A library.")
+    assert "- SEARCH: Look into the shelves.\n- converse: " in told
+    assert [one["content"] for one in model.requests[2].messages] == ["Be brief.", "find it", "found", "hi"]
+
+
+def test_a_model_may_answer_in_a_form_of_ones_own():
+    class Choice(BaseModel):
+        why: str
+        way: str
+
+    router = RouterConfig(response_format=Choice, intent_field="way", fallback_intent="order")
+    model = ScriptedLLM(['{"why": "so", "way": "end"}', '{"why": 1}'])
+
+    @ConversationConfig(llm=model, router=router)
+    class Library(Desk):
+        pass
+
+    assert [Library().handle_turn(text) for text in ("bye", "hm")] == ["The conversation is over.", "on its way, 1"]
+
+
+def test_where_the_model_fails_the_route_is_the_one_that_is_there_for_it():
+    @ConversationConfig(llm=ScriptedLLM([]), router=RouterConfig(fallback_intent="order"))
+    class Library(Desk):
+        pass
+
+    with pytest.warns(UserWarning, match="could not choose a route of flow `Library`"):
+        assert Library().handle_turn("hello") == "on its way, 1"
+
+
+def test_intents_are_told_apart_first(mode: Mode):
+    model = ScriptedLLM(["The second: order.", "none of them"])
+
+    @ConversationConfig(intent_llm=model, default_intents=["end", "order"])
+    class Library(Desk):
+        pass
+
+    assert turn(Library(), mode, "where is it?") == "on its way, 1"
+    with pytest.warns(UserWarning, match="`end` is taken"):
+        assert turn(Library(), mode, "hm") == "The conversation is over."
+
+
+def test_intents_need_a_model():
+    with pytest.raises(ValueError, match="give `intent_llm`"):
+        Desk().handle_turn("hi", intents=["order"])
+
+
+def test_what_was_said_may_be_enough_for_an_answer(mode: Mode):
+    @ConversationConfig(answer_from_history_llm=ScriptedLLM(["answer_from_history", "as I said"]))
+    class Library(Flow[ConversationState]):
+        pass
+
+    library = Library()
+    turn(library, mode, "tell me")
+
+    assert turn(library, mode, "again") == "as I said"
+    assert library.state.last_intent == "answer_from_history"
+
+
+def test_a_listener_of_ones_own_takes_the_place_of_the_one_that_is_there(mode: Mode):
+    class Parrot(Flow[ConversationState]):
+        conversational = True
+
+        @listen("converse")
+        def repeat(self) -> str:
+            return str(self.state.messages[-1].content)
+
+    parrot = Parrot()
+
+    assert turn(parrot, mode, "hello") == "hello"
+    assert said(parrot) == [("user", "hello"), ("assistant", "hello")]
+    assert set(Parrot.topology().methods) == {
+        "route_conversation",
+        "repeat",
+        "end_conversation",
+        "answer_from_history_turn",
+    }
+
+
+def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
+    class Shop(Flow[ConversationState]):
+        conversational = True
+
+        @listen("converse")
+        def talk(self) -> str:
+            self.append_agent_result("scout", {"a": 1})
+            self.append_agent_result("clerk", "gladly", visibility="public", metadata={"k": 1})
+            return "done"
+
+    shop = Shop()
+    turn(shop, mode, "hello")
+
+    assert said(shop) == [("user", "hello"), ("assistant", "gladly")]
+    assert [one.payload for one in shop.state.events] == [{"content": "{'a': 1}"}, {"content": "gladly", "k": 1}]
+    assert [one["content"] for one in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
+
+
+def test_results_of_agents_are_said_where_the_config_names_these():
+    @ConversationConfig(visible_agent_outputs=["scout"])
+    class Shop(Flow[ConversationState]):
+        pass
+
+    shop = Shop()
+    shop.append_agent_result("scout", "seen")
+    shop.append_agent_result("clerk", "unseen")
+
+    assert said(shop) == [("assistant", "seen")]
+
+
+def test_a_flow_that_is_no_conversation_has_no_turns():
+    class Plain(Flow[dict[str, Any]]):
+        @start()
+        def begin(self) -> str:
+            return "begun"
+
+    for verb in (Plain().handle_turn, Plain().stream_turn):
+        with pytest.raises(ValueError, match=f"`{verb.__name__}` is for conversations, and flow `Plain` is none"):
+            verb("hi")
+    assert Plain().kickoff() == "begun"
+
+
+def test_another_object_goes_on_with_a_conversation_that_is_kept(mode: Mode):
+    turn(KeptDesk(), mode, "my order", session_id="a")
+    turn(KeptDesk(), mode, "another one", session_id="b")
+    desk = KeptDesk()
+
+    assert turn(desk, mode, "my order", session_id="a") == "on its way, 3"
+    assert [text for _, text in said(desk)] == ["my order", "on its way, 1", "my order", "on its way, 3"]
+    assert all(isinstance(one, ConversationMessage) for one in desk.state.messages)
+    assert {run.flow_id for run in KeptDesk.runs()} == {"a", "b"}
+
+
+def test_another_process_goes_on_with_a_conversation(storage: Path):
+    KeptDesk().handle_turn("my order", session_id="a")
+    program = f"from {__name__} import KeptDesk; print(KeptDesk().handle_turn('the order', session_id='a'))"
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=where)
+
+    assert ran.stdout == "on its way, 3\n"
+
+
+def test_conversations_of_one_object_are_apart(mode: Mode):
+    desk = Desk()
+    for session in ("a", "b", "a"):
+        turn(desk, mode, f"order of {session}", session_id=session)
+
+    assert [text for role, text in said(desk) if role == "user"] == ["order of a", "order of a"]
+
+
+def test_a_backend_is_given_what_the_turn_ended_with(mode: Mode, tmp_path: Path):
+    backend = SQLiteFlowPersistence(tmp_path / "turns.db")
+
+    @persist(backend)
+    class Saved(Desk):
+        checkpointer = False
+
+    turn(Saved(), mode, "my order", session_id="a")
+    saved = backend.load_state("a")
+
+    assert saved is not None
+    assert [one["content"] for one in saved["messages"]] == ["my order", "on its way, 1"]
+    assert turn(Saved(), mode, "my order", session_id="a") == "on its way, 3"
+
+
+sea = {"calm": False}
+
+
+class Sailing(Flow[ConversationState]):
+    conversational = True
+    checkpointer = True
+
+    @listen("converse")
+    def look(self) -> str:
+        self.append_assistant_message("looked")
+        return "looked"
+
+    @listen(look)
+    def sail(self) -> str:
+        if not sea["calm"]:
+            raise OSError("waves")
+        return "sailed"
+
+
+def test_the_same_message_goes_on_with_a_turn_that_failed(mode: Mode):
+    sea["calm"] = False
+    with pytest.raises(OSError, match="waves"):
+        turn(Sailing(), mode, "out", session_id="a")
+    sea["calm"] = True
+    sailing = Sailing()
+
+    assert turn(sailing, mode, "out", session_id="a") == "sailed"
+    assert said(sailing) == [("user", "out"), ("assistant", "looked")]
+
+
+def test_another_message_leaves_a_turn_aside_that_failed(mode: Mode):
+    sea["calm"] = False
+    with pytest.raises(OSError, match="waves"):
+        turn(Sailing(), mode, "out", session_id="a")
+    sea["calm"] = True
+    sailing = Sailing()
+
+    assert turn(sailing, mode, "home", session_id="a") == "sailed"
+    assert [text for _, text in said(sailing)] == ["out", "looked", "home", "looked"]
+
+
+def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
+    class Asking(Flow[ConversationState]):
+        conversational = True
+        checkpointer = True
+
+        @listen("converse")
+        def look(self) -> str:
+            return f"so, {self.ask('really?')}"
+
+    turn(Asking(), mode, "out", session_id="a")
+    with pytest.raises(RuntimeError, match=r"waits for somebody's answer; give it with `resume\('a', ...\)`"):
+        turn(Asking(), mode, "home", session_id="a")
+    asking = Asking()
+
+    assert mode.run(asking.resume, asking.aresume, "a", "yes") == "so, yes"
+    assert said(asking) == [("user", "out"), ("assistant", "so, yes")]
+
+
+def test_turns_are_told(mode: Mode):
+    told: list[Any] = []
+
+    def note(_source: Any, event: Any) -> None:
+        told.append(event)
+
+    with crewai_event_bus.scoped_handlers():
+        for event in (
+            ConversationTurnStartedEvent,
+            ConversationMessageAddedEvent,
+            ConversationRouteSelectedEvent,
+            ConversationTurnCompletedEvent,
+        ):
+            crewai_event_bus.on(event)(note)
+        turn(Desk(), mode, "my order", session_id="a")
+
+    assert [(one.type, one.session_id) for one in told] == [
+        ("conversation_turn_started", "a"),
+        ("conversation_message_added", "a"),
+        ("conversation_route_selected", "a"),
+        ("conversation_message_added", "a"),
+        ("conversation_turn_completed", "a"),
+    ]
+    assert (told[1].role, told[1].message_index, told[2].route, told[3].content) == (
+        "user",
+        0,
+        "order",
+        "on its way, 1",
+    )
+
+
+def test_a_turn_that_fails_is_told(mode: Mode):
+    told: list[str] = []
+
+    def note(_source: Any, event: ConversationTurnFailedEvent) -> None:
+        told.append(str(event.error))
+
+    sea["calm"] = False
+    with crewai_event_bus.scoped_handlers():
+        crewai_event_bus.on(ConversationTurnFailedEvent)(note)
+        with pytest.raises(OSError, match="waves"):
+            turn(Sailing(), mode, "out")
+
+    assert told == ["waves"]
+
+
+def test_a_turn_is_told_as_frames():
+    with Desk().stream_turn("my order", session_id="a") as session:
+        kinds = [frame.type for frame in session]
+
+    assert session.result == "on its way, 1"
+    told = [kind for kind in kinds if kind.startswith("conversation")]
+    assert told == [
+        "conversation_turn_started",
+        "conversation_message_added",
+        "conversation_route_selected",
+        "conversation_message_added",
+        "conversation_turn_completed",
+    ]
+
+
+def test_a_conversation_on_the_terminal_ends_with_a_word():
+    lines, shown = iter(["my order", "  ", "Exit"]), list[str]()
+    Desk().chat(input_fn=lambda prompt: next(lines), output_fn=shown.append, assistant_prefix="> ")
+
+    assert shown == ["> on its way, 1"]
+
+
+def test_a_plain_flow_keeps_what_is_said_in_its_state():
+    class Plain(Flow[dict[str, Any]]):
+        @start()
+        def begin(self) -> list[dict[str, Any]]:
+            self.append_message("user", "hi", name="Ann")
+            return self.conversation_messages
+
+    assert Plain().kickoff() == [{"role": "user", "content": "hi", "name": "Ann"}]

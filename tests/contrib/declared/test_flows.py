@@ -1,0 +1,528 @@
+"""Flows that files declare: they are flows like any others."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flow.parts import kickoff, resume, told
+from modes import Mode
+from pydantic import ValidationError
+
+from crewgraph import ScriptedLLM
+from crewgraph.contrib.declared.flow import FlowDeclaration
+from crewgraph.eject.ejected import ejected
+from crewgraph.eject.refusals import CannotEject
+from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
+from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
+from crewgraph.flow.persistence import SQLiteFlowPersistence
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+from . import declared_parts
+from .declared_parts import Book, Harbor, Verdict, happened
+
+pytestmark = pytest.mark.usefixtures("granularity")
+
+HERE = declared_parts.__name__
+ROOT = Path(__file__).parents[3]
+SAILOR = {"role": "sailor", "goal": "g", "backstory": "b", "settings": {"llm": {"python": f"{HERE}.desk"}}}
+CREW: dict[str, Any] = {
+    "agents": {"sailor": SAILOR},
+    "tasks": [{"name": "speak", "description": "say {word}", "expected_output": "a word", "agent": "sailor"}],
+    "inputs": {"word": "ahoy"},
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_happened() -> None:
+    happened.clear()
+    Book.saved.clear()
+
+
+def expression(text: str) -> dict[str, Any]:
+    return {"call": "expression", "expr": text}
+
+
+def flow_of(methods: dict[str, Any], **more: Any) -> Any:
+    given = {name: more.pop(name) for name in ("state", "config", "persist", "conversational") if name in more}
+    return Flow.from_declaration(contents={"name": "Trip", "methods": methods, **given}, **more)
+
+
+def one(do: dict[str, Any], **more: Any) -> Any:
+    return flow_of({"act": {"start": True, "do": do}}, **more)
+
+
+def test_a_file_in_yaml_is_a_flow(mode: Mode, tmp_path: Path):
+    path = tmp_path / "trip.yaml"
+    path.write_text(
+        """
+schema: crewai.flow/v1
+name: Trip
+description: From port to port.
+state:
+  type: json_schema
+  json_schema: {type: object, required: [port], properties: {port: {type: string}, depth: {type: integer, default: 4}}}
+methods:
+  look:
+    start: true
+    do: {call: expression, expr: "state.depth > 3 ? 'deep' : 'flat'"}
+  choose:
+    listen: look
+    router: true
+    do: {call: expression, expr: "outputs.look == 'deep' ? 'sail' : 'stay'"}
+  leave:
+    listen: sail
+    description: Away.
+    do: {call: expression, expr: "state.port + ' is ' + outputs.look"}
+  wait:
+    listen: stay
+    do: {call: expression, expr: "'waiting'"}
+"""
+    )
+    trip = Flow.from_declaration(path=path)
+    assert kickoff(mode, trip, {"port": "Cork"}) == "Cork is deep"
+    assert (trip.name, trip.state.depth, trip.method_outputs) == ("Trip", 4, ["deep", "sail", "Cork is deep"])
+    assert kickoff(mode, Flow.from_declaration(path=path), {"port": "Bray", "depth": 2}) == "waiting"
+    assert "leave" in trip.to_mermaid() and '"stay"' in trip.to_mermaid()
+    assert trip.flow_definition().source_dir == tmp_path
+
+
+def test_each_kind_of_action_is_carried_out(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_ALLOW_FLOW_SCRIPTS", "1")
+    monkeypatch.chdir(ROOT / "tests")
+    trip = flow_of(
+        {
+            "sound": {
+                "start": True,
+                "do": {"ref": f"{HERE}:sounded", "with": {"port": "${state.port}", "times": "${state.ships.size()}"}},
+            },
+            "dive": {"listen": "sound", "do": {"call": "code", "ref": f"{HERE}:dive", "with": {"deep": 3}}},
+            "tide": {
+                "listen": "dive",
+                "do": {
+                    "call": "tool",
+                    "ref": f"{HERE}:Tides",
+                    "with": {"port": "of ${state.port}", "days": "${outputs.dive}"},
+                },
+            },
+            "crew": {"listen": "tide", "do": {"call": "crew", "with": CREW, "inputs": {"word": "${outputs.tide}"}}},
+            "agent": {
+                "listen": "crew",
+                "do": {"call": "agent", "with": {**SAILOR, "input": "say ${outputs.crew.raw} ${outputs.dive}"}},
+            },
+            "judge": {"listen": "agent", "do": expression("outputs.agent.raw")},
+            "verdict": {"listen": "judge", "do": {"call": "code", "ref": f"{HERE}:verdict"}},
+            "script": {
+                "listen": "verdict",
+                "do": {"call": "script", "code": "state['seen'] = input.good\nreturn [outputs['dive'], item]"},
+            },
+        }
+    )
+    assert kickoff(mode, trip, {"port": "Cork", "ships": ["Ann", "Bo"]}) == [6, None]
+    outputs = trip.method_outputs
+    assert outputs[:3] == ["Cork: 2", 6, "of Cork has 6 tides"]
+    assert (outputs[3].raw, outputs[4].raw, outputs[6]) == (
+        "OF CORK HAS 6 TIDES",
+        "OF CORK HAS 6 TIDES 6",
+        declared_parts.verdict(None, "A"),
+    )
+    assert isinstance(outputs[6], Verdict) and trip.state["seen"] is True
+
+
+def test_steps_are_taken_for_each_item(mode: Mode):
+    steps = [
+        {"name": "double", "action": expression("item * 2")},
+        {"name": "more", "if": "outputs.double > 2", "action": expression("outputs.double + outputs.begin")},
+        {
+            "name": "code",
+            "if": "item == 3",
+            "action": {"call": "code", "ref": f"{HERE}:dive", "with": {"deep": "${item}"}},
+        },
+    ]
+    trip = flow_of(
+        {
+            "begin": {"start": True, "do": expression("100")},
+            "walk": {"listen": "begin", "do": {"call": "each", "in": "state.rows", "do": steps}},
+        }
+    )
+    assert kickoff(mode, trip, {"rows": [1, 2, 3]}) == [2, 104, 6]
+    with pytest.raises(ExpressionError, match="`state.rows` is 'ab', no list"):
+        kickoff(
+            mode,
+            flow_of({"walk": {"start": True, "do": {"call": "each", "in": "state.rows", "do": steps}}}),
+            {"rows": "ab"},
+        )
+
+
+def test_methods_wait_for_several_events_and_routers_make_loops(mode: Mode):
+    trip = flow_of(
+        {
+            "ann": {"start": True, "do": expression("'Ann'")},
+            "bo": {"start": True, "do": expression("'Bo'")},
+            "meet": {"listen": {"and": ["ann", {"or": ["bo", "cy"]}]}, "do": expression("outputs.ann + outputs.bo")},
+            "count": {
+                "listen": {"or": ["meet", "again"]},
+                "do": expression("has(outputs.count) ? outputs.count + 1 : 1"),
+            },
+            "judge": {
+                "listen": "count",
+                "router": True,
+                "emit": ["again", "done"],
+                "do": expression("outputs.count < 3 ? 'again' : 'done'"),
+            },
+            "end": {"listen": "done", "do": expression("[outputs.meet, outputs.count]")},
+        }
+    )
+    assert kickoff(mode, trip) == ["AnnBo", 3]
+    loop = (
+        {"start": True, "do": expression("1")},
+        {"listen": {"or": ["a", "b"]}, "router": True, "do": expression("'b'")},
+    )
+    with pytest.raises(FlowLoopError):
+        kickoff(mode, flow_of({"a": loop[0], "r": loop[1]}, config={"max_method_calls": 3}))
+
+
+def test_a_method_that_is_no_router_says_no_label(mode: Mode):
+    trip = flow_of({"a": {"start": True, "do": expression("'go'")}, "b": {"listen": "go", "do": expression("1")}})
+    assert kickoff(mode, trip) == "go"
+
+
+def test_what_methods_returned_is_there_after_a_failure(mode: Mode, saver: SqliteCheckpointer):
+    methods: dict[str, Any] = {
+        "a": {"start": True, "do": expression("{'deep': [1, 2]}")},
+        "b": {"listen": "a", "do": {"call": "code", "ref": f"{HERE}:verdict"}},
+        "c": {"listen": "b", "do": expression("[outputs.a.deep[1], state.wind]")},
+    }
+    begun = flow_of(methods, checkpointer=saver)
+    with pytest.raises(AttributeError):
+        kickoff(mode, begun)
+    flow_id = begun.flow_id
+    methods["a"]["do"] = expression("'changed'")  # it is done, and not done again
+    methods["b"]["do"] = {"call": "code", "ref": f"{HERE}:sounded", "with": {"port": "${outputs.a.deep[0]}"}}
+    with pytest.raises(ExpressionError, match="no such member in mapping: 'wind'"):
+        resume(mode, flow_of(methods, checkpointer=saver), flow_id)
+    methods["c"]["do"] = expression("[outputs.a.deep[1], outputs.b]")
+    assert resume(mode, flow_of(methods, checkpointer=saver), flow_id) == [2, "1: 1"]
+    trip = flow_of(methods, checkpointer=saver)
+    step = next(one for one in trip.history(flow_id) if one.completed == "b")
+    assert mode.run(trip.fork, trip.afork, step) == [2, "1: 1"]
+
+
+@pytest.mark.parametrize("mode_name", ["sync", "async"])
+def test_a_killed_run_of_a_file_goes_on_where_it_was(tmp_path: Path, mode_name: str):
+    (tmp_path / "words.py").write_text(f"from {HERE} import desk as model\n")
+    [task] = CREW["tasks"]
+    crew = {
+        "agents": {"sailor": {**SAILOR, "settings": {"llm": {"python": "words.model"}}}},
+        "tasks": [{**task, "description": f"say {word}", "name": word} for word in ("one", "two")],
+    }
+    steps = [
+        {"name": "speak", "action": {"call": "crew", "with": crew}},
+        {"name": "text", "action": expression("outputs.speak.raw")},
+    ]
+    methods = {
+        "begin": {"start": True, "do": {"ref": f"{HERE}:sounded", "with": {"port": "Cork"}}},
+        "walk": {"listen": "begin", "do": {"call": "each", "in": "[1, 2]", "do": steps}},
+        "end": {"listen": "walk", "do": expression("[outputs.begin, outputs.walk]")},
+    }
+    declared = {"name": "Trip", "persist": {"enabled": True}, "methods": methods}
+    (tmp_path / "trip.json").write_text(json.dumps(declared))
+    status, told = played(tmp_path, mode_name, "model two")
+    assert status == -9, told
+    assert played(tmp_path, mode_name, "") == (0, "['Cork: 1', ['TWO', 'TWO']]")
+    lines = Counter((tmp_path / "ledger").read_text().splitlines())
+    assert lines == {"sounded Cork": 1, "model one": 2, "model two": 3}
+
+
+def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
+    own = {"LEDGER": str(folder / "ledger"), "DIE": point, "CREWGRAPH_STORAGE_DIR": str(folder)}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
+    command = [sys.executable, "-W", "ignore", "-m", HERE, mode, str(folder / "trip.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env, cwd=ROOT / "tests")
+    return ran.returncode, ran.stdout.strip() or ran.stderr
+
+
+def test_people_look_at_what_methods_return(mode: Mode, saver: SqliteCheckpointer):
+    asked = {"message": "Good?", "emit": ["yes", "no"], "default_outcome": "no"}
+    methods: dict[str, Any] = {
+        "write": {"start": True, "do": expression("'a draft'"), "human_feedback": asked},
+        "send": {"listen": "yes", "do": expression("[outputs.write.feedback, outputs.write.output]")},
+    }
+    waiting = kickoff(mode, flow_of(methods, checkpointer=saver))
+    assert isinstance(waiting, PendingFlow) and waiting.questions[0].message == "Good?"
+    assert resume(mode, flow_of(methods, checkpointer=saver), waiting.flow_id, "yes") == ["yes", "a draft"]
+    asked["provider"] = f"{HERE}:Desk"
+    assert kickoff(mode, flow_of(methods)).outcome == "no"
+
+
+def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
+    act = {"start": True, "do": expression("1")}
+    assert kickoff(
+        mode, flow_of({"a": act}, persist={"enabled": True, "persistence": {"ref": f"{HERE}:Book", "name": "log"}})
+    )
+    assert [name for name, _ in Book.saved] == ["log a"]
+    Book.saved.clear()
+    then = {"listen": "a", "do": expression("2"), "persist": {"enabled": True, "persistence": f"{HERE}:Book"}}
+    assert kickoff(mode, flow_of({"a": act, "b": then})) == 2
+    assert [name for name, _ in Book.saved] == ["book b"]
+    told = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
+    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": told})
+    kickoff(mode, trip, {"port": "Cork"})
+    kept = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
+    assert kept == {"id": trip.flow_id, "port": "Cork"}
+    with pytest.raises(DefinitionError, match="names no backend"):
+        flow_of({"a": act}, persist={"enabled": True, "persistence": {"persistence_type": "Cloud"}})
+
+
+@pytest.mark.parametrize(
+    ("state", "begins", "ends"),
+    [
+        ({"type": "dict", "default": {"depth": 2}}, {}, {"depth": 2}),
+        ({"type": "pydantic", "ref": f"{HERE}:Harbor"}, {"port": "Cork"}, {"port": "Cork", "depth": 4}),
+        ({"type": "pydantic", "ref": f"{HERE}:Harbor", "default": {"port": "Bray"}}, {}, {"port": "Bray", "depth": 4}),
+        (
+            {"type": "pydantic", "ref": "gone:Model", "json_schema": {"properties": {"port": {"type": "string"}}}},
+            {},
+            {"port": None},
+        ),
+        ({"type": "unknown", "ref": "gone:State"}, {"a": 1}, {"a": 1}),
+    ],
+)
+def test_the_state_is_what_the_file_says(mode: Mode, state: Any, begins: Any, ends: Any):
+    found = kickoff(mode, one(expression("state"), state=state), begins)
+    assert {name: value for name, value in found.items() if name != "id"} == ends and found["id"]
+
+
+def test_a_state_that_lacks_what_it_must_have_is_refused(mode: Mode):
+    trip = one(expression("state.port"), state={"type": "pydantic", "ref": f"{HERE}:Harbor"})
+    with pytest.raises(DefinitionError, match="(?s)do not fit the state `Harbor` of flow `Trip`.*port"):
+        kickoff(mode, trip)
+    assert isinstance(Harbor(port="Cork"), type(one(expression("1"), initial_state=Harbor(port="Cork")).state))
+
+
+def test_a_file_says_how_its_flow_is_run(mode: Mode):
+    class Base(Flow[dict[str, Any]]):
+        max_method_calls = 5
+        suppress_flow_events = True
+
+    act = {"a": {"start": True, "do": expression("1")}}
+    config = {"max_method_calls": 9, "memory": {"read_only": True}, "input_provider": f"{HERE}:Asked"}
+    trip = Base.from_declaration(contents={"name": "T", "methods": act, "config": config})
+    assert (trip.max_method_calls, trip.suppress_flow_events, trip.memory.read_only) == (9, True, True)
+    assert isinstance(trip, Base) and trip.input_provider.request_input("?", trip) == "yes"
+    assert kickoff(mode, trip) == 1
+    streamed = Flow.from_declaration(contents={"name": "T", "methods": act, "config": {"stream": True}}).kickoff()
+    assert list(streamed) == [] and streamed.result == 1
+
+
+def test_a_json_schema_tells_the_fields_of_a_state():
+    schema = {
+        "type": "object",
+        "title": "Port",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 2},
+            "kind": {"enum": ["sea", "river"], "default": "sea"},
+            "ships": {"type": "array", "items": {"$ref": "#/$defs/Ship"}},
+            "since": {"type": ["string", "null"], "format": "date"},
+        },
+        "$defs": {"Ship": {"type": "object", "properties": {"tons": {"type": "number"}}, "required": ["tons"]}},
+    }
+    trip = one(expression("state.ships[0].tons"), state={"type": "json_schema", "json_schema": schema})
+    assert trip.kickoff({"name": "Cork", "ships": [{"tons": 2}]}) == 2.0
+    assert type(trip.state).__name__ == "Port" and trip.state.kind == "sea"
+    wrongs: list[dict[str, Any]] = [{"name": "C"}, {"name": "Cork", "kind": "lake"}, {"name": "Cork", "ships": [{}]}]
+    for wrong in wrongs:
+        with pytest.raises(DefinitionError, match="do not fit the state `Port`"):
+            one(expression("1"), state={"type": "json_schema", "json_schema": schema}).kickoff(wrong)
+
+
+def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
+    trip = flow_of(
+        {"a": {"start": True, "do": expression("1")}, "b": {"listen": "a", "do": expression("outputs.a + 1")}}
+    )
+    told_of = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
+    assert told_of == [("a", 1), ("b", 2)]
+
+
+def test_a_declared_flow_is_not_ejected():
+    with pytest.raises(CannotEject, match="a file declares it"):
+        ejected(one(expression("1")), __name__)
+
+
+def test_methods_may_be_named_like_anything_of_flows(mode: Mode):
+    trip = flow_of(
+        {"kickoff": {"start": True, "do": expression("1")}, "state": {"listen": "kickoff", "do": expression("2")}}
+    )
+    assert kickoff(mode, trip) == 2
+
+
+def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyPatch):
+    script = {"call": "script", "code": "return 1"}
+    with pytest.raises(ScriptRefused, match="CREWGRAPH_ALLOW_FLOW_SCRIPTS=1"):
+        one(script)
+    monkeypatch.setenv("CREWAI_ALLOW_FLOW_SCRIPT_EXECUTION", "1")
+    assert one(script).kickoff() == 1
+    with pytest.raises(DefinitionError, match="methods.act.do.code is no Python"):
+        one({"call": "script", "code": "x = ="})
+
+
+def test_a_crew_of_a_file_of_its_own_is_found_from_the_flows_folder(mode: Mode, tmp_path: Path):
+    folder = tmp_path / "crews" / "speakers"
+    (folder / "agents").mkdir(parents=True)
+    (tmp_path / "crews" / "speakers" / "words.py").write_text(f"from {HERE} import desk as model\n")
+    sailor = {**SAILOR, "settings": {"llm": {"python": "words.model"}}}
+    (folder / "agents" / "sailor.json").write_text(json.dumps(sailor))
+    (folder / "crew.jsonc").write_text(json.dumps({**CREW, "agents": ["sailor"]}))
+    (tmp_path / "beside.py").write_text("def end(flow, *, word):\n    return word + '.'\n")
+    methods = {
+        "speak": {"start": True, "do": {"call": "crew", "from_declaration": "crews/speakers"}},
+        "end": {"listen": "speak", "do": {"ref": "beside:end", "with": {"word": "${outputs.speak.raw}"}}},
+    }
+    (tmp_path / "flow.json").write_text(json.dumps({"name": "Talk", "methods": methods}))
+    assert kickoff(mode, Flow.from_declaration(path=tmp_path / "flow.json")) == "AHOY."
+
+
+def test_a_flow_may_be_a_conversation(mode: Mode):
+    talk = flow_of(
+        {"look_up": {"listen": "order", "do": expression("'on its way: ' + state.current_user_message")}},
+        conversational={"llm": f"{HERE}:desk", "default_intents": ["order"]},
+    )
+    talk.conversational_config.intent_llm = ScriptedLLM(["order"])
+    answer = mode.run(talk.handle_turn, talk.ahandle_turn, "my boat")
+    assert (answer, [one["content"] for one in talk.conversation_messages]) == (
+        "on its way: my boat",
+        ["my boat", "on its way: my boat"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("methods", "told_of"),
+    [
+        ({"a b": {"start": True, "do": expression("1")}}, "'a b' is the name of a method"),
+        ({"a": {"start": True, "do": expression("foo.x")}}, "methods.a.do.expr: there is no `foo`"),
+        ({"a": {"start": True, "do": expression("1 +")}}, "is no CEL expression"),
+        (
+            {"a": {"start": True, "do": {"ref": "x:y", "with": {"k": ["${item}"]}}}},
+            r"methods.a.do.with.k\[0\]: there is no `item`",
+        ),
+        ({"a": {"start": True, "do": {"call": "zip"}}}, "'zip' found"),
+        ({"a": {"listen": "a", "do": expression("1")}}, "is its own name"),
+        ({"a": {"listen": {"xor": ["b"]}, "do": expression("1")}}, "write an event, or"),
+        ({"a": {"start": True, "do": {"call": "crew"}}}, "a crew has either `with`"),
+        ({"a": {"start": True, "do": {"call": "each", "in": "[1]", "do": []}}}, "there is none"),
+        ({"a": {"start": True, "do": {"call": "agent", "with": {"role": "r"}}}}, "input"),
+    ],
+)
+def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], told_of: str):
+    with pytest.raises(ValidationError, match=told_of):
+        flow_of(methods)
+
+
+@pytest.mark.parametrize(
+    ("contents", "told_of"),
+    [
+        (None, "give `contents` or `path`"),
+        ("a: [1", "neither YAML nor JSON"),
+        ("- 1", "no mapping"),
+        ({"name": "T", "methods": {"a": {"do": {"ref": "nowhere"}}}}, 'of the form "module:name"'),
+        ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "leads nowhere"),
+        (
+            {"name": "T", "methods": {"a": {"do": {"call": "tool", "ref": f"{HERE}:Desk"}}}},
+            "name a subclass of `BaseTool`",
+        ),
+        ({"name": "T", "state": {"type": "pydantic", "ref": f"{HERE}:Desk"}}, "no pydantic model"),
+    ],
+)
+def test_what_leads_nowhere_is_refused(contents: Any, told_of: str):
+    with pytest.raises(DefinitionError, match=told_of):
+        Flow.from_declaration(contents=contents)
+
+
+def test_what_can_hardly_be_meant_is_logged(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        FlowDeclaration.from_declaration(
+            contents={
+                "name": "T",
+                "methods": {"a": {"start": True, "emit": ["x"], "do": expression("1")}, "b": {"do": expression("1")}},
+            }
+        )
+    assert [record.getMessage() for record in caplog.records] == [
+        "flow `T`, methods.a.emit: only a router says what happens next; write `router: true`",
+        "flow `T`, methods.b: nothing runs it; write `start: true`, or what it listens to",
+    ]
+
+
+@persist(verbose=True)
+class Written(Flow[Harbor]):
+    """A class."""
+
+    max_method_calls = 7
+    initial_state = Harbor(port="Cork")
+
+    @start()
+    def look(self) -> str:
+        """Looks."""
+        return self.state.port
+
+    @router(or_(look, "again"), emit=["sail", "again"])
+    def judge(self) -> str:
+        return "sail"
+
+    @listen(and_("sail", look))
+    @human_feedback("Well?", provider=declared_parts.Desk())
+    async def go(self) -> str:
+        return f"{self.state.port}!"
+
+
+def test_a_class_is_told_as_a_declaration_which_is_the_same_flow(mode: Mode, tmp_path: Path):
+    declared = Written.flow_definition()
+    plain = declared.to_dict()
+    assert plain["methods"] == {
+        "look": {
+            "description": "Looks.",
+            "do": {"call": "code", "ref": f"{__name__}:Written.look"},
+            "start": True,
+            "router": False,
+        },
+        "judge": {
+            "do": {"call": "code", "ref": f"{__name__}:Written.judge"},
+            "listen": {"or": ["look", "again"]},
+            "router": True,
+            "emit": ["sail", "again"],
+        },
+        "go": {
+            "do": {"call": "code", "ref": f"{__name__}:Written.go"},
+            "listen": {"and": ["sail", "look"]},
+            "router": False,
+            "human_feedback": {
+                "message": "Well?",
+                "provider": f"{HERE}:Desk",
+                "learn": False,
+                "learn_source": "hitl",
+                "learn_strict": False,
+            },
+        },
+    }
+    assert plain["state"] == {"type": "pydantic", "ref": f"{HERE}:Harbor", "default": {"port": "Cork"}}
+    assert (plain["name"], plain["description"], plain["config"]["max_method_calls"]) == ("Written", "A class.", 7)
+    again = Flow.from_declaration(contents=json.dumps(plain))
+    assert again.flow_definition().to_dict() == plain
+    assert kickoff(mode, again).output == kickoff(mode, Written()).output == "Cork!"
+
+
+def test_a_skill_tells_models_how_declarations_are_written():
+    told = FlowDeclaration.skill()
+    assert told.startswith("---\nname: flow-definition\n") and "call: each" in told
+    example = told.partition("```yaml\n")[2].partition("```")[0]
+    assert FlowDeclaration.from_declaration(contents=example).name == "AnswerLetters"
+    brief = FlowDeclaration.skill(skips=["each", "hitl"], examples_format="json")
+    assert "call: each" not in brief and json.loads(brief.partition("```json\n")[2].partition("```")[0])["methods"]
+    with pytest.raises(DefinitionError, match="`skips` holds 'all'"):
+        FlowDeclaration.skill(skips=["all"])

@@ -1,0 +1,83 @@
+"""What declarations name of Python, and what is wrong with them before anything runs."""
+
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from flow.parts import kickoff
+from modes import Mode
+from pydantic import ValidationError
+from until import until
+
+from crewgraph.contrib.declared.names import named_python
+from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.errors import DefinitionError
+from crewgraph.flow import Flow
+
+pytestmark = pytest.mark.usefixtures("granularity")
+
+FILE = "name: Trip\nmethods: {go: {start: true, do: {ref: 'ferry_words:said'}}}\n"
+
+
+def test_folders_with_a_module_of_the_same_name_get_their_own(mode: Mode, tmp_path: Path):
+    for port in ("Cork", "Bray"):
+        (tmp_path / port).mkdir()
+        (tmp_path / port / "trip.yaml").write_text(FILE)
+        (tmp_path / port / "ferry_words.py").write_text(f"def said(flow):\n    return {port!r}\n")
+    flows: list[Any] = [Flow.from_declaration(path=tmp_path / port / "trip.yaml") for port in ("Cork", "Bray", "Cork")]
+    assert [kickoff(mode, flow) for flow in flows] == ["Cork", "Bray", "Cork"]
+
+
+def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_path: Path):
+    begun = tmp_path / "begun"
+    (tmp_path / "ferry_fast.py").write_text(
+        f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(0.05)\nx = 1\n"
+    )
+    (tmp_path / "ferry_slow.py").write_text("import time\ntime.sleep(0.1)\nimport ferry_third\nx = 2\n")
+    (tmp_path / "ferry_third.py").write_text("")
+    found: list[int] = []
+
+    def load(name: str) -> None:
+        found.append(named_python(f"{name}:x", "here", tmp_path))
+
+    threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
+    for thread in threads:
+        thread.start()
+        until(begun.exists)
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [1, 2]
+
+
+def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_runs():
+    agent = {"role": "sailor", "goal": "g", "backstory": "b", "input": "Go.", "tools": ["custom:no_such"]}
+    methods = {
+        "crew": {"start": True, "do": {"call": "crew", "from_declaration": "no_such"}},
+        "agent": {"listen": "crew", "do": {"call": "agent", "with": agent}},
+    }
+    with pytest.raises(DefinitionError, match=r"(?s)no_such.*methods\.agent\.do\.with.*custom:no_such"):
+        Flow.from_declaration(contents={"name": "Trip", "methods": methods})
+    with pytest.raises(FileNotFoundError):
+        Flow.from_declaration(contents={"name": "Trip", "methods": {"crew": methods["crew"]}})
+
+
+def test_texts_of_an_agent_that_are_not_filled_hold_no_expressions():
+    agent = {"role": "sailor", "goal": "Sail to ${state.port}", "backstory": "b", "input": "Go."}
+    with pytest.raises(ValidationError, match="`goal` holds `\\$\\{`"):
+        Flow.from_declaration(
+            contents={"name": "Trip", "methods": {"a": {"start": True, "do": {"call": "agent", "with": agent}}}}
+        )
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("config: {max_methods_calls: 3}", "`FlowConfig` of a declaration knows no `max_methods_calls`"),
+        ("persists: {enabled: true}", "`Flow` of a declaration knows no `persists`"),
+        ("config: {memory: {recency_wait: 0.1}}", "`config.memory` of a declaration knows no `recency_wait`"),
+    ],
+)
+def test_keys_that_nobody_knows_are_told(more: str, told: str):
+    with pytest.warns(UnknownKeyword, match=told):
+        Flow.from_declaration(contents=f"{FILE.replace('ferry_words:said', 'builtins:str')}{more}\n")

@@ -1,0 +1,144 @@
+"""Declared flows and conversations are loaded by the flows and crews that use them, and by nothing else."""
+
+import ast
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import crewgraph
+from crewgraph.compiler.flow.classes import Classes
+from crewgraph.contrib.conversations.state import AgentMessage, ChatState, ConversationMessage
+from crewgraph.definitions.described import described, made_again
+from crewgraph.extensions import EXTENSIONS, extension
+from crewgraph.former_names import current_name
+
+ROOT = Path(crewgraph.__file__).parent
+
+LOADED = "\nimport sys\nprint([name for name in sys.modules if name.startswith('crewgraph.contrib')])\n"
+
+PLAIN_FLOW = """
+from crewgraph.flow import Flow, listen, persist, router, start
+from crewgraph.project import CrewBase
+
+@persist()
+class Plain(Flow):
+    @start()
+    def begin(self, day=""):
+        self.state["day"] = day
+
+    @router(begin)
+    def choose(self):
+        return "go"
+
+    @listen("go")
+    def leave(self):
+        return self.state["day"]
+
+assert Plain().kickoff({"day": "Monday"}) == "Monday"
+"""
+
+PLAIN_CREW = """
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+
+agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: six"]))
+crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+assert crew.kickoff(inputs={"day": "Monday"}).raw == "six"
+"""
+
+
+@pytest.mark.parametrize("program", [PLAIN_FLOW, PLAIN_CREW], ids=["flow", "crew"])
+def test_a_plain_run_loads_neither(program: str, tmp_path: Path):
+    env = {**os.environ, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", program + LOADED], capture_output=True, text=True, check=True, env=env)
+    assert run.stdout.strip().endswith("[]")
+
+
+def test_a_class_of_a_conversation_loads_no_langgraph():
+    program = """
+import sys
+from crewgraph.flow import ConversationState, Flow
+
+class Desk(Flow[ConversationState]):
+    conversational = True
+
+Desk()
+print([name for name in sys.modules if name.partition(".")[0] == "langgraph"])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_nothing_imports_them():
+    imports = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if not path.is_relative_to(ROOT / "contrib")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and any(
+            name.startswith("crewgraph.contrib")
+            for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        )
+    ]
+    assert imports == []
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_each_extension_is_where_the_table_says(name: str):
+    assert extension(name) is not None
+
+
+@pytest.mark.parametrize("name", ["crewgraph.flow", "crewgraph.project"])
+def test_what_is_offered_lazily_is_what_type_checkers_are_told(name: str):
+    module = import_module(name)
+    stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text("utf-8"))
+    told = {alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert sorted(told) == sorted(module.__all__)
+    for offered, where in told.items():
+        assert getattr(module, offered) is getattr(import_module(str(where)), offered)
+    with pytest.raises(AttributeError, match=f"module `{name}` has no attribute `nothing`"):
+        _ = module.nothing
+
+
+@pytest.mark.parametrize(
+    ("former", "today"),
+    [
+        ("crewgraph.definitions.chat_inputs:ChatInputs", "crewgraph.contrib.conversations.crew_inputs:ChatInputs"),
+        ("crewgraph.definitions.declared.crew:LLMDefinition", "crewgraph.contrib.declared.crew:LLMDefinition"),
+        (
+            "crewgraph.definitions.declared.conversation:FlowConversationalDefinition",
+            "crewgraph.contrib.declared.config:FlowConversationalDefinition",
+        ),
+        ("crewgraph.definitions.declared.flow:FlowDeclaration", "crewgraph.contrib.declared.flow:FlowDeclaration"),
+        (
+            "crewgraph.definitions.flow.conversation_config:ConversationConfig",
+            "crewgraph.contrib.conversations.config:ConversationConfig",
+        ),
+        (
+            "crewgraph.definitions.flow.conversation_state:ConversationMessage",
+            "crewgraph.contrib.conversations.state:ConversationMessage",
+        ),
+    ],
+)
+def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str, today: str):
+    assert current_name(former) == today
+    module, _, name = today.partition(":")
+    assert getattr(import_module(module), name).__module__ == module
+
+
+def test_a_checkpoint_that_names_a_class_by_its_former_module_is_read():
+    own = type("ConversationMessage", (AgentMessage,), {"__module__": __name__})
+    classes = Classes([own, ConversationMessage])
+    assert classes["crewgraph.definitions.flow.conversation_state:ConversationMessage"] is ConversationMessage
+    assert classes[f"{__name__}:ConversationMessage"] is own
+
+
+def test_a_definition_that_names_a_class_by_its_former_module_is_read():
+    stored = described(ChatState(id="a", last_intent="b"))
+    for thing in stored["things"]:
+        thing["class"] = "crewgraph.definitions.flow.conversation_state:ChatState"
+    assert made_again(stored) == ChatState(id="a", last_intent="b")
