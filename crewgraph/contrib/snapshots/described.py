@@ -16,20 +16,13 @@ from crewgraph.definitions.definition import Definition
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.templates import Templated
 from crewgraph.errors import DefinitionError
+from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 
 __all__ = ["described", "made_again"]
 
 _NAME, _REF, _LOST, _PAIRS = "$name", "$ref", "$lost", "$pairs"
 _HELD: Any = (BaseModel, BaseLLM, Flow)
-_STORED_NAMES = {
-    "crewgraph.contrib.snapshots.config:CheckpointConfig": "crewgraph.definitions.checkpoint_config:CheckpointConfig",
-    "crewgraph.contrib.snapshots.providers:JsonProvider": "crewgraph.snapshots.json_provider:JsonProvider",
-    "crewgraph.contrib.snapshots.providers:SqliteProvider": "crewgraph.snapshots.sqlite_provider:SqliteProvider",
-}
-"""What documents call a class that is in another module by now: they stay readable, here and by what wrote them."""
-
-_CURRENT_NAMES = {stored: name for name, stored in _STORED_NAMES.items()}
 _SECRET = re.compile(r"(^|_)(api_?key|key|secret|password|token|credentials?)$", re.IGNORECASE)
 _NEVER = frozenset(
     {
@@ -83,7 +76,7 @@ class _Writer:
         if value is None or isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum):
             return value
         if isinstance(value, Enum):
-            return {_NAME: f"{_renamed(_of(type(value)), _STORED_NAMES)}.{value.name}"}
+            return {_NAME: f"{_of(type(value))}.{value.name}"}
         if isinstance(value, (Path, UUID, date)):
             return str(value)
         if isinstance(value, Mapping):
@@ -94,7 +87,7 @@ class _Writer:
 
     def _named_or_held(self, value: Any, where: str) -> Any:
         if (name := _name(value)) is not None:
-            return {_NAME: _renamed(name, _STORED_NAMES)}
+            return {_NAME: name}
         kind: Any = value.__class__
         if issubclass(kind, _HELD) and _found(_of(kind)) is kind:
             return {_REF: self._thing(value, where)}
@@ -111,7 +104,7 @@ class _Writer:
             return self._places[id(value)]
         place = self._places[id(value)] = len(self.things)
         self._held.append(value)
-        thing = {"class": _renamed(_of(type(value)), _STORED_NAMES), "fields": dict[str, Any]()}
+        thing = {"class": _of(type(value)), "fields": dict[str, Any]()}
         self.things.append(thing)
         thing["fields"] = {
             name: self.plain(one, f"{where}.{name}")
@@ -211,14 +204,6 @@ def _of(thing: Any) -> str:
     return f"{thing.__module__}:{thing.__qualname__}"
 
 
-def _renamed(name: str, names: Mapping[str, str]) -> str:
-    """A name with another one for its class, if there is one: `module:Class`, and whatever stands behind that."""
-    module, _, path = name.partition(":")
-    top, dot, rest = path.partition(".")
-    found = names.get(f"{module}:{top}")
-    return name if found is None else f"{found}{dot}{rest}"
-
-
 def _name(value: Any) -> str | None:
     """Where something stands in a module; None where it does not."""
     for one in (value, getattr(value, "func", None)):  # what `@tool` made stands where its function stood
@@ -243,7 +228,7 @@ def _named(name: str) -> Any:
     Raises:
         DefinitionError: nothing does.
     """
-    name = _renamed(name, _CURRENT_NAMES)
+    name = current_name(name)
     module = name.partition(":")[0]
     try:
         importlib.import_module(module)
