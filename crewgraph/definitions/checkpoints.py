@@ -13,6 +13,7 @@ from crewgraph.extensions import extension
 __all__ = [
     "AgentCheckpoints",
     "CheckpointSettings",
+    "Checkpointed",
     "CrewCheckpoints",
     "ForkVerb",
     "NextRun",

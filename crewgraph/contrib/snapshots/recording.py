@@ -38,6 +38,8 @@ __all__ = [
     "CrewRecording",
     "FlowRecording",
     "KickoffPoint",
+    "Recording",
+    "SnapshotRecorder",
     "agent_kickoff",
     "saver_at",
     "saver_of_runs",

@@ -25,13 +25,13 @@ from crewgraph.runtime.crew_audience import CrewAudience
 from crewgraph.runtime.crew_fork import Fork, ForkStart
 from crewgraph.runtime.flow import resumed
 from crewgraph.runtime.flow_history import forked_at, steps_of
-from crewgraph.runtime.kept_run import KeptRun
 from crewgraph.runtime.kickoff import StartedRun, checked_inputs, plain_inputs
 from crewgraph.runtime.labels import FORKED_FROM
 from crewgraph.runtime.operations import ReadState
 from crewgraph.runtime.place import own_place, own_saver
 from crewgraph.runtime.results import check_stored
 from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.stored_run import StoredCrewRun
 
 __all__ = ["restore", "restore_into"]
 
@@ -124,13 +124,13 @@ class _CrewPoint:
             return saver_at(Path(self.database))
         return checkpointer_for(wish)
 
-    def stored(self, thread_id: str) -> KeptRun:
+    def stored(self, thread_id: str) -> StoredCrewRun:
         """The run as of the snapshot, which its database may be further than, or not hold any more."""
         held = {INPUTS: self.inputs, **self.outputs}
         versions: Any = {name: 1 for name in held}
         checkpoint = {**empty_checkpoint(), "channel_values": held, "channel_versions": versions}
         config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-        return KeptRun(CheckpointTuple(config, cast("Any", checkpoint), {}, None, []))
+        return StoredCrewRun(CheckpointTuple(config, cast("Any", checkpoint), {}, None, []))
 
 
 def _continued_crew(

@@ -1,4 +1,4 @@
-"""A crew's run as it is kept: what its checkpoints hold, read without the crew."""
+"""Stored runs: what a checkpoint tells of a run, read without its crew or flow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,22 +19,27 @@ from crewgraph.runtime.branch import branch, id_of
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, FORKED_FROM, known_as
 from crewgraph.runtime.operations import refuse_without_async_face
 
-__all__ = ["KeptRun", "kept_at", "kept_past", "kept_run"]
+__all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
 
 _NO_TASKS = (INPUTS, PLANNING)
 """Channels of a crew's graph that are none of its tasks'."""
 
 
 @dataclass(frozen=True)
-class KeptRun:
-    """A run of a crew as of one checkpoint."""
+class StoredRun:
+    """A run of a crew or a flow as of one checkpoint."""
 
     checkpoint: CheckpointTuple
 
     @property
     def thread_id(self) -> str:
         """The run."""
-        return str(self._address["thread_id"])
+        return str(self.address["thread_id"])
+
+    @property
+    def address(self) -> Mapping[str, Any]:
+        """Where the checkpoint is: `thread_id`, `checkpoint_ns`, `checkpoint_id`."""
+        return self.checkpoint.config.get("configurable") or {}
 
     @property
     def checkpoint_id(self) -> str:
@@ -55,6 +60,18 @@ class KeptRun:
     def metadata(self) -> Mapping[str, Any]:
         """What the checkpoint tells of the run."""
         return cast("Mapping[str, Any]", self.checkpoint.metadata)
+
+    @property
+    def _stored(self) -> Mapping[str, Any]:
+        return self.checkpoint.checkpoint["channel_values"]
+
+    @property
+    def _versions(self) -> Mapping[str, Any]:
+        return self.checkpoint.checkpoint["channel_versions"]
+
+
+class StoredCrewRun(StoredRun):
+    """A run of a crew as of one checkpoint."""
 
     @property
     def crew(self) -> str | None:
@@ -81,14 +98,7 @@ class KeptRun:
         """What this run has left in the graph's state; in a thread of several runs, what one before left is not in it."""
         if (given := given_to(self._stored)) is not None:
             return dict(given)
-        first = self._versions.get(INPUTS)
-        return {
-            name: value
-            for name, value in self._stored.items()
-            if not leads_on(name)
-            and not name.startswith("__")
-            and (first is None or self._versions.get(name, first) >= first)
-        }
+        return {name: value for name, value in self._stored.items() if self._is_of_this_run(name)}
 
     @cached_property
     def outputs(self) -> dict[str, dict[str, Any]]:
@@ -103,21 +113,27 @@ class KeptRun:
         since = {name: value for _, name, value in self.checkpoint.pending_writes or () if _is_output(name, value)}
         return {**self.outputs, **since}
 
+    def last_task(self, order: Mapping[str, int]) -> str | None:
+        """The channel of the task that was written last; known without the channels' values.
+
+        Args:
+            order: the places of the tasks in their crew, by their channels.
+        """
+        versions = self._versions
+        tasks = [name for name in versions if name != INPUTS and INPUTS in versions and self._is_of_this_run(name)]
+        # Several have the same version: those that ran beside each other, and those that a fork took over.
+        return max(tasks, key=lambda name: (versions[name], order.get(name, 0), name), default=None)
+
+    def _is_of_this_run(self, channel: str) -> bool:
+        """Whether a channel holds something that this run has left, and none before it in its thread."""
+        first = self._versions.get(INPUTS)
+        if leads_on(channel) or channel.startswith("__"):
+            return False
+        return first is None or self._versions.get(channel, first) >= first
+
     def version(self, channel: str) -> Any:
         """What tells whether a channel was written between two checkpoints; greater for what was written later."""
         return self._versions.get(channel)
-
-    @property
-    def _address(self) -> Mapping[str, Any]:
-        return self.checkpoint.config.get("configurable") or {}
-
-    @property
-    def _stored(self) -> Mapping[str, Any]:
-        return self.checkpoint.checkpoint["channel_values"]
-
-    @property
-    def _versions(self) -> Mapping[str, Any]:
-        return self.checkpoint.checkpoint["channel_versions"]
 
 
 def _is_output(name: str, value: Any) -> bool:
@@ -152,16 +168,18 @@ class _ReadOne(Saving):
         return await super().arun()
 
 
-def kept_run(saver: Any, thread_id: str) -> KeptRun:
+def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
     """A run as of its latest checkpoint.
 
     Raises:
         RunError: it is not kept.
     """
-    return drive(kept_at(saver, thread_id))
+    return drive(read_stored_run(saver, thread_id))
 
 
-def kept_at(saver: Any, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None) -> Program[KeptRun]:
+def read_stored_run(
+    saver: Any, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None
+) -> Program[StoredCrewRun]:
     """A run as of a checkpoint, the latest one where None.
 
     Raises:
@@ -179,7 +197,7 @@ def kept_at(saver: Any, thread_id: str, checkpoint_id: str | None = None, crew: 
     return _of(found, thread_id, saver, crew)
 
 
-def kept_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[list[KeptRun]]:
+def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[list[StoredCrewRun]]:
     """A run as of all of its checkpoints, the latest last.
 
     Raises:
@@ -187,7 +205,7 @@ def kept_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[l
     """
     found: list[CheckpointTuple] = yield _ReadPast(saver, thread_id)
     _of(found[0] if found else None, thread_id, saver, crew)
-    past = [KeptRun(one) for one in branch(found)]
+    past = [StoredCrewRun(one) for one in branch(found)]
     begins = [n for n, one in enumerate(past) if one.checkpoint.metadata.get("source") == "input"]
     # In a thread of several runs it is the last one that counts; what comes behind its input is what it did.
     return past[begins[-1] + 1 :] or past[-1:] if begins else past
@@ -197,13 +215,13 @@ def _place(thread_id: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
-def _of(found: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> KeptRun:
+def _of(found: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> StoredCrewRun:
     if found is None:
         raise RunError(
             f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Look at the thread's name, and at whether "
             "this is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
-    run = KeptRun(found)
+    run = StoredCrewRun(found)
     if FLOW_NAME in run.metadata:
         raise RunError(
             f"thread `{thread_id}` holds a run of flow `{run.metadata[FLOW_NAME]}`, not of a crew; "
