@@ -30,7 +30,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_RESULT,
         **rows(f"{_ROOM}.results", "AgentAggregatedEvaluationResult", "AggregationStrategy"),
     },
-    "crewai.experimental.evaluation.evaluation_display": rows(f"{_ROOM}.display", "EvaluationDisplayFormatter"),
+    "crewai.experimental.evaluation.evaluation_display": rows(
+        "crewgraph.evaluation.display", "EvaluationDisplayFormatter"
+    ),
     "crewai.experimental.evaluation.evaluation_listener": _TRACE,
     "crewai.experimental.evaluation.experiment": {**_RUNNER, **_RESULTS},
     "crewai.experimental.evaluation.experiment.result": _RESULTS,
