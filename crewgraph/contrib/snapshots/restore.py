@@ -13,8 +13,8 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
 from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read, run_in
-from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving
+from crewgraph.core.resources import RunResources
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew import Crew
@@ -142,7 +142,7 @@ def _continued_crew(
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
     given = {**point.inputs, **plain_inputs(checked_inputs(inputs or {}))}
-    with closing(Opened()) as opened:
+    with closing(RunResources()) as opened:
         saver = point.saver(crew, checkpointer)
         if thread_id is None and not point.forks and given == point.inputs and point.thread_id is not None and saver:
             run = StartedRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
