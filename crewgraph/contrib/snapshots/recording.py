@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
@@ -33,6 +32,7 @@ from crewgraph.events.stream_context import WITNESSES
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.observers import SnapshotOrigin
 from crewgraph.runtime.place import RunPlace
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
     "CrewRecording",

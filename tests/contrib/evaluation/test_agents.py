@@ -11,7 +11,6 @@ from modes import Mode
 
 from contrib.evaluation.parts import Fixed, Judge, clerk, crew_of, named
 from crewgraph import Agent, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.contrib.evaluation import (
     AgentEvaluationResult,
     AgentEvaluator,
@@ -29,6 +28,7 @@ from crewgraph.events import (
     AgentEvaluationFailedEvent,
     AgentEvaluationStartedEvent,
 )
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools.base import tool
 
 GOAL, QUALITY, SELECTION = (

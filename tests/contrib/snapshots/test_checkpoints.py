@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from contrib.snapshots.killed import Depth, Model, Walk, look
 from crewgraph import Agent, Crew, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.contrib.snapshots import (
     CheckpointConfig,
     JsonProvider,
@@ -24,6 +23,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointBaseEvent, CheckpointForkBaseEvent, CheckpointRestoreBaseEvent
 from crewgraph.flow import Flow, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 @pytest.fixture(autouse=True)
