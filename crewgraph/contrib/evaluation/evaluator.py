@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import extract_json, shorten
 
