@@ -20,14 +20,11 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import StorageError
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.brief import brief
-from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.base import BaseEvent, brief
+from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointPrunedEvent
-from crewgraph.events.depends import RUNTIME_STATE
-from crewgraph.events.lineage import scope_event
+from crewgraph.events.lineage import ENDS, STARTS, scope_event
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.pairs import ENDS, STARTS
 from crewgraph.events.stream_context import WITNESSES
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.observers import SnapshotOrigin
