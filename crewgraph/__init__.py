@@ -15,7 +15,6 @@ graph = crew.compile()                      # the same crew as a CompiledStateGr
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
@@ -30,6 +29,7 @@ from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.definitions.process import Process
 from crewgraph.definitions.run_info import RunInfo
 from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.extensions import extension
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
@@ -38,6 +38,7 @@ from crewgraph.llm.usage import UsageMetrics
 from crewgraph.memory.memory import Memory
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.checkpoints import CheckpointSettings as CheckpointConfig
     from crewgraph.definitions.stream import (
         Custom,
         Finished,
@@ -124,5 +125,7 @@ if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
             return getattr(load("crewgraph_compat"), name)
         if name not in __all__:
             raise AttributeError(f"module `crewgraph` has no attribute `{name}`")
+        if name == "CheckpointConfig":
+            return extension("snapshots.config")
         where = "crewgraph.knowledge.knowledge" if name == "Knowledge" else "crewgraph.definitions.stream"
         return getattr(load(where), name)

@@ -169,7 +169,7 @@ def log_tasks_outputs(
     database: Database = None,
 ) -> None:
     """Show what the tasks of the latest run of a crew gave, with the ids that `crewgraph replay -t` takes."""
-    kept: Any = load("crewgraph.runtime.kept_run")
+    kept: Any = load("crewgraph.runtime.stored_run")
     index: Any = load("crewgraph.runtime.runs")
     with opened(database) as saver:
         if thread is None:
@@ -177,7 +177,7 @@ def log_tasks_outputs(
             if not latest:
                 raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
             thread = latest[0].thread_id
-        run = kept.kept_run(saver, thread)
+        run = kept.stored_run(saver, thread)
     tasks = [_told(name, output) for name, output in run.finished.items()]
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from crewgraph.definitions.checkpoints import ForkVerb
 from crewgraph.definitions.crew_diff import RunDiff
 from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.door import crew_diffs, crew_forks, crew_history
-from crewgraph.definitions.fork_verb import ForkVerb
 
 if TYPE_CHECKING:
     from uuid import UUID

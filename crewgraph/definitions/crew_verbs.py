@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, restores, streams
+from crewgraph.definitions.checkpoints import continue_from
+from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, streams
 from crewgraph.own_version import ours, own_version
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
-    from crewgraph.definitions.checkpoint_config import CheckpointConfig
+    from crewgraph.definitions.checkpoints import CheckpointSettings
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
     from crewgraph.definitions.stream import StreamItem
@@ -28,7 +29,7 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
@@ -58,7 +59,7 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        self._take_up(from_checkpoint)
+        continue_from(self, from_checkpoint)
         inputs = given_inputs().with_files(inputs, input_files)
         run = chunks().chunked if self._in_chunks() else kickoffs().kickoff
         return run(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
@@ -68,14 +69,14 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
-        self._take_up(from_checkpoint)
+        continue_from(self, from_checkpoint)
         inputs = given_inputs().with_files(inputs, input_files)
         if self._in_chunks():
             run = chunks().achunked
@@ -89,7 +90,7 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Any = None,
@@ -98,7 +99,7 @@ class CrewVerbs:
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
         own = own_version(self, "kickoff")
         if own is not None:
-            self._take_up(from_checkpoint)
+            continue_from(self, from_checkpoint)
             return await in_thread(own, given_inputs().with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
@@ -214,15 +215,6 @@ class CrewVerbs:
         """
         inputs = given_inputs().with_files(inputs, input_files)
         return streams().astream(self, inputs, thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-
-    def _take_up(self, config: "CheckpointConfig | None") -> None:
-        crew = cast("Crew", self)
-        if config is None:
-            return
-        if config.restore_from is None:
-            crew.checkpoint = config
-        else:
-            restores().begin_crew(crew, config)
 
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming

@@ -26,7 +26,6 @@ __all__ = [
     "graphs",
     "kickoffs",
     "people",
-    "restores",
     "runs",
     "streams",
     "trainings",
@@ -178,13 +177,6 @@ def evaluations() -> ModuleType:
     from crewgraph.runtime import evaluate  # noqa: PLC0415
 
     return evaluate
-
-
-def restores() -> ModuleType:
-    """Runs that are taken up from checkpoints."""
-    from crewgraph.runtime import restored  # noqa: PLC0415
-
-    return restored
 
 
 def declarations() -> ModuleType:

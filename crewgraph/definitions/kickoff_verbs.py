@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.definitions.door import alone, restores
+from crewgraph.definitions.checkpoints import continue_from
+from crewgraph.definitions.door import alone
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,7 +42,7 @@ class KickoffVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised, with a note that names the agent.
         """
-        _take_up(self, from_checkpoint)
+        continue_from(self, from_checkpoint)
         return alone().reply(self, messages, response_format, input_files)
 
     def message(self, content: str, **kwargs: Any) -> str:
@@ -56,7 +57,7 @@ class KickoffVerbs:
         from_checkpoint: Any = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        _take_up(self, from_checkpoint)
+        continue_from(self, from_checkpoint)
         return await alone().areply(self, messages, response_format, input_files)
 
     async def kickoff_async(
@@ -68,12 +69,3 @@ class KickoffVerbs:
     ) -> "LiteAgentOutput":
         """CrewAI's name for `akickoff`."""
         return await self.akickoff(messages, response_format, input_files, from_checkpoint)
-
-
-def _take_up(agent: Any, config: Any) -> None:
-    if config is None:
-        return
-    if config.restore_from is None:
-        agent.checkpoint = config
-    else:
-        restores().begin_agent(agent, config)

@@ -1,26 +1,27 @@
-"""What is noted of a flow's runs, and how they are taken up."""
+"""What a flow says about snapshots of its runs."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from crewgraph.definitions.checkpoint_config import CheckpointConfig, config_of
-from crewgraph.definitions.checkpointed import Beginning
-from crewgraph.definitions.door import flows, restores
+from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, check_checkpoint, continue_from
+from crewgraph.definitions.door import flows
 from crewgraph.errors import RunError
+from crewgraph.extensions import extension
 from crewgraph.files.given import given_files
 from crewgraph.files.record import FILES, recorded
 
 __all__ = ["FlowCheckpoints"]
 
 
-class FlowCheckpoints:
-    """The part of a flow that another process goes on with."""
+class FlowCheckpoints(NextRun):
+    """The part of a flow that another process continues."""
 
     entity_type: ClassVar[str] = "flow"
     """What it is."""
 
-    checkpoint: CheckpointConfig | bool | None = None
-    """Whether runs are noted, so that another process can take them up: True for `./.checkpoints`, or a `CheckpointConfig`."""
+    checkpoint: CheckpointSettings | bool | None = None
+    """Whether checkpoints of runs are made, so that another process can continue them: True for `./.checkpoints`, or a
+    `CheckpointConfig`."""
 
     execution_context: Any = None
     """Accepted, without effect: a run stands where it is kicked off."""
@@ -37,10 +38,10 @@ class FlowCheckpoints:
     checkpoint_state: dict[str, Any] | None = None
     """The state as it was."""
 
-    followed: tuple[str, str | None] | None = None
+    checkpoint_origin: tuple[str, str | None] | None = None
     """The branch that checkpoints are on, and the one before the next."""
 
-    _begin: Beginning | None = None
+    _next_start: Any = None
 
     if TYPE_CHECKING:
 
@@ -49,14 +50,13 @@ class FlowCheckpoints:
         def take_state(self, state: Any) -> None: ...
         def _fresh(self) -> Any: ...
 
-    def _with_checkpoints(self, checkpoint: CheckpointConfig | bool | None) -> None:
+    def _with_checkpoints(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:
-            config_of(checkpoint)
-            self.checkpoint = checkpoint
+            self.checkpoint = check_checkpoint(checkpoint)
 
     @classmethod
-    def from_checkpoint(cls, config: CheckpointConfig, *, definition: Any = None) -> Self:
-        """A flow whose next `kickoff` goes on where a run was stopped, with nothing done twice.
+    def from_checkpoint(cls, config: CheckpointSettings, *, definition: Any = None) -> Self:
+        """A flow whose next `kickoff` continues where a run was stopped, with nothing done twice.
 
         Args:
             config: `restore_from` says which checkpoint; the latest of `location` where None.
@@ -66,19 +66,10 @@ class FlowCheckpoints:
             ValueError: there is no such checkpoint, or it is none of a flow.
             FileNotFoundError: the file is not there.
         """
-        return restores().flow(cls, config)
-
-    def begin_with(self, beginning: Beginning) -> None:
-        """Say how the next run begins."""
-        self._begin = beginning
-
-    def beginning(self) -> Any:
-        """How the next run begins, told once; None where it begins at its beginning."""
-        found, self._begin = self._begin, None
-        return found
+        return extension("snapshots.restore")(cls, config)
 
     def take_up(
-        self, inputs: dict[str, Any], files: Any, config: CheckpointConfig | None, state_id: str | None
+        self, inputs: dict[str, Any], files: Any, config: CheckpointSettings | None, state_id: str | None
     ) -> dict[str, Any]:
         """What a kickoff is given, once it is known what it goes on with.
 
@@ -88,11 +79,7 @@ class FlowCheckpoints:
         """
         if files:
             inputs = {**inputs, FILES: recorded(given_files(files))}
-        if config is not None:
-            if config.restore_from is None:
-                self.checkpoint = config
-            else:
-                restores().begin_flow(self, config)
+        continue_from(self, config)
         if state_id is None:
             return inputs
         if not flows().load(self, state_id):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.declared.of_flow import FlowDeclarations
 from crewgraph.definitions.door import flows
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
@@ -104,7 +104,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         stream: bool | None = None,
         verbose: bool | None = None,
         memory: Any = None,
-        checkpoint: CheckpointConfig | bool | None = None,
+        checkpoint: CheckpointSettings | bool | None = None,
         input_provider: Any = None,
         **values: Any,
     ) -> None:

@@ -4,12 +4,11 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
 from crewgraph.definitions.door import flow_frames, flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
-from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
 from crewgraph.definitions.run_info import RunInfo, RunStatus
 from crewgraph.events.stream_session import AsyncStreamSession, StreamSession
@@ -34,7 +33,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -71,7 +70,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -83,7 +82,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -123,7 +122,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> StreamSession[Any]:
@@ -138,7 +137,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> AsyncStreamSession[Any]:
