@@ -30,7 +30,6 @@ Report().kickoff()
 from typing import TYPE_CHECKING
 
 from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.converter import Converter
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.crew import Crew
@@ -54,6 +53,7 @@ from crewgraph.memory.memory import Memory
 from crewgraph.tools.base import tool
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.checkpoints import CheckpointSettings as CheckpointConfig
     from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
     from crewgraph.definitions.flow.feedback import human_feedback
     from crewgraph.definitions.flow.flow import Flow
@@ -142,6 +142,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _MODULES = {
+    "CheckpointConfig": "crewgraph.contrib.snapshots.config",
     "Custom": "crewgraph.definitions.stream",
     "Finished": "crewgraph.definitions.stream",
     "Judged": "crewgraph.definitions.stream",

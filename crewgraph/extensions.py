@@ -24,6 +24,13 @@ EXTENSIONS: Final[dict[str, str]] = {
     "conversations.turns": "crewgraph.contrib.conversations.turns:TURNS",
     "declared.flow": "crewgraph.contrib.declared.flow_class:flow_from_declaration",
     "declared.written": "crewgraph.contrib.declared.written:declaration_of",
+    "snapshots.agent_kickoff": "crewgraph.contrib.snapshots.recording:agent_kickoff",
+    "snapshots.config": "crewgraph.contrib.snapshots.config:CheckpointConfig",
+    "snapshots.crew_observer": "crewgraph.contrib.snapshots.recording:CrewRecording",
+    "snapshots.flow_observer": "crewgraph.contrib.snapshots.recording:FlowRecording",
+    "snapshots.restore": "crewgraph.contrib.snapshots.restore:restore",
+    "snapshots.restore_into": "crewgraph.contrib.snapshots.restore:restore_into",
+    "snapshots.saver": "crewgraph.contrib.snapshots.recording:saver_of_runs",
 }
 """Where each extension is: "module:attribute"."""
 

@@ -37,6 +37,10 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.declared.state": "crewgraph.contrib.declared.state",
     "crewgraph.definitions.flow.conversation_config": "crewgraph.contrib.conversations.config",
     "crewgraph.definitions.flow.conversation_state": "crewgraph.contrib.conversations.state",
+    "crewgraph.definitions.checkpoint_config": "crewgraph.contrib.snapshots.config",
+    "crewgraph.snapshots.json_provider": "crewgraph.contrib.snapshots.providers",
+    "crewgraph.snapshots.provider": "crewgraph.contrib.snapshots.providers",
+    "crewgraph.snapshots.sqlite_provider": "crewgraph.contrib.snapshots.providers",
 }
 """The module of today, by the former module, or by a class in it."""
 

@@ -33,8 +33,8 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/crew_plan.py",  # the failure is told, then raised again
     "compat/crewgraph_compat/stand_ins/guardrail_process.py",  # the failure is told, then raised again
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
-    "crewgraph/evaluation/agents.py",  # told, and the other sides of the work are judged
-    "crewgraph/evaluation/experiment.py",  # told with the case, and the other cases are run
+    "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
+    "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
     "crewgraph/runtime/boundaries.py",  # hooks are told of the failure, then it is raised again
     "crewgraph/compiler/remembering.py",  # a memory that fails is told, and the work goes on

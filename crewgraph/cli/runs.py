@@ -177,10 +177,10 @@ def _plain(found: RunDiff) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     from crewgraph.compiler import state
-    from crewgraph.runtime.kept_run import kept_run
     from crewgraph.runtime.runs import all_runs
+    from crewgraph.runtime.stored_run import stored_run
 else:
-    kept_run = lazy("crewgraph.runtime.kept_run:kept_run")
+    stored_run = lazy("crewgraph.runtime.stored_run:stored_run")
     all_runs = lazy("crewgraph.runtime.runs:all_runs")
     state = lazy_module("crewgraph.compiler.state")
 
@@ -202,7 +202,7 @@ def log_tasks_outputs(
             if not latest:
                 raise RunError("no run of a crew is kept there; `crewgraph where` tells where runs are kept")
             thread = latest[0].thread_id
-        run = kept_run(saver, thread)
+        run = stored_run(saver, thread)
     tasks = [_told(name, output) for name, output in run.finished.items()]
     if as_json:
         print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})

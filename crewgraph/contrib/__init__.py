@@ -1,1 +1,1 @@
-"""Extras that a program loads by using them: the core knows them by `crewgraph.extensions` alone."""
+"""What few programs use: each room loads when a definition uses it, and nothing outside of this package imports it."""

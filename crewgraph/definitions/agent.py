@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from crewgraph.definitions.agent_contract import AgentContract
 from crewgraph.definitions.agent_verbs import AgentVerbs
-from crewgraph.definitions.checkpointed import AgentCheckpoints
+from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.code_tools import code_tools
 from crewgraph.definitions.definition import key_of, sharing
 from crewgraph.definitions.extended_fields import GivenRemotes, Skilled

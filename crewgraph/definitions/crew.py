@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.checkpointed import CrewCheckpoints
+from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.coworkers import DELEGATIONS
 from crewgraph.definitions.crew_abilities import CrewAbilities
 from crewgraph.definitions.definition import key_of, sharing

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.definitions.checkpoints import ForkVerb
 from crewgraph.definitions.crew_diff import RunDiff
 from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.definitions.checkpoints import continue_from
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
-    from crewgraph.definitions.checkpoint_config import CheckpointConfig
+    from crewgraph.definitions.checkpoints import CheckpointSettings
     from crewgraph.definitions.crew import Crew
     from crewgraph.definitions.output import CrewOutput
     from crewgraph.definitions.stream import StreamItem
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from crewgraph.runtime.graphs import compiled
     from crewgraph.runtime.input_files import each_with_files, with_files
     from crewgraph.runtime.kickoff import akickoff, aresume, kickoff, resume
-    from crewgraph.runtime.restored import begin_crew
     from crewgraph.runtime.streaming.crew import achunked, astream, chunked, stream
 else:
     achunked = lazy("crewgraph.runtime.streaming.crew:achunked")
@@ -35,7 +35,6 @@ else:
     aresume = lazy("crewgraph.runtime.kickoff:aresume")
     kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
     resume = lazy("crewgraph.runtime.kickoff:resume")
-    begin_crew = lazy("crewgraph.runtime.restored:begin_crew")
     astream = lazy("crewgraph.runtime.streaming.crew:astream")
     stream = lazy("crewgraph.runtime.streaming.crew:stream")
 
@@ -50,7 +49,7 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
@@ -79,7 +78,7 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        self._take_up(from_checkpoint)
+        continue_from(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._in_chunks():
@@ -91,14 +90,14 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
-        self._take_up(from_checkpoint)
+        continue_from(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         if self._in_chunks():
@@ -110,7 +109,7 @@ class CrewVerbs:
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: "CheckpointSettings | None" = None,
         *,
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
@@ -119,7 +118,7 @@ class CrewVerbs:
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
         own = override_of(self, "kickoff")
         if own is not None:
-            self._take_up(from_checkpoint)
+            continue_from(self, from_checkpoint)
             return await in_thread(own, with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
@@ -233,15 +232,6 @@ class CrewVerbs:
         """
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return astream(cast("Crew", self), with_files(inputs, input_files), options)
-
-    def _take_up(self, config: "CheckpointConfig | None") -> None:
-        crew = cast("Crew", self)
-        if config is None:
-            return
-        if config.restore_from is None:
-            crew.checkpoint = config
-        else:
-            begin_crew(crew, config)
 
     def _in_chunks(self) -> bool:
         return cast("Crew", self).streaming

@@ -3,20 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.definitions.checkpoints import CheckpointSettings, continue_from
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from crewgraph.definitions.agent import BaseAgent
-    from crewgraph.definitions.checkpoint_config import CheckpointConfig
     from crewgraph.definitions.lite_agent_output import LiteAgentOutput
     from crewgraph.runtime.alone import areply, reply
-    from crewgraph.runtime.restored import begin_agent
 else:
     areply = lazy("crewgraph.runtime.alone:areply")
     reply = lazy("crewgraph.runtime.alone:reply")
-    begin_agent = lazy("crewgraph.runtime.restored:begin_agent")
 
 __all__ = ["KickoffVerbs"]
 
@@ -29,7 +27,7 @@ class KickoffVerbs:
         messages: "str | Sequence[Any]",
         response_format: "type[BaseModel] | None" = None,
         input_files: Any = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation without a task or a crew; works in scripts, threads and inside a running event loop.
 
@@ -49,7 +47,7 @@ class KickoffVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised, with a note that names the agent.
         """
-        _take_up(cast("BaseAgent", self), from_checkpoint)
+        continue_from(self, from_checkpoint)
         return reply(cast("BaseAgent", self), messages, response_format, input_files)
 
     def message(self, content: str, **kwargs: Any) -> str:
@@ -61,10 +59,10 @@ class KickoffVerbs:
         messages: "str | Sequence[Any]",
         response_format: "type[BaseModel] | None" = None,
         input_files: Any = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        _take_up(cast("BaseAgent", self), from_checkpoint)
+        continue_from(self, from_checkpoint)
         return await areply(cast("BaseAgent", self), messages, response_format, input_files)
 
     async def kickoff_async(
@@ -72,16 +70,7 @@ class KickoffVerbs:
         messages: "str | Sequence[Any]",
         response_format: "type[BaseModel] | None" = None,
         input_files: Any = None,
-        from_checkpoint: "CheckpointConfig | None" = None,
+        from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """CrewAI's name for `akickoff`."""
         return await self.akickoff(messages, response_format, input_files, from_checkpoint)
-
-
-def _take_up(agent: "BaseAgent", config: "CheckpointConfig | None") -> None:
-    if config is None:
-        return
-    if config.restore_from is None:
-        agent.checkpoint = config
-    else:
-        begin_agent(agent, config)

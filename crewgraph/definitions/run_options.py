@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from crewgraph.definitions.checkpoint_config import CheckpointConfig
+    from crewgraph.definitions.checkpoints import CheckpointSettings
 
 __all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "RunOptions"]
 
@@ -39,7 +39,7 @@ class FlowRunOptions:
     input_files: "Mapping[str, Any] | None" = None
     """Files by name, or a list of them."""
 
-    from_checkpoint: "CheckpointConfig | None" = None
+    from_checkpoint: "CheckpointSettings | None" = None
     """The checkpoint that the run continues; without a `restore_from` how checkpoints are made from now on."""
 
     restore_from_state_id: str | None = None

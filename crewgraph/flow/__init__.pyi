@@ -37,6 +37,7 @@ from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext a
 from crewgraph.definitions.flow.persistence import FlowPersistence as FlowPersistence
 from crewgraph.definitions.flow.persistence import persist as persist
 from crewgraph.definitions.flow.state import FlowState as FlowState
+from crewgraph.definitions.run_info import RunInfo as RunInfo
 from crewgraph.definitions.stream import Asked as Asked
 from crewgraph.definitions.stream import CrewFailed as CrewFailed
 from crewgraph.definitions.stream import CrewFinished as CrewFinished
@@ -48,5 +49,4 @@ from crewgraph.definitions.stream import MethodFailed as MethodFailed
 from crewgraph.definitions.stream import MethodFinished as MethodFinished
 from crewgraph.definitions.stream import MethodItem as MethodItem
 from crewgraph.definitions.stream import MethodStarted as MethodStarted
-from crewgraph.definitions.run_info import RunInfo as RunInfo
 from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence as SQLiteFlowPersistence

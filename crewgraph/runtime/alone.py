@@ -39,9 +39,8 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
-from crewgraph.runtime.checkpointed_agent import noted_kickoff, place_of_kickoff
-from crewgraph.runtime.console import shown_agent
 from crewgraph.runtime.input_files import noted_files
+from crewgraph.runtime.observers import agent_observers, observed
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.people import conversed, forget, place_to_ask
 from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
@@ -185,8 +184,8 @@ def replied(
     given |= yield from noted_files(files)
     _check_structure(structure, engagement.where)
     body = partial(kickoff_body, structure, engagement)
-    kept, point = place_of_kickoff(agent)
-    with shown_agent(agent), running(), noted_kickoff(agent, kept, point, given):
+    kept, observers = agent_observers(agent, given)
+    with running(), observed(observers):
         name = f"Kickoff: {engagement.slug}"
         plain = yield from body_alone(name, engagement.slug, body, given=given, work=engagement, kept=kept)
         yield Heard()

@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.flow.run import RUNNING, Running
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     ConsoleListener = lazy("crewgraph.observe.console:ConsoleListener")
 
-__all__ = ["shown", "shown_agent", "shown_flow"]
+__all__ = ["agent_console", "crew_console", "flow_console"]
 
 
 class _Screen:
@@ -71,37 +71,28 @@ class _Screen:
 _screen = _Screen()
 
 
-@contextmanager
-def shown(crew: Crew) -> Generator[None]:
-    """Show the crew's run if it is verbose, or the tasks of those of its agents that are."""
+def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
+    """What shows a crew's run if it is verbose, or the tasks of those of its agents that are."""
     ids: set[int | str] = {
         id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)
     }
     if crew.verbose:
         ids |= {id(crew), *map(id, crew.planning_tasks)}
-    with _showing(ids):
-        yield
+    return _showing(ids) if ids else None
 
 
-@contextmanager
-def shown_agent(agent: BaseAgent) -> Generator[None]:
-    """Show the work of an agent on its own if it is verbose."""
-    with _showing({str(agent.id)} if agent.verbose else set()):
-        yield
+def agent_console(agent: BaseAgent) -> AbstractContextManager[None] | None:
+    """What shows the work of an agent on its own if it is verbose."""
+    return _showing({str(agent.id)}) if agent.verbose else None
 
 
-@contextmanager
-def shown_flow(flow: "Flow[Any]") -> Generator[None]:
-    """Show a flow's run if it is verbose: its methods, and which crews and flows they run."""
-    with _showing({id(flow)} if flow.verbose is True else set()):
-        yield
+def flow_console(flow: "Flow[Any]") -> AbstractContextManager[None] | None:
+    """What shows a flow's run if it is verbose: its methods, and which crews and flows they run."""
+    return _showing({id(flow)}) if flow.verbose is True else None
 
 
 @contextmanager
 def _showing(ids: set[int | str]) -> Generator[None]:
-    if not ids:
-        yield
-        return
     _screen.show(ids)
     try:
         yield

@@ -12,8 +12,8 @@ from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.runtime.crew_history import Models, models_of, output_of, steps_of
-from crewgraph.runtime.kept_run import kept_past
 from crewgraph.runtime.place import saver_of
+from crewgraph.runtime.stored_run import read_past
 
 __all__ = ["adiff", "between", "diff"]
 
@@ -67,7 +67,7 @@ def _named(thread_id: Any) -> str:
 
 
 def _side(saver: Any, thread_id: str, models: Models, crew: Crew | None) -> Program[_Side]:
-    past = yield from kept_past(saver, thread_id, crew)
+    past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
     outputs = {name: output_of(name, plain, models, thread_id) for name, plain in latest.finished.items()}
     order = [name for name in models if name in outputs]

@@ -20,12 +20,12 @@ from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew_history import output_of
 from crewgraph.runtime.given_output import given_output, taken_over
-from crewgraph.runtime.kept_run import KeptRun, kept_at
 from crewgraph.runtime.kickoff import StartedRun, checked_inputs, plain_inputs
 from crewgraph.runtime.labels import FORKED_FROM
 from crewgraph.runtime.operations import ReadState
 from crewgraph.runtime.place import own_place
 from crewgraph.runtime.runs import latest_run
+from crewgraph.runtime.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.runtime.task_names import task_index
 
 __all__ = ["Fork", "ForkStart", "afork", "fork"]
@@ -77,7 +77,7 @@ def _gone_on(crew: Crew, asked: Fork, opened: RunResources) -> Program[CrewOutpu
     saver = run.place.checkpointer
     if of is None:
         of = yield from latest_run(crew, saver)
-    kept = yield from kept_at(saver, of, point.checkpoint_id if isinstance(point, CrewStep) else None, crew)
+    kept = yield from read_stored_run(saver, of, point.checkpoint_id if isinstance(point, CrewStep) else None, crew)
     run = run.as_kept(kept.metadata)
     begun = ForkStart(run.tasks, kept, asked, {**kept.inputs, **plain_inputs(inputs)})
     run.check_worded(begun.inputs, len(begun.outputs))
@@ -121,7 +121,7 @@ class ForkStart:
         StorageError: what is kept is no output.
     """
 
-    def __init__(self, tasks: Sequence[Assignment], kept: KeptRun, asked: Fork, inputs: dict[str, Any]) -> None:
+    def __init__(self, tasks: Sequence[Assignment], kept: StoredCrewRun, asked: Fork, inputs: dict[str, Any]) -> None:
         self.tasks, self.kept, self.inputs = tasks, kept, inputs
         known = kept.outputs if isinstance(asked.point, CrewStep) else kept.finished
         outputs = _outputs(asked.outputs)

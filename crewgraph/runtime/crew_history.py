@@ -14,9 +14,9 @@ from crewgraph.definitions.crew_step import CrewStep
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import StorageError
-from crewgraph.runtime.kept_run import KeptRun, kept_past
 from crewgraph.runtime.place import saver_of
 from crewgraph.runtime.runs import latest_run
+from crewgraph.runtime.stored_run import StoredCrewRun, read_past
 
 __all__ = ["Models", "ahistory", "history", "models_of", "output_of", "steps_of"]
 
@@ -38,7 +38,7 @@ def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> P
     saver = saver_of(crew, checkpointer)
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
-    past = yield from kept_past(saver, str(thread_id), crew)
+    past = yield from read_past(saver, str(thread_id), crew)
     return list(steps_of(past, models_of(crew)))
 
 
@@ -59,7 +59,7 @@ def output_of(name: str, plain: Mapping[str, Any], models: Models, thread_id: st
         raise StorageError(f"what thread `{thread_id}` holds as `{name}` is no output of that task: {error}") from error
 
 
-def steps_of(past: Sequence[KeptRun], models: Models) -> Iterator[CrewStep]:
+def steps_of(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewStep]:
     """The steps of a run.
 
     Args:

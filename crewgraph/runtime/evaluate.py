@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from crewgraph.compiler.bodies.marking import marked
@@ -26,7 +27,7 @@ from crewgraph.events.crew import (
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.runtime.alone import body_alone
-from crewgraph.runtime.console import shown
+from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.kickoff import checked_inputs, kicked_off, tell, why
 from crewgraph.runtime.operations import CallBack, Heard
 from crewgraph.runtime.scores import show_scores
@@ -59,7 +60,7 @@ def _tested(
     judge = _Judge(crew, first_llm(crew, eval_llm))
     result = CrewTestResult(model=judge.model.name)
     about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
-    with shown(crew):
+    with crew_console(crew) or nullcontext():
         tell(CrewTestStartedEvent, crew, **about, n_iterations=rounds, eval_llm=judge.model.name, inputs=given)
         try:
             for _ in range(rounds):

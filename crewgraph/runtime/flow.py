@@ -29,11 +29,10 @@ from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.runtime.boundaries import bounded, entered
-from crewgraph.runtime.checkpointed_flow import noted_flow
-from crewgraph.runtime.console import shown_flow
 from crewgraph.runtime.flow_form import form_of
 from crewgraph.runtime.flow_marks import is_behind, rewound
 from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
+from crewgraph.runtime.observers import flow_observers, observed
 from crewgraph.runtime.operations import Heard, ReadState, Run
 from crewgraph.runtime.place import own_saver
 from crewgraph.runtime.retention import Retention
@@ -98,8 +97,8 @@ def run_of(flow: "Flow[Any]", inputs: dict[str, Any], feedback: Any) -> Program[
 
 def _entered(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
     given = yield from entered(flow, inputs)
-    beginning = flow.beginning()
-    run = _kicked_off(flow, given) if beginning is None else beginning(flow, given)
+    start = flow.take_start()
+    run = _kicked_off(flow, given) if start is None else start(flow, given)
     return (yield from bounded(flow, run))
 
 
@@ -337,7 +336,7 @@ def played(
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(graph, given, config, durability="sync" if run.stored else None, detached=True, retention=retention)
-    with shown_flow(flow), running(), noted_flow(run, graph.checkpointer):
+    with running(), observed(flow_observers(run, graph.checkpointer)):
         tell(
             flow,
             FlowStartedEvent,

@@ -39,12 +39,10 @@ from crewgraph.events.lineage import running
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.boundaries import bounded, entered
 from crewgraph.runtime.callback_arguments import taken
-from crewgraph.runtime.checkpointed_crew import BEGINNING, Followed, noted
-from crewgraph.runtime.console import shown
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.input_files import inputs_alone, noted_files, parted
 from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
-from crewgraph.runtime.logfile import logged
+from crewgraph.runtime.observers import SnapshotOrigin, crew_observers, observed
 from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
 from crewgraph.runtime.people import answered, conversed, forget, pending_crew, place_to_ask
 from crewgraph.runtime.place import RunPlace, run_place
@@ -105,10 +103,10 @@ def kicked_off(
     audience: CrewAudience | None = None,
 ) -> Program[CrewOutput]:
     """A kickoff as a program; the audience is told of its beginning here, and of all else by the code that it hears."""
-    beginning = crew.beginning()
-    if beginning is not None:
-        gone_on: Program[CrewOutput] = beginning(crew, inputs, options, audience)
-        return (yield from gone_on)
+    start = crew.take_start()
+    if start is not None:
+        continued: Program[CrewOutput] = start(crew, inputs, options, audience)
+        return (yield from continued)
     with closing(RunResources()) as opened:
         return (yield from _begun(crew, inputs, options, audience, opened))
 
@@ -237,7 +235,7 @@ class StartedRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
-        self.followed: Followed = BEGINNING
+        self.origin: SnapshotOrigin | None = None
 
     @property
     def steps(self) -> list[Assignment]:
@@ -250,7 +248,7 @@ class StartedRun:
         if granularity == self.granularity:
             return self
         made = StartedRun(self.crew, self.place, granularity, self.opened)
-        made.followed = self.followed
+        made.origin = self.origin
         return made
 
     def check_worded(self, inputs: Mapping[str, Any], beginning: int = 0) -> None:
@@ -271,7 +269,8 @@ class StartedRun:
             if agent.crew is not crew:
                 agent.crew = crew
         about: dict[str, Any] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        with shown(crew), logged(crew), running(), noted(self.crew, self.place, self.tasks, inputs, self.followed):
+        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
+        with running(), observed(observers):
             tell(CrewKickoffStartedEvent, crew, **about, inputs=dict(inputs))
             try:
                 output = yield from self._ran(given, inputs)

@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.observe.logfile import LogFileListener, log_path
 
-__all__ = ["logged"]
+__all__ = ["crew_log"]
 
 
 class _Logs:
@@ -44,14 +44,16 @@ class _Logs:
 _logs = _Logs()
 
 
-@contextmanager
-def logged(crew: Crew) -> Generator[None]:
-    """Write the starts and completions of the crew's tasks into its `output_log_file`, if it has one."""
+def crew_log(crew: Crew) -> AbstractContextManager[None] | None:
+    """What writes the starts and completions of the crew's tasks into its `output_log_file`, if it has one."""
     if not crew.output_log_file:
-        yield
-        return
+        return None
     path = log_path(crew.output_log_file)
-    tasks = {(id(task), path) for task in crew.tasks}
+    return _writing({(id(task), path) for task in crew.tasks})
+
+
+@contextmanager
+def _writing(tasks: set[tuple[int, Path]]) -> Generator[None]:
     _logs.begin(tasks)
     try:
         yield

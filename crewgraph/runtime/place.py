@@ -12,12 +12,11 @@ from langgraph.types import Command, Interrupt
 from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
-from crewgraph.definitions.checkpoint_config import config_of
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
-from crewgraph.runtime.snapshots_taken import saver_in
+from crewgraph.extensions import extension
 from crewgraph.runtime.storage import checkpointer_for
 
 __all__ = [
@@ -124,8 +123,7 @@ def own_saver(crew: "Crew | Flow[Any]") -> Any:
     """
     if crew.checkpointer is not None:
         return crew.checkpointer
-    config = config_of(crew.checkpoint)
-    return None if config is None else saver_in(config)
+    return extension("snapshots.saver")(crew.checkpoint) if crew.checkpoint else None
 
 
 def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:

@@ -17,7 +17,6 @@ from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import revived
 from crewgraph.compiler.flow.report import question_of
 from crewgraph.compiler.flow.whole import caught_up
-from crewgraph.compiler.state import INPUTS
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
@@ -33,6 +32,7 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.stored_run import StoredCrewRun, StoredRun
 from crewgraph.storage.checkpoints.listing import Latest
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
@@ -107,16 +107,16 @@ class _ReadRuns(Operation):
         latest: dict[str, CheckpointTuple] = {}
         oldest: dict[str, str] = {}
         for one in checkpoints:
-            address: Mapping[str, Any] = one.config.get("configurable") or {}
-            thread_id = str(address["thread_id"])
-            if address.get("checkpoint_ns") or not self.asked.named(thread_id):
+            run = StoredRun(one)
+            thread_id = run.thread_id
+            if run.address.get("checkpoint_ns") or not self.asked.named(thread_id):
                 continue
             oldest[thread_id] = min(one.checkpoint["ts"], oldest.get(thread_id, one.checkpoint["ts"]))
             if thread_id not in latest or one.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
                 latest[thread_id] = one
         found = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
         return self.asked.chosen(
-            Latest(one, _moment(oldest[thread_id]).timestamp(), _moment(one.checkpoint["ts"]).timestamp())
+            Latest(one, datetime.fromisoformat(oldest[thread_id]).timestamp(), StoredRun(one).created_at.timestamp())
             for thread_id, one in found
         )
 
@@ -267,11 +267,7 @@ def _crew_told(order: Mapping[str, int], found: Latest) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
     status: RunStatus = "pending" if questions else "open" if has_next(checkpoint["channel_values"]) else "finished"
-    versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
-    tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
-    since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]
-    # Several have the same version: those that ran beside each other, and those that a fork took over.
-    last = max(since, key=lambda name: (versions[name], order.get(name, 0), name), default=None)
+    last = StoredCrewRun(found.checkpoint).last_task(order)
     return _told(found, "crew", CREW_NAME, status, last, questions)
 
 
@@ -283,24 +279,18 @@ def _told(
     last: str | None,
     questions: tuple[Question, ...] | tuple[CrewQuestion, ...],
 ) -> RunInfo:
-    checkpoint = found.checkpoint
-    metadata: Mapping[str, Any] = checkpoint.metadata
-    thread_id = str((checkpoint.config.get("configurable") or {})["thread_id"])
+    run = StoredRun(found.checkpoint)
     # A checkpoint's time is from before it was stored; what is written after it has none.
-    updated = max(_moment(checkpoint.checkpoint["ts"]), datetime.fromtimestamp(found.touched, UTC))
+    updated = max(run.created_at, datetime.fromtimestamp(found.touched, UTC))
     created = None if found.created is None else datetime.fromtimestamp(found.created, UTC)
     return RunInfo(
-        thread_id=thread_id,
+        thread_id=run.thread_id,
         kind=kind,
-        name=str(metadata.get(label)),
+        name=str(run.metadata.get(label)),
         status=status,
         last=last,
         created_at=None if created is None else min(created, updated),
         updated_at=updated,
         questions=questions,
-        inside=around(thread_id),
+        inside=run.inside,
     )
-
-
-def _moment(told: str) -> datetime:
-    return datetime.fromisoformat(told)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.alone import body_alone
-from crewgraph.runtime.console import shown
+from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.kickoff import checked_inputs, kicked_off, resumed, tell, why
 from crewgraph.runtime.operations import CallBack, Heard, ReadState
@@ -85,7 +86,7 @@ def _trained(
         )
     asks = feedback or partial(_at_terminal, crew.texts.book)
     about: dict[str, Any] = {"crew_name": crew.name, "crew": crew}
-    with shown(crew):
+    with crew_console(crew) or nullcontext():
         tell(CrewTrainStartedEvent, crew, **about, n_iterations=rounds, filename=str(path), inputs=given)
         before, crew.training = crew.training, True
         try:

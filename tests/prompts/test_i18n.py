@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 import crewgraph
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
+from crewgraph.contrib.evaluation import MetricCategory
 from crewgraph.errors import UnknownPrompt
-from crewgraph.evaluation import MetricCategory
 from crewgraph.prompts.book import english
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, WITHOUT_EFFECT, get_i18n
 

@@ -21,9 +21,8 @@ from until import LIMITS
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.definitions.runtime_state import RuntimeState
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent

@@ -19,7 +19,7 @@ from until import LIMITS
 from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import idle
 from crewgraph.compiler.idle import WithoutEffect
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent

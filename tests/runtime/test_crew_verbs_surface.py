@@ -12,7 +12,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import Agent, CheckpointConfig, Crew, ScriptedLLM, Task, TaskOutput, UsageMetrics
-from crewgraph.definitions.runtime_state import RuntimeState
+from crewgraph.contrib.snapshots import RuntimeState
 
 from .crew_seen import Forgets, Seen
 from .parts import agent, crew, task

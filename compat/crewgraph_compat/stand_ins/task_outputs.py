@@ -8,9 +8,9 @@ from typing import Any, cast
 from crewgraph.compiler.state import TASK
 from crewgraph.definitions.run_info import RunFilter
 from crewgraph.definitions.task import Task
-from crewgraph.runtime.kept_run import kept_run
 from crewgraph.runtime.runs import all_runs
 from crewgraph.runtime.storage import DATABASE
+from crewgraph.runtime.stored_run import stored_run
 from crewgraph.settings import storage_dir
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
@@ -90,7 +90,7 @@ def latest_run() -> LatestRun | None:
         latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
         if not latest:
             return None
-        run = kept_run(saver, latest[0].thread_id)
+        run = stored_run(saver, latest[0].thread_id)
     outputs = [
         _entry(
             _id_of(output),

@@ -4,11 +4,11 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_CONFIG = rows("crewgraph.definitions.checkpoint_config", "CheckpointConfig")
-_TYPES = rows("crewgraph.definitions.checkpoint_events", "CheckpointEventType")
-_BASE = rows("crewgraph.snapshots.provider", "BaseProvider")
-_JSON = rows("crewgraph.snapshots.json_provider", "JsonProvider")
-_SQLITE = rows("crewgraph.snapshots.sqlite_provider", "SqliteProvider")
+_CONFIG = rows("crewgraph.contrib.snapshots.config", "CheckpointConfig")
+_TYPES = rows("crewgraph.contrib.snapshots.config", "CheckpointEventType")
+_BASE = rows("crewgraph.contrib.snapshots.providers", "BaseProvider")
+_JSON = rows("crewgraph.contrib.snapshots.providers", "JsonProvider")
+_SQLITE = rows("crewgraph.contrib.snapshots.providers", "SqliteProvider")
 _RECORD = rows("crewgraph.events.event_record", "EdgeType", "EventNode", "EventRecord")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -18,16 +18,16 @@ MODULES: dict[str, dict[str, str]] = {
         **_TYPES,
         **_JSON,
         **_SQLITE,
-        **rows("crewgraph.definitions.checkpointed", "apply_checkpoint"),
+        **rows("crewgraph.contrib.snapshots.config", "apply_checkpoint"),
     },
     "crewai.state.event_record": _RECORD,
     "crewai.state.provider": {},
     "crewai.state.provider.core": _BASE,
     "crewai.state.provider.json_provider": {**_BASE, **_JSON},
     "crewai.state.provider.sqlite_provider": {**_BASE, **_SQLITE},
-    "crewai.state.provider.utils": {**_BASE, **rows("crewgraph.snapshots.detect", "detect_provider")},
+    "crewai.state.provider.utils": {**_BASE, **rows("crewgraph.contrib.snapshots.providers", "detect_provider")},
     "crewai.state.runtime": {
-        **rows("crewgraph.definitions.runtime_state", "RuntimeState"),
+        **rows("crewgraph.contrib.snapshots.runtime_state", "RuntimeState"),
         **rows("crewgraph_compat.version", "get_crewai_version"),
     },
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
 from crewgraph.definitions.flow.condition import events_of
 from crewgraph.definitions.flow.conversation import FlowConversation
@@ -108,7 +108,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         stream: bool | None = None,
         verbose: bool | None = None,
         memory: Any = None,
-        checkpoint: CheckpointConfig | bool | None = None,
+        checkpoint: CheckpointSettings | bool | None = None,
         input_provider: Any = None,
         **values: Any,
     ) -> None:

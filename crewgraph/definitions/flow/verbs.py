@@ -4,11 +4,10 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.checkpoint_config import CheckpointConfig
+from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow_plot import FlowDrawings
 from crewgraph.definitions.flow.step import FlowStep
-from crewgraph.definitions.fork_verb import ForkVerb
 from crewgraph.definitions.of_both import OfBoth
 from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import FlowRunOptions
@@ -65,7 +64,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -105,7 +104,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -121,7 +120,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
@@ -161,7 +160,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> StreamSession[Any]:
@@ -179,7 +178,7 @@ class FlowVerbs(FlowDrawings):
         self,
         inputs: Mapping[str, Any] | None = None,
         input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointConfig | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> AsyncStreamSession[Any]:

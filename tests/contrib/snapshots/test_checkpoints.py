@@ -1,0 +1,301 @@
+"""Checkpoints of crews, flows and agents: when they are made, where, and what is taken up from them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import Mode
+from pydantic import ValidationError
+
+from contrib.snapshots.killed import Depth, Model, Walk, look
+from crewgraph import Agent, Crew, Task
+from crewgraph.contrib.snapshots import (
+    CheckpointConfig,
+    JsonProvider,
+    RuntimeState,
+    SqliteProvider,
+    apply_checkpoint,
+    detect_provider,
+)
+from crewgraph.errors import DefinitionError
+from crewgraph.events import crewai_event_bus
+from crewgraph.events.checkpoint import CheckpointBaseEvent, CheckpointForkBaseEvent, CheckpointRestoreBaseEvent
+from crewgraph.flow import Flow, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+
+@pytest.fixture(autouse=True)
+def _in_a_place_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("contrib.snapshots.killed.PLACE", tmp_path)
+
+
+def unnamed() -> Any:
+    """A function that stands in no module."""
+
+    def function(output: Any) -> Any:
+        return output
+
+    return function
+
+
+def ledger() -> list[str]:
+    file = Path("ledger")
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def crew(**given: Any) -> Crew:
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=Model(model="m"), tools=[look])
+    first = Task(name="first", description="FIRST {what}", expected_output="A word", agent=clerk)
+    second = Task(name="second", description="SECOND", expected_output="A word", agent=clerk, context=[first])
+    options: dict[str, Any] = {"checkpoint": True, **given}
+    return Crew(name="desk", agents=[clerk], tasks=[first, second], **options)
+
+
+def files(branch: str = "main") -> list[Path]:
+    return sorted(Path(".checkpoints", branch).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def at(path: Path | str) -> CheckpointConfig:
+    return CheckpointConfig(restore_from=path)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_checkpoint_is_made_when_a_task_is_complete(mode: str):
+    Mode(mode).kickoff(crew(), {"what": "sea"})
+    first, second = files()
+    assert first.name.endswith("_p-none.json")
+    assert second.name.endswith(f"_p-{first.name.partition('_p-')[0]}.json")
+    document = json.loads(second.read_text())
+    run = document["entities"][0]["run"]
+    assert (run["inputs"], list(run["outputs"]), document["trigger"]) == (
+        {"what": "sea"},
+        ["first", "second"],
+        "task_completed",
+    )
+    assert Path(".checkpoints/runs.db").is_file()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: str):
+    Mode(mode).kickoff(crew(), {"what": "sea"})
+    before = len(ledger())
+    taken = Crew.from_checkpoint(at(files()[0]))
+    assert (taken.checkpoint_inputs, taken.name, taken.tasks[1].context) == ({"what": "sea"}, "desk", [taken.tasks[0]])
+    output = Mode(mode).kickoff(taken)
+    assert [one.raw for one in output.tasks_output] == ["high", "high"]
+    assert ledger()[before:] == ["model second", "tool sea", "model second looked"]
+    assert len(files()) == 3
+
+
+def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
+    first = crew().kickoff({"what": "sea"})
+    before = len(ledger())
+    again = Crew.from_checkpoint(CheckpointConfig()).kickoff()
+    assert (again.raw, again.thread_id, len(ledger())) == (first.raw, first.thread_id, before)
+
+
+def test_a_checkpoint_is_enough_where_the_database_of_the_runs_is_gone():
+    made = crew()
+    made.kickoff({"what": "sea"})
+    before, (first, second) = len(ledger()), files()
+    made.checkpoint = None
+    with SqliteCheckpointer("other.db") as other:
+        assert made.kickoff(from_checkpoint=at(second), checkpointer=other).raw == "high"
+        assert len(ledger()) == before
+        output = made.kickoff(from_checkpoint=at(first), checkpointer=other)
+    assert (len(output.tasks_output), "model first" in ledger()[before:]) == (2, False)
+
+
+def test_a_fork_goes_a_way_of_its_own_with_other_inputs():
+    crew().kickoff({"what": "sea"})
+    forked = Crew.fork(at(files()[0]), branch="trial")
+    assert forked.kickoff({"what": "moon"}).tasks_output[0].raw == "high"
+    assert [len(files()), len(files("trial"))] == [2, 1]
+    named = Crew.fork(at(files()[0]))
+    named.kickoff()
+    assert [path.name[:4] for path in Path(".checkpoints/fork").iterdir()] == [files()[0].name[:4]]
+
+
+def test_a_crew_of_the_program_goes_on_from_a_checkpoint():
+    crew().kickoff({"what": "sea"})
+    other = crew(after_kickoff_callbacks=[unnamed()])
+    before = len(ledger())
+    assert other.kickoff(from_checkpoint=at(files()[0])).raw == "high"
+    assert "model first" not in ledger()[before:]
+    other.kickoff({"what": "sea"})
+    assert "model first" in ledger()[before:]
+
+
+def test_what_has_no_name_is_told_when_a_crew_is_made_of_a_checkpoint():
+    crew(task_callback=unnamed()).kickoff({"what": "sea"})
+    with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* has no name in a module"):
+        Crew.from_checkpoint(CheckpointConfig())
+
+
+def test_a_restored_crew_has_what_it_was_made_of():
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=Model(model="m"), tools=[look], max_iter=7)
+    task = Task(name="one", description="metres of {what}", expected_output="n", agent=clerk, output_pydantic=Depth)
+    Crew(agents=[clerk], tasks=[task], checkpoint=CheckpointConfig(location="kept")).kickoff({"what": "sea"})
+    taken = Crew.from_checkpoint(CheckpointConfig(location="kept"))
+    assert taken.agents[0].tools == [look] and taken.agents[0].max_iter == 7
+    assert (taken.tasks[0].description, taken.tasks[0].output_pydantic) == ("metres of {what}", Depth)
+    assert taken.kickoff().pydantic == Depth(metres=3)
+
+
+def test_keys_of_models_are_not_written_down():
+    model = Model(model="m", api_key="sk-secret")
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model)
+    task = Task(description="FIRST", expected_output="A word", agent=clerk)
+    Crew(agents=[clerk], tasks=[task], checkpoint=True).kickoff()
+    assert all(b"sk-secret" not in path.read_bytes() for path in Path(".checkpoints").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("provider", [JsonProvider(), SqliteProvider()])
+def test_only_so_many_are_kept(provider: Any):
+    told: list[tuple[str, Any]] = []
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(CheckpointBaseEvent)
+        def _(source: Any, event: Any) -> None:
+            told.append((event.type, getattr(event, "removed_count", None)))
+
+        config = CheckpointConfig(provider=provider, max_checkpoints=1, on_events=["task_started", "task_completed"])
+        crew(checkpoint=config).kickoff({"what": "sea"})
+    pruned = [("checkpoint_started", None), ("checkpoint_completed", None), ("checkpoint_pruned", 1)]
+    assert told == [*pruned[:2], *pruned, *pruned, *pruned]
+    found = config.found()[0]
+    assert provider.prune(config.location, 0) == 1
+    assert type(detect_provider(found)) in (JsonProvider, type(provider))
+
+
+def test_restoring_and_forking_are_told():
+    crew().kickoff({"what": "sea"})
+    told: list[Any] = []
+
+    def note(source: Any, event: Any) -> None:
+        told.append(event)
+
+    with crewai_event_bus.scoped_handlers():
+        for kind in (CheckpointRestoreBaseEvent, CheckpointForkBaseEvent):
+            crewai_event_bus.on(kind)(note)
+        Crew.fork(at(files()[0]), branch="b")
+        with pytest.raises(FileNotFoundError):
+            Crew.from_checkpoint(at("nowhere.json"))
+    assert [one.type for one in told] == [
+        "checkpoint_restore_started",
+        "checkpoint_restore_completed",
+        "checkpoint_fork_started",
+        "checkpoint_fork_completed",
+        "checkpoint_restore_started",
+        "checkpoint_restore_failed",
+    ]
+    assert (told[1].branch, told[3].parent_branch, told[3].branch) == ("main", "main", "b")
+
+
+def test_what_is_no_checkpoint_of_a_crew_is_refused():
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        Crew.from_checkpoint(CheckpointConfig())
+    Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"])).kickoff()
+    with pytest.raises(ValueError, match="holds no crew, but flow"):
+        Crew.from_checkpoint(CheckpointConfig())
+    Path("theirs.json").write_text('{"crewai_version": "1.15.17", "entities": []}')
+    with pytest.raises(ValueError, match="is no checkpoint of crewgraph"):
+        Crew.from_checkpoint(at("theirs.json"))
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_flow_goes_on_from_each_of_its_checkpoints(mode: str):
+    flow = Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"]))
+    assert Mode(mode).run(flow.kickoff, flow.akickoff) == 3
+    first = files()[0]
+    taken = Walk.from_checkpoint(at(first))
+    assert (taken.checkpoint_completed_methods, taken.checkpoint_method_counts) == ({"up"}, {"up": 1})
+    assert Mode(mode).run(taken.kickoff, taken.akickoff) == 3
+    assert ledger() == ["up", "down", "home", "down", "home"]
+    forked = Walk.fork(at(first), branch="b")
+    assert Mode(mode).run(forked.kickoff, forked.akickoff) == 3
+    other = Walk()
+    assert other.kickoff(from_checkpoint=at(first)) == 3
+    assert ledger()[3:] == ["down", "home"] * 3
+
+
+def test_a_flow_begins_with_the_state_of_another_run():
+    class Count(Flow[dict[str, int]]):
+        checkpointer = True
+
+        @start()
+        def up(self) -> int:
+            self.state["n"] = self.state.get("n", 0) + 1
+            return self.state["n"]
+
+        @listen(up)
+        def told(self, n: int) -> int:
+            return n
+
+    first = Count()
+    assert first.kickoff() == 1
+    other = Count()
+    assert other.kickoff(restore_from_state_id=first.flow_id) == 2
+    assert other.flow_id != first.flow_id
+
+
+def test_an_agent_in_a_crew_may_be_left_out_or_be_the_only_one():
+    made = crew()
+    made.agents[0].checkpoint = False
+    made.kickoff({"what": "sea"})
+    assert files() == []
+    alone = crew(checkpoint=None)
+    alone.agents[0].checkpoint = CheckpointConfig(on_events=["agent_execution_completed"])
+    alone.kickoff({"what": "sea"})
+    assert len(files()) == 2
+
+
+def test_a_config_says_what_it_takes():
+    config = CheckpointConfig(on_events=["*"])
+    assert (config.trigger_all, config.trigger_events, config.location) == (True, {"*"}, "./.checkpoints")
+    assert CheckpointConfig(provider={"provider_type": "sqlite"}).location == "./.checkpoints.db"  # type: ignore[arg-type]
+    with pytest.raises(ValidationError):
+        CheckpointConfig(on_events=["tide_turned"])  # type: ignore[list-item]
+
+
+def test_a_config_without_a_checkpoint_is_put_into_the_definition():
+    made, config = crew(checkpoint=None), CheckpointConfig(location="kept")
+    assert apply_checkpoint(made, None) is None
+    assert apply_checkpoint(made, config) is None
+    assert made.checkpoint is config
+    made.kickoff({"what": "sea"}, from_checkpoint=CheckpointConfig(location="other"))
+    assert len(list(Path("other/main").iterdir())) == 2
+    assert isinstance(apply_checkpoint(made, at(next(Path("other/main").iterdir()))), Crew)
+
+
+def test_a_handler_with_a_third_parameter_is_given_what_is_at_work():
+    states: list[Any] = []
+    with crewai_event_bus.scoped_handlers():
+        from_events = crewai_event_bus.on
+
+        @from_events(CheckpointBaseEvent)
+        def _(source: Any, event: Any, state: Any) -> None:
+            states.append(state)
+
+        made = crew()
+        made.kickoff({"what": "sea"})
+    assert all(isinstance(one, RuntimeState) and one.root == [made] for one in states) and len(states) == 4
+    assert {"crew_kickoff_started", "task_completed"} <= {
+        node.event.type for node in states[0].event_record.all_nodes()
+    }
+
+
+def test_a_runtime_state_is_written_and_read():
+    state = RuntimeState([crew()])
+    path = state.checkpoint("kept")
+    read = RuntimeState.from_checkpoint(CheckpointConfig(restore_from=path))
+    assert [task.name for task in read.root[0].tasks] == ["first", "second"]
+    assert RuntimeState.model_validate_json(state.model_dump_json()).root[0].name == "desk"
+
+
+def test_files_are_readable_by_their_owner_alone():
+    crew().kickoff({"what": "sea"})
+    assert {oct(os.stat(path).st_mode & 0o777) for path in [*files(), Path(".checkpoints/runs.db.begun")]} == {"0o600"}

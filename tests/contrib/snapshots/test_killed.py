@@ -1,0 +1,52 @@
+"""What a killed process leaves, taken up by another one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[2]
+LEDGERS = {
+    "crew": ["model first", "model second", "tool sea", "model second looked", "model second looked"],
+    "agent": ["model second", "tool sea", "model second looked", "model second looked"],
+    "flow": ["up", "down", "home", "home"],
+}
+
+
+def played(what: str, verb: str, place: Path, mode: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PLACE": str(place),
+        "CREWGRAPH_STORAGE_DIR": str(place / "elsewhere"),
+        "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)]),
+        **({"ASYNC": "1"} if mode == "async" else {}),
+        **more,
+    }
+    command = [sys.executable, "-m", "contrib.snapshots.killed", what, verb]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("what", ["crew", "agent", "flow"])
+def test_what_a_killed_process_had_done_is_not_done_again(what: str, mode: str, tmp_path: Path):
+    killed = played(what, "run", tmp_path, mode, KILLED="1")
+    assert killed.returncode == -9, killed.stderr
+    done = played(what, "restore", tmp_path, mode)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ("3" if what == "flow" else "high")
+    assert (tmp_path / "ledger").read_text().splitlines() == LEDGERS[what]
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_is_taken_up_too(tmp_path: Path):
+    place = tmp_path / "a"
+    place.mkdir()
+    killed = played("agent", "run", place, "sync", KILLED="1")
+    assert killed.returncode == -9
+    for file in place.glob(".checkpoints.db*"):
+        if "runs" not in file.name:
+            file.unlink()
+    done = played("agent", "restore", place, "sync")
+    assert (done.returncode, done.stdout.strip()) == (0, "high"), done.stderr
+    assert (place / "ledger").read_text().count("tool sea") == 1

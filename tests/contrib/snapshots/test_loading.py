@@ -1,0 +1,84 @@
+"""Snapshots are loaded by the definitions that use them; what was stored by former names is read."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crewgraph
+from crewgraph import Agent
+from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState, SqliteProvider
+from crewgraph.extensions import EXTENSIONS, extension
+
+ROOT = Path(crewgraph.__file__).parent
+
+RUNS = """
+import sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.flow import Flow, start
+
+class Walk(Flow):
+    @start()
+    def up(self):
+        return 1
+
+agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: six"] * 2))
+crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)], **GIVEN)
+assert crew.kickoff().raw == "six"
+agent.kickoff("How many?")
+assert Walk().kickoff() == 1
+print(sorted({".".join(name.split(".")[:3]) for name in sys.modules if name.startswith("crewgraph.contrib.")}))
+"""
+
+
+def clerk(checkpoint: Any) -> Agent:
+    return Agent(role="Clerk", goal="g", backstory="b", checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(("given", "loaded"), [({}, []), ({"checkpoint": True}, ["crewgraph.contrib.snapshots"])])
+def test_a_run_loads_snapshots_only_where_checkpoint_is_set(given: dict[str, bool], loaded: list[str], tmp_path: Path):
+    program = RUNS.replace("GIVEN", repr(given))
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout.strip() == str(loaded)
+
+
+def test_nothing_outside_imports_them():
+    imports = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if not path.is_relative_to(ROOT / "contrib")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        if name.startswith("crewgraph.contrib")
+    ]
+    assert imports == []
+
+
+@pytest.mark.parametrize("name", [name for name in EXTENSIONS if name.startswith("snapshots.")])
+def test_each_extension_is_where_the_table_says(name: str):
+    assert callable(extension(name))
+
+
+def test_a_document_that_names_classes_by_their_former_modules_is_read():
+    agent = clerk(CheckpointConfig(location="kept.db", provider=SqliteProvider()))
+    text = RuntimeState([agent]).model_dump_json()
+    for module, former in (
+        ("contrib.snapshots.config", "definitions.checkpoint_config"),
+        ("contrib.snapshots.providers", "snapshots.sqlite_provider"),
+    ):
+        assert f"crewgraph.{module}:" in text
+        text = text.replace(f"crewgraph.{module}:", f"crewgraph.{former}:")
+    (read,) = RuntimeState.model_validate(json.loads(text)).root
+    assert read.checkpoint == agent.checkpoint and isinstance(read.checkpoint, CheckpointConfig)
+
+
+def test_a_dict_is_a_config():
+    made = clerk({"location": "kept", "provider": {"provider_type": "json"}})
+    assert made.checkpoint == CheckpointConfig(location="kept")
+    assert isinstance(made.checkpoint, CheckpointConfig)
+    assert made.model_dump()["checkpoint"] == CheckpointConfig(location="kept").model_dump()
