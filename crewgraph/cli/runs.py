@@ -260,13 +260,14 @@ def where() -> None:
     # LangGraph comes with both, and the other commands do not need it.
     storage: Any = load("crewgraph.runtime.storage")
     databases: Any = load("crewgraph.storage.database")
+    schema = load("crewgraph.storage.checkpoints.schema").CHECKPOINT_SCHEMA
     database = storage_dir() / storage.DATABASE
     typer.echo(f"database  {database}")
     if not database.is_file():
         typer.echo("          not there yet: the first run that is kept creates it")
         return
     typer.echo(f"size      {_readable(_size(database))}")
-    with closing(databases.Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
+    with closing(databases.Database(str(database), synchronous="NORMAL", timeout=_SECONDS, schema=schema)) as opened:
         typer.echo(f"threads   {opened.read(_threads)}")
 
 

@@ -321,7 +321,7 @@ class Knowledge(BaseModel):
     ) -> "BaseTool":
         """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
-        made: BaseTool = load("crewgraph.storage.store.retriever").as_tool(retriever, name, description)
+        made: BaseTool = load("crewgraph.storage.store.retriever").retriever_tool(retriever, name, description)
         return made
 
     @property

@@ -24,7 +24,7 @@ from crewgraph.core.plain import plain
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.own_version import ours, own_version
-from crewgraph.storage.store.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = [
     "BaseKnowledgeStorage",
@@ -234,7 +234,7 @@ class KnowledgeCollection:
     """
 
     def __init__(self, name: str, store: Any = None, embedder: Any = None) -> None:
-        self._shelf = Shelf("knowledge", name, storage=store, embedder=embedder, file=_FILE)
+        self._shelf = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
         """Keep texts, whatever else is kept."""
@@ -309,7 +309,7 @@ class KnowledgeCollection:
         found: list[SearchResult] = []
         offset, page = 0, limit if units is None else max(limit, _PAGE)
         while query.strip() and len(found) < limit:
-            read: list[Found] = yield from self._shelf.searching(query, page, None, filter, (), offset)
+            read: list[FoundEntry] = yield from self._shelf.searching(query, page, None, filter, (), offset)
             near = [one for one in read if _score(one) >= score_threshold]
             found += [_result(one) for one in near if units is None or one.below[0] in units]
             if len(near) < page:
@@ -328,10 +328,10 @@ def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
     return entries
 
 
-def _score(found: Found) -> float:
+def _score(found: FoundEntry) -> float:
     """From the cosine to the scale of `SearchResult`."""
     return (1 + (found.score or 0.0)) / 2
 
 
-def _result(found: Found) -> SearchResult:
+def _result(found: FoundEntry) -> SearchResult:
     return {"id": found.key, "content": found.text, "metadata": dict(found.metadata), "score": _score(found)}

@@ -75,7 +75,7 @@ class ForeignRecords:
             listed = yield from self._called("list_records", scope_prefix=_prefix(wanted.scope), limit=_ALL, offset=0)
         return [one for one in listed if one in wanted and _within(one, wanted.scope)]
 
-    def some(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
+    def sampling(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
         """Some records of a scope, where looking at all of them would take too long."""
         found = yield from self._called("list_records", scope_prefix=_prefix(scope), limit=limit, offset=0)
         return [one for one in found if _within(one, scope)]

@@ -192,7 +192,7 @@ class MemoryReads(ABC):
         """
         retriever = load("crewgraph.storage.store.retriever")
         told = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
-        return retriever.as_tool(self.as_retriever(limit, **words), name, told)
+        return retriever.retriever_tool(self.as_retriever(limit, **words), name, told)
 
     def _recalling(
         self,
@@ -697,14 +697,14 @@ class Memory(MemoryWrites, MemoryConfig):
         return self._records
 
     def _kept(self) -> Any:
-        shelves = load("crewgraph.storage.store.shelf")
+        namespaces = load("crewgraph.storage.store.namespace")
         storage = self.storage
-        if storage is not None and not isinstance(storage, (str, Path)) and not shelves.is_store(storage):
+        if storage is not None and not isinstance(storage, (str, Path)) and not namespaces.is_store(storage):
             resolve = load("crewgraph.storage.vectors.resolve")
             return load("crewgraph.memory.custom_storage").ForeignRecords(
                 storage, lambda: resolve.embedder_of(self.embedder)
             )
-        shelf = shelves.Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        shelf = namespaces.StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
         return load("crewgraph.memory.store_records").ShelvedRecords(shelf)
 
     def _of(self) -> "Memory":

@@ -115,7 +115,7 @@ def _placed(memory: "Memory", given: Given) -> Program[list[MemoryAnalysis | Non
         return [None] * len(given.contents)
     paths = yield from memory.records.scopes(given.root)
     scopes = [path[len(given.root.rstrip("/")) :] or "/" for path in paths]
-    some = yield from memory.records.some(given.root, _SHOWN_RECORDS)
+    some = yield from memory.records.sampling(given.root, _SHOWN_RECORDS)
     categories = dict.fromkeys(name for record in some for name in record.categories)
     return (
         yield from _together(

@@ -30,7 +30,7 @@ from crewgraph.settings import private_file, storage_dir
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
-    from crewgraph.storage.store.shelf import Shelf
+    from crewgraph.storage.store.namespace import StoreNamespace
 
 __all__ = [
     "KEPT_IN",
@@ -158,7 +158,7 @@ KEPT_IN: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
 _MEMORIES = "memories"
 
 
-def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf":
+def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreNamespace":
     """The entries of a memory.
 
     Args:
@@ -168,7 +168,7 @@ def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf"
         embedder: what turns texts into vectors; of no meaning for a store, which has its own.
     """
     kept = KEPT_IN.get() if storage is None else storage
-    made: Any = load("crewgraph.storage.store.shelf").Shelf
+    made: Any = load("crewgraph.storage.store.namespace").StoreNamespace
     return made(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
 
 
@@ -204,7 +204,7 @@ class RAGStorage(Storage):
         self._named: Any = None
 
     @property
-    def shelf(self) -> "Shelf":
+    def shelf(self) -> "StoreNamespace":
         """Its entries."""
         # Always with a team, if only "": else its entries would be above those of all teams, and theirs among them.
         return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
@@ -298,7 +298,7 @@ class LTMStorage:
         self.storage = storage
 
     @property
-    def shelf(self) -> "Shelf":
+    def shelf(self) -> "StoreNamespace":
         """Its entries."""
         return shelf("long_term", storage=self.storage)
 

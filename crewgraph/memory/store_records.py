@@ -6,7 +6,7 @@ from typing import Any
 from crewgraph.core.operations import Program
 from crewgraph.memory.query import Wanted
 from crewgraph.memory.records import MemoryRecord, parts_of
-from crewgraph.storage.store.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = ["ShelvedRecords"]
 
@@ -18,7 +18,7 @@ _WIDER = 4
 class ShelvedRecords:
     """The records of a memory, on a shelf of a store."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: StoreNamespace) -> None:
         self.shelf = shelf
 
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
@@ -56,7 +56,7 @@ class ShelvedRecords:
 
     def listing(self, wanted: Wanted) -> Program[list[MemoryRecord]]:
         """All records that are meant, the newest first."""
-        entries: Iterable[Found]
+        entries: Iterable[FoundEntry]
         if wanted.record_ids is not None and len(wanted.record_ids) == 1:
             entries = yield from self.shelf.listing({"id": wanted.record_ids[0]}, parts_of(wanted.scope))
         else:
@@ -64,9 +64,9 @@ class ShelvedRecords:
         found = [record for record in map(_record, entries) if record in wanted]
         return sorted(found, key=lambda record: record.created_at, reverse=True)
 
-    def some(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
+    def sampling(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
         """Some records of a scope, where looking at all of them would take too long."""
-        return [_record(one) for one in (yield from self.shelf.some(limit, parts_of(scope)))]
+        return [_record(one) for one in (yield from self.shelf.sampling(limit, parts_of(scope)))]
 
     def deleting(self, records: Sequence[MemoryRecord]) -> Program[int]:
         """Forget records."""
@@ -89,7 +89,7 @@ def _entry(record: MemoryRecord) -> Entry:
     return Entry(record.id, record.content, told, parts_of(record.scope))
 
 
-def _record(found: Found) -> MemoryRecord:
+def _record(found: FoundEntry) -> MemoryRecord:
     known: dict[str, Any] = {"id": found.key, **found.metadata}
     if "created_at" not in known:  # somebody else put it there
         known["created_at"], known["last_accessed"] = found.created_at, found.updated_at

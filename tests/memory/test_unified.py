@@ -85,7 +85,7 @@ def test_a_langgraph_store_keeps_it():
 def test_a_store_that_does_not_search_by_meaning_is_refused():
     memory = Memory(storage=InMemoryStore())
     memory.remember("The ferry leaves at nine")
-    with pytest.raises(StorageError, match="`InMemoryStore` does not search by meaning"):
+    with pytest.raises(StorageError, match="`InMemoryStore` does not support semantic search"):
         memory.recall("ferry")
 
 
