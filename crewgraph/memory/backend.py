@@ -98,14 +98,14 @@ MemoryStorageFactory = Callable[[str], Any]
 """Is given what a memory says of its storage: "lancedb" where it says nothing; gives a `StorageBackend`, or None for the
 usual one."""
 
-_set: list[MemoryStorageFactory] = []
+_factories: list[MemoryStorageFactory] = []
 
 
 def set_memory_storage_factory(factory: MemoryStorageFactory | None) -> None:
     """Let a function make the storages of memories that are made from here on, in this process; None for none."""
-    _set[:] = [] if factory is None else [factory]
+    _factories[:] = [] if factory is None else [factory]
 
 
 def resolve_memory_storage(spec: str) -> Any:
     """What that function makes of a text; None where there is no such function."""
-    return _set[0](spec) if _set else None
+    return _factories[0](spec) if _factories else None

@@ -7,13 +7,13 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import shorten
 
-__all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
+__all__ = ["MAX_ENTRY_LENGTH", "MAX_LATEST", "ContextualMemory", "format_memories", "memory_query", "memory_texts"]
 
 
-LATEST = 2
+MAX_LATEST = 2
 """How many entries of the long-term memory an agent is told of."""
 
-LONGEST = 2000
+MAX_ENTRY_LENGTH = 2000
 """How many characters of an entry agents are told: a tool may have given a whole book."""
 
 _KINDS = ("memory", "long_term_memory", "short_term_memory", "entity_memory", "external_memory")
@@ -52,25 +52,25 @@ class ContextualMemory:
         Raises:
             Exception: what a memory raises.
         """
-        query = query_of(task.description, context)
+        query = memory_query(task.description, context)
         if not query:
             return ""
         searches: tuple[tuple[str, Any, Callable[[], Any]], ...] = (
-            ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=LATEST)),
+            ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=MAX_LATEST)),
             ("short_term_memory", self.stm, lambda: self.stm.search(query)),
             ("entity_memory", self.em, lambda: self.em.search(query)),
             ("external_memory", self.exm, lambda: self.exm.search(query)),
         )
-        found = {kind: contents(kind, call(search)) for kind, memory, search in searches if memory is not None}
-        return recollection(found, english())
+        results = {kind: memory_texts(kind, call(search)) for kind, memory, search in searches if memory is not None}
+        return format_memories(results, english())
 
 
-def query_of(description: str, context: str) -> str:
+def memory_query(description: str, context: str) -> str:
     """What memories are searched for."""
     return f"{description} {context}".strip()
 
 
-def contents(kind: str, found: Any) -> list[str]:
+def memory_texts(kind: str, found: Any) -> list[str]:
     """The texts of what a memory has found, each once and not longer than `LONGEST`.
 
     Args:
@@ -78,8 +78,8 @@ def contents(kind: str, found: Any) -> list[str]:
         found: entries, as dicts that hold a text, or as texts.
     """
     results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
-    texts: Iterable[str] = (text for one in cast("Sequence[Any]", results or ()) for text in _texts(kind, one))
-    return list(dict.fromkeys(filter(None, (shorten(text.strip(), LONGEST) for text in texts))))
+    texts: Iterable[str] = (text for entry in cast("Sequence[Any]", results or ()) for text in _texts(kind, entry))
+    return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
 
 
 def _texts(kind: str, one: Any) -> list[str]:
@@ -95,13 +95,13 @@ def _texts(kind: str, one: Any) -> list[str]:
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 
 
-def recollection(found: Mapping[str, Sequence[str]], book: Book) -> str:
+def format_memories(found: Mapping[str, Sequence[str]], book: Book) -> str:
     """What the memories have found, as a text for a prompt; empty where that is nothing."""
-    listed = {kind: "\n".join(map(_listed, found[kind])) for kind in _KINDS if found.get(kind)}
+    listed = {kind: "\n".join(map(_list_item, found[kind])) for kind in _KINDS if found.get(kind)}
     return "\n\n".join(_section(kind, memories, book) for kind, memories in listed.items())
 
 
-def _listed(text: str) -> str:
+def _list_item(text: str) -> str:
     return text if text.startswith("- ") else f"- {text}"
 
 

@@ -19,6 +19,6 @@ def embed_text(embedder: Any, text: str) -> list[float]:
 
 def embed_texts(embedder: Any, texts: list[str]) -> list[list[float]]:
     """Texts as vectors, with one request; an empty one for each text without words."""
-    worded = [text for text in texts if text.strip()]
-    made = iter(embedder_of(embedder).embeddings.embed_documents(worded) if worded else ())
-    return [list(next(made)) if text.strip() else [] for text in texts]
+    non_blank = [text for text in texts if text.strip()]
+    vectors = iter(embedder_of(embedder).embeddings.embed_documents(non_blank) if non_blank else ())
+    return [list(next(vectors)) if text.strip() else [] for text in texts]

@@ -11,23 +11,23 @@ from crewgraph.extras import load
 if TYPE_CHECKING:
     from crewgraph.events.base import BaseEvent
 
-__all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
+__all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_with_events"]
 
 
 _EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
 
 T = TypeVar("T")
 
-REMEMBERING: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
+MEMORY_CALLER: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
 """Who remembers, as fields of an event: `from_task`, `from_agent`, `agent_role`; None outside of a run."""
 
 
-def told_save(
+def save_with_events(
     source: Any,
     kind: str,
     value: str | None,
     metadata: dict[str, Any] | None,
-    work: Callable[[], dict[str, Any] | None],
+    save: Callable[[], dict[str, Any] | None],
 ) -> None:
     """Save, and tell of it.
 
@@ -36,24 +36,24 @@ def told_save(
         kind: what kind it is: "short_term_memory" ...
         value: what is saved.
         metadata: what is noted with it.
-        work: saves it; what it returns are fields of the event that it is done.
+        save: saves it; what it returns are fields of the event that it is done.
     """
     events = load(_EVENTS)
-    about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
-    tell(source, events.MemorySaveStartedEvent, **about)
-    begun = time.perf_counter()
+    fields = {"source_type": kind, "value": value, "metadata": metadata, **_caller(source)}
+    emit_memory_event(source, events.MemorySaveStartedEvent, **fields)
+    start = time.perf_counter()
     try:
-        done = work()
+        result_fields = save()
     except BaseException as error:
-        tell(source, events.MemorySaveFailedEvent, **about, error=str(error))
+        emit_memory_event(source, events.MemorySaveFailedEvent, **fields, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    told = {**about, "value": value or "", **(done or {})}
-    tell(source, events.MemorySaveCompletedEvent, **told, save_time_ms=took)
+    milliseconds = (time.perf_counter() - start) * 1000
+    completed = {**fields, "value": value or "", **(result_fields or {})}
+    emit_memory_event(source, events.MemorySaveCompletedEvent, **completed, save_time_ms=milliseconds)
 
 
-def told_search(
-    source: Any, kind: str, query: str, limit: int, score_threshold: float | None, work: Callable[[], T]
+def search_with_events(
+    source: Any, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
 ) -> T:
     """Search, and tell of it.
 
@@ -63,37 +63,37 @@ def told_search(
         query: what is searched for.
         limit: at most so many entries.
         score_threshold: how near they are at least.
-        work: finds them.
+        search: finds them.
     """
     events = load(_EVENTS)
-    about = {
+    fields = {
         "source_type": kind,
         "query": query,
         "limit": limit,
         "score_threshold": score_threshold,
-        **_who(source),
+        **_caller(source),
     }
-    tell(source, events.MemoryQueryStartedEvent, **about)
-    begun = time.perf_counter()
+    emit_memory_event(source, events.MemoryQueryStartedEvent, **fields)
+    start = time.perf_counter()
     try:
-        found = work()
+        results = search()
     except BaseException as error:
-        tell(source, events.MemoryQueryFailedEvent, **about, error=str(error))
+        emit_memory_event(source, events.MemoryQueryFailedEvent, **fields, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    tell(source, events.MemoryQueryCompletedEvent, **about, results=found, query_time_ms=took)
-    return found
+    milliseconds = (time.perf_counter() - start) * 1000
+    emit_memory_event(source, events.MemoryQueryCompletedEvent, **fields, results=results, query_time_ms=milliseconds)
+    return results
 
 
-def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
+def emit_memory_event(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
     bus: Any = load(_EVENTS).crewai_event_bus
     if bus.wants(event) and not is_replayed():
         bus.emit(source, event(**fields))
 
 
-def _who(source: Any) -> dict[str, Any]:
-    at_work = REMEMBERING.get()
-    if at_work is not None:
-        return dict(at_work)
+def _caller(source: Any) -> dict[str, Any]:
+    caller = MEMORY_CALLER.get()
+    if caller is not None:
+        return dict(caller)
     return {"from_task": getattr(source, "task", None), "from_agent": getattr(source, "agent", None)}

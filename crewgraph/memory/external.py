@@ -22,7 +22,7 @@ class ExternalMemory(StoredMemory):
     """
 
     kind: ClassVar[str] = "external_memory"
-    kept_as: ClassVar[str] = "external"
+    stored_as: ClassVar[str] = "external"
 
     def __init__(self, storage: Any = None, **data: Any) -> None:
         super().__init__(storage=storage, **data)
@@ -45,14 +45,14 @@ class ExternalMemory(StoredMemory):
                 "an `ExternalMemory` needs a `storage`, or an `embedder_config` that names a provider: "
                 '`{"provider": "mem0", "config": {"user_id": "john"}}`'
             )
-        known = ExternalMemory.external_supported_storages()
+        providers = ExternalMemory.external_supported_storages()
         provider = embedder_config.get("provider")
-        if provider not in known:
+        if provider not in providers:
             raise ValueError(
                 f"`embedder_config` of an `ExternalMemory` names the provider {provider!r}; there is "
-                f"{', '.join(map(repr, known))}. For any other one give a `storage` of your own."
+                f"{', '.join(map(repr, providers))}. For any other one give a `storage` of your own."
             )
-        return known[provider](crew, embedder_config.get("config") or {})
+        return providers[provider](crew, embedder_config.get("config") or {})
 
     def set_crew(self, crew: Any) -> Self:
         """Let it be the memory of a crew; its storage is made, where it was described.

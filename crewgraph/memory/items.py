@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "entities_in"]
+__all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "extract_entities"]
 
 
 class ShortTermMemoryItem:
@@ -66,9 +66,9 @@ class ExternalMemoryItem:
         self.value, self.metadata, self.agent = value, metadata, agent
 
 
-_MOST = 20
-_DESCRIBED = 200
-_LONGEST_NAME = 60
+_MAX_ENTITIES = 20
+_MAX_DESCRIPTION = 200
+_MAX_NAME_LENGTH = 60
 
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„\n]{2,60})[”\"»“]|[「『]([^」』\n]{1,60})[」』]")
 _TITLE = re.compile(r"《([^》\n]{1,60})》")
@@ -86,7 +86,7 @@ _COMMON = (
 _FIRST_WORDS = frozenset(_COMMON.split())
 
 
-def entities_in(text: str, most: int = _MOST) -> list[EntityMemoryItem]:
+def extract_entities(text: str, most: int = _MAX_ENTITIES) -> list[EntityMemoryItem]:
     """Names and quoted terms in a text, each with the sentence that it first stands in.
 
     The rule: words that begin with a capital letter within a sentence, several in a row being one name; what stands in
@@ -96,17 +96,17 @@ def entities_in(text: str, most: int = _MOST) -> list[EntityMemoryItem]:
         text: the text.
         most: at most so many, the first.
     """
-    found: dict[str, EntityMemoryItem] = {}
-    for sentence in filter(None, (one.strip() for one in _SENTENCE.split(text))):
-        for name, kind in _named(sentence):
-            if name.casefold() not in found:
-                found[name.casefold()] = EntityMemoryItem(name, kind, _short(sentence), "")
-            if len(found) == most:
-                return list(found.values())
-    return list(found.values())
+    entities: dict[str, EntityMemoryItem] = {}
+    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
+        for name, kind in _names_in(sentence):
+            if name.casefold() not in entities:
+                entities[name.casefold()] = EntityMemoryItem(name, kind, _shortened(sentence), "")
+            if len(entities) == most:
+                return list(entities.values())
+    return list(entities.values())
 
 
-def _named(sentence: str) -> Iterator[tuple[str, str]]:
+def _names_in(sentence: str) -> Iterator[tuple[str, str]]:
     rest = sentence
     for pattern, kind in ((_TITLE, "title"), (_QUOTED, "term")):
         for match in pattern.finditer(sentence):
@@ -114,7 +114,7 @@ def _named(sentence: str) -> Iterator[tuple[str, str]]:
         rest = pattern.sub(lambda match: " " * len(match[0]), rest)
     for match in _NAME.finditer(rest):
         name = _without_first_word(match[0], rest[: match.start()])
-        if name and len(name) <= _LONGEST_NAME:
+        if name and len(name) <= _MAX_NAME_LENGTH:
             yield name, "name"
 
 
@@ -129,5 +129,5 @@ def _without_first_word(name: str, before: str) -> str:
     return " ".join(words) if len(words) > 1 or len(words[0]) > 1 else ""
 
 
-def _short(sentence: str) -> str:
-    return sentence if len(sentence) <= _DESCRIBED else f"{sentence[: _DESCRIBED - 1]}…"
+def _shortened(sentence: str) -> str:
+    return sentence if len(sentence) <= _MAX_DESCRIPTION else f"{sentence[: _MAX_DESCRIPTION - 1]}…"

@@ -22,30 +22,39 @@ from crewgraph.errors import NoModelError, RunError
 from crewgraph.extras import load
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
-from crewgraph.memory.query import Wanted
-from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, parts_of
+from crewgraph.memory.query import RecordFilter
+from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
 from crewgraph.prompts.book import Book, english
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.memory.custom_storage import ForeignRecords
-    from crewgraph.memory.store_records import ShelvedRecords
+    from crewgraph.memory.custom_storage import BackendRecords
+    from crewgraph.memory.store_records import StoreRecords
 
-__all__ = ["Depth", "Memory", "MemoryReads", "MemoryScope", "MemorySlice", "MemoryWrites", "adrive", "drive"]
+__all__ = [
+    "Depth",
+    "Memory",
+    "MemoryReads",
+    "MemoryScope",
+    "MemorySlice",
+    "MemoryWrites",
+    "arun_program",
+    "run_program",
+]
 
 
 Depth = Literal["shallow", "deep"]
 """How thoroughly is looked."""
 
 
-def drive(program: Any) -> Any:
+def run_program(program: Any) -> Any:
     """Carry out a program."""
     return load("crewgraph.core.operations").drive(program)
 
 
-async def adrive(program: Any) -> Any:
+async def arun_program(program: Any) -> Any:
     """Carry out a program on this event loop."""
     return await load("crewgraph.core.operations").adrive(program)
 
@@ -57,18 +66,18 @@ class MemoryReads(ABC):
     """
 
     @abstractmethod
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         """The memory that is asked."""
 
     @abstractmethod
     def _roots(self) -> Sequence[str]:
         """The scopes that can be seen."""
 
-    def _places(self, scope: str | None) -> list[str]:
+    def _resolve_scope(self, scope: str | None) -> list[str]:
         """The scopes that a path of the caller's means."""
         return [join_scope_paths(root, scope) for root in self._roots()]
 
-    def _kinds(self, categories: Sequence[str] | None) -> Sequence[str] | None:
+    def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return categories
 
     def recall(
@@ -93,7 +102,7 @@ class MemoryReads(ABC):
             source: whose private records count, too.
             include_private: whether all private records count.
         """
-        return drive(self._recalling(query, scope, categories, limit, depth, source, include_private))
+        return run_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     async def arecall(
         self,
@@ -106,55 +115,63 @@ class MemoryReads(ABC):
         include_private: bool = False,
     ) -> list[MemoryMatch]:
         """What is remembered that fits a query; see `recall`."""
-        return await adrive(self._recalling(query, scope, categories, limit, depth, source, include_private))
+        return await arun_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     def extract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text, by the model; the text itself where there is none. Nothing is kept."""
-        return drive(load("crewgraph.memory.saving").extracted(self._of(), content))
+        return run_program(self._extraction_program(content))
 
     async def aextract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text; see `extract_memories`."""
-        return await adrive(load("crewgraph.memory.saving").extracted(self._of(), content))
+        return await arun_program(self._extraction_program(content))
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         """The records of a scope and of those below it, the newest first."""
-        return drive(self._listing(scope))[offset : offset + limit]
+        return run_program(self._listing_program(scope))[offset : offset + limit]
 
     async def alist_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         """The records of a scope; see `list_records`."""
-        return (await adrive(self._listing(scope)))[offset : offset + limit]
+        return (await arun_program(self._listing_program(scope)))[offset : offset + limit]
 
     def list_scopes(self, path: str | None = None) -> list[str]:
         """The whole paths of the scopes right below a scope."""
-        return drive(load("crewgraph.memory.queries").children(self._of(), self._places(path)))
+        return run_program(
+            load("crewgraph.memory.queries").child_scopes_program(self._memory_ref(), self._resolve_scope(path))
+        )
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
         """The scopes right below a scope; see `list_scopes`."""
-        return await adrive(load("crewgraph.memory.queries").children(self._of(), self._places(path)))
+        return await arun_program(
+            load("crewgraph.memory.queries").child_scopes_program(self._memory_ref(), self._resolve_scope(path))
+        )
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records of a scope, and of those below it, there are of each category."""
-        return drive(load("crewgraph.memory.queries").categories(self._of(), self._places(path)))
+        return run_program(
+            load("crewgraph.memory.queries").categories_program(self._memory_ref(), self._resolve_scope(path))
+        )
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
         """How many records there are of each category; see `list_categories`."""
-        return await adrive(load("crewgraph.memory.queries").categories(self._of(), self._places(path)))
+        return await arun_program(
+            load("crewgraph.memory.queries").categories_program(self._memory_ref(), self._resolve_scope(path))
+        )
 
     def info(self, path: str | None = None) -> ScopeInfo:
         """What there is in a scope and below it."""
-        return drive(self._describing(path))
+        return run_program(self._info_program(path))
 
     async def ainfo(self, path: str | None = None) -> ScopeInfo:
         """What there is in a scope and below it; see `info`."""
-        return await adrive(self._describing(path))
+        return await arun_program(self._info_program(path))
 
     def tree(self, path: str | None = None, max_depth: int = 3) -> str:
         """The scopes below a scope with their numbers of records, as a text with a line for each."""
-        return drive(self._drawing(path, max_depth))
+        return run_program(self._tree_program(path, max_depth))
 
     async def atree(self, path: str | None = None, max_depth: int = 3) -> str:
         """The scopes below a scope as a text; see `tree`."""
-        return await adrive(self._drawing(path, max_depth))
+        return await arun_program(self._tree_program(path, max_depth))
 
     def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: Any) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
@@ -168,14 +185,14 @@ class MemoryReads(ABC):
             A retriever whose documents have the contents, with `score`, `scope`, `categories`, `id`, `source` and `importance`
             in their metadata beside what was noted.
         """
-        given: dict[str, Any] = {"limit": limit, "depth": depth, **words}
-        documents = load("crewgraph.memory.queries").documents
+        arguments: dict[str, Any] = {"limit": limit, "depth": depth, **words}
+        documents = load("crewgraph.memory.queries").match_documents
 
         def search(query: str) -> Any:
-            return documents(self.recall(query, **given))
+            return documents(self.recall(query, **arguments))
 
         async def asearch(query: str) -> Any:
-            return documents(await self.arecall(query, **given))
+            return documents(await self.arecall(query, **arguments))
 
         return load("crewgraph.storage.store.retriever").Retriever(search=search, asearch=asearch)
 
@@ -191,10 +208,10 @@ class MemoryReads(ABC):
             words: as for `as_retriever`.
         """
         retriever = load("crewgraph.storage.store.retriever")
-        told = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
-        return retriever.retriever_tool(self.as_retriever(limit, **words), name, told)
+        tool_description = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
+        return retriever.retriever_tool(self.as_retriever(limit, **words), name, tool_description)
 
-    def _recalling(
+    def _recall_program(
         self,
         query: str,
         scope: str | None,
@@ -204,32 +221,40 @@ class MemoryReads(ABC):
         source: str | None,
         include_private: bool,
     ) -> Any:
-        recalling, places = load("crewgraph.memory.recall"), self._places(scope)
-        asked = recalling.Asked(
+        recall, places = load("crewgraph.memory.recall"), self._resolve_scope(scope)
+        request = recall.RecallRequest(
             query=query,
             places=places,
-            categories=self._kinds(categories),
+            categories=self._effective_categories(categories),
             limit=limit if places else 0,
             depth=depth,
             source=source,
             include_private=include_private,
         )
-        return recalling.recalling(self._of(), asked)
+        return recall.recall_program(self._memory_ref(), request)
 
-    def _listing(self, scope: str | None) -> Any:
-        return load("crewgraph.memory.queries").listed(self._of(), self._places(scope))
+    def _extraction_program(self, content: str) -> Any:
+        memory = self._memory_ref()
+        return load("crewgraph.memory.analyze").extraction_program(content, memory.model, memory.wording)
 
-    def _describing(self, path: str | None) -> Any:
-        places = self._places(path)
-        return load("crewgraph.memory.queries").described(self._of(), _shown(places, path), places)
+    def _listing_program(self, scope: str | None) -> Any:
+        return load("crewgraph.memory.queries").listing_program(self._memory_ref(), self._resolve_scope(scope))
 
-    def _drawing(self, path: str | None, max_depth: int) -> Any:
-        places = self._places(path)
-        return load("crewgraph.memory.queries").drawn(self._of(), _shown(places, path), places, max_depth)
+    def _info_program(self, path: str | None) -> Any:
+        places = self._resolve_scope(path)
+        return load("crewgraph.memory.queries").scope_info_program(
+            self._memory_ref(), _display_path(places, path), places
+        )
+
+    def _tree_program(self, path: str | None, max_depth: int) -> Any:
+        places = self._resolve_scope(path)
+        return load("crewgraph.memory.queries").tree_program(
+            self._memory_ref(), _display_path(places, path), places, max_depth
+        )
 
 
-def _shown(places: Sequence[str], path: str | None) -> str:
-    return places[0] if len(places) == 1 else "/" + "/".join(parts_of(path))
+def _display_path(places: Sequence[str], path: str | None) -> str:
+    return places[0] if len(places) == 1 else "/" + "/".join(scope_parts(path))
 
 
 class MemoryWrites(MemoryReads):
@@ -282,9 +307,9 @@ class MemoryWrites(MemoryReads):
             TypeError: the metadata are no JSON data.
             ValueError: a value does not fit.
         """
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        kept = drive(self._remembering([content], words))
-        return kept[0] if kept else None
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        records = run_program(self._save_program([content], options))
+        return records[0] if records else None
 
     async def aremember(
         self,
@@ -299,9 +324,9 @@ class MemoryWrites(MemoryReads):
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
         """Remember something; see `remember`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        kept = await adrive(self._remembering([content], words))
-        return kept[0] if kept else None
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        records = await arun_program(self._save_program([content], options))
+        return records[0] if records else None
 
     def remember_many(
         self,
@@ -316,8 +341,8 @@ class MemoryWrites(MemoryReads):
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
         """Remember several things, with one write: when this returns, they are kept. See `remember`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return drive(self._remembering(contents, words))
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        return run_program(self._save_program(contents, options))
 
     async def aremember_many(
         self,
@@ -332,8 +357,8 @@ class MemoryWrites(MemoryReads):
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
         """Remember several things; see `remember_many`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return await adrive(self._remembering(contents, words))
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        return await arun_program(self._save_program(contents, options))
 
     def forget(
         self,
@@ -358,7 +383,7 @@ class MemoryWrites(MemoryReads):
         Raises:
             RunError: the memory is read-only.
         """
-        return drive(self._forgetting(scope, categories, older_than, metadata_filter, record_ids))
+        return run_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
 
     async def aforget(
         self,
@@ -369,7 +394,7 @@ class MemoryWrites(MemoryReads):
         record_ids: list[str] | None = None,
     ) -> int:
         """Forget records; see `forget`."""
-        return await adrive(self._forgetting(scope, categories, older_than, metadata_filter, record_ids))
+        return await arun_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
 
     def reset(self, scope: str | None = None) -> None:
         """Forget everything, or all of a scope.
@@ -383,7 +408,7 @@ class MemoryWrites(MemoryReads):
         """Forget everything; see `reset`."""
         await self.aforget(scope)
 
-    def _words(
+    def _save_options(
         self,
         scope: str | None,
         categories: Sequence[str] | None,
@@ -405,12 +430,12 @@ class MemoryWrites(MemoryReads):
             "agent_role": agent_role,
         }
 
-    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> Any:
-        remembering, memory = load("crewgraph.memory.saving"), self._of()
-        given = remembering.Given(contents=[] if memory.read_only else list(contents), **words)
-        return remembering.remembering(memory, given)
+    def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
+        saving, memory = load("crewgraph.memory.saving"), self._memory_ref()
+        request = saving.SaveRequest(contents=[] if memory.read_only else list(contents), **options)
+        return saving.save_program(memory, request)
 
-    def _forgetting(
+    def _deletion_program(
         self,
         scope: str | None,
         categories: Sequence[str] | None,
@@ -419,14 +444,14 @@ class MemoryWrites(MemoryReads):
         record_ids: Sequence[str] | None,
     ) -> Any:
         self._refuse_read_only("forget")
-        place = join_scope_paths(self._root(), scope)
-        wanted = Wanted(
-            scope=place, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
+        path = join_scope_paths(self._root(), scope)
+        record_filter = RecordFilter(
+            scope=path, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
         )
-        return load("crewgraph.memory.queries").forgetting(self._of(), wanted)
+        return load("crewgraph.memory.queries").deletion_program(self._memory_ref(), record_filter)
 
     def _refuse_read_only(self, verb: str) -> None:
-        if self._of().read_only:
+        if self._memory_ref().read_only:
             raise RunError(f"`{verb}` on a read-only memory: make it with `read_only=False` to change what it holds")
 
 
@@ -444,14 +469,14 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **given: Any) -> None:
+    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
         """Take a part of a memory.
 
         Args:
             memory: the memory; None until `bind`.
-            given: `root_path`.
+            data: `root_path`.
         """
-        super().__init__(**given)
+        super().__init__(**data)
         self._memory = memory
 
     @field_validator("root_path")
@@ -466,7 +491,7 @@ class MemoryScope(MemoryWrites, BaseModel):
     @property
     def read_only(self) -> bool:
         """Whether nothing is written."""
-        return self._of().read_only
+        return self._memory_ref().read_only
 
     def bind(self, memory: "Memory") -> Self:
         """Say of which memory it is a part."""
@@ -475,9 +500,9 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     def subscope(self, path: str) -> "MemoryScope":
         """A part of this part."""
-        return MemoryScope(memory=self._of(), root_path=join_scope_paths(self.root_path, path))
+        return MemoryScope(memory=self._memory_ref(), root_path=join_scope_paths(self.root_path, path))
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         if self._memory is None:
             raise RunError(
                 f"the scope `{self.root_path}` is of no memory yet: take it with `memory.scope(...)`, or `bind` it"
@@ -485,7 +510,7 @@ class MemoryScope(MemoryWrites, BaseModel):
         return self._memory
 
     def _root(self) -> str:
-        return join_scope_paths(self._of().root_scope, self.root_path)
+        return join_scope_paths(self._memory_ref().root_scope, self.root_path)
 
     def _roots(self) -> Sequence[str]:
         return [self._root()]
@@ -511,14 +536,14 @@ class MemorySlice(MemoryReads, BaseModel):
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **given: Any) -> None:
+    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
         """Take parts of a memory.
 
         Args:
             memory: the memory; None until `bind`.
-            given: `scopes`, `categories`, `read_only`.
+            data: `scopes`, `categories`, `read_only`.
         """
-        super().__init__(**given)
+        super().__init__(**data)
         self._memory = memory
 
     @field_validator("scopes")
@@ -555,7 +580,9 @@ class MemorySlice(MemoryReads, BaseModel):
         """
         if self.read_only:
             return None
-        return self._of().remember(content, self._own(scope), categories, metadata, importance, source, private)
+        return self._memory_ref().remember(
+            content, self._check_scope(scope), categories, metadata, importance, source, private
+        )
 
     async def aremember(
         self,
@@ -570,37 +597,39 @@ class MemorySlice(MemoryReads, BaseModel):
         """Remember something in one of the scopes; see `remember`."""
         if self.read_only:
             return None
-        return await self._of().aremember(content, self._own(scope), categories, metadata, importance, source, private)
+        return await self._memory_ref().aremember(
+            content, self._check_scope(scope), categories, metadata, importance, source, private
+        )
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         if self._memory is None:
             raise RunError("the slice is of no memory yet: take it with `memory.slice([...])`, or `bind` it")
         return self._memory
 
     def _roots(self) -> Sequence[str]:
-        return [join_scope_paths(self._of().root_scope, path) for path in self.scopes]
+        return [join_scope_paths(self._memory_ref().root_scope, path) for path in self.scopes]
 
-    def _places(self, scope: str | None) -> list[str]:
+    def _resolve_scope(self, scope: str | None) -> list[str]:
         """The scopes below a path of the memory's; where it is one of them, or below one, the path itself."""
-        asked = parts_of(join_scope_paths(self._of().root_scope, scope))
-        roots = {root: parts_of(root) for root in self._roots()}
-        if any(asked[: len(parts)] == parts for parts in roots.values()):
-            return ["/" + "/".join(asked)]
-        return [root for root, parts in roots.items() if parts[: len(asked)] == asked]
+        requested = scope_parts(join_scope_paths(self._memory_ref().root_scope, scope))
+        roots = {root: scope_parts(root) for root in self._roots()}
+        if any(requested[: len(parts)] == parts for parts in roots.values()):
+            return ["/" + "/".join(requested)]
+        return [root for root, parts in roots.items() if parts[: len(requested)] == requested]
 
-    def _kinds(self, categories: Sequence[str] | None) -> Sequence[str] | None:
+    def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return self.categories if categories is None else categories
 
-    def _own(self, scope: str) -> str:
-        parts = parts_of(scope)
-        if not any(parts[: len(own)] == own for own in map(parts_of, self.scopes)):
-            known = ", ".join(f"`{path}`" for path in self.scopes)
-            raise ValueError(f"the scope `{scope}` is none of the slice's, which are {known}")
+    def _check_scope(self, scope: str) -> str:
+        parts = scope_parts(scope)
+        if not any(parts[: len(allowed)] == allowed for allowed in map(scope_parts, self.scopes)):
+            scopes = ", ".join(f"`{path}`" for path in self.scopes)
+            raise ValueError(f"the scope `{scope}` is none of the slice's, which are {scopes}")
         return scope
 
 
-_USUAL = "lancedb"
-_DEFAULT_STORAGES = (_USUAL, "qdrant-edge")
+_DEFAULT_STORAGE = "lancedb"
+_DEFAULT_STORAGES = (_DEFAULT_STORAGE, "qdrant-edge")
 
 
 class Memory(MemoryWrites, MemoryConfig):
@@ -643,25 +672,25 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _known_words(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            words = cast("Mapping[str, Any]", given)
-            unknown = [name for name in words if name not in cls.model_fields]
+    def _warn_unknown_fields(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            fields = cast("Mapping[str, Any]", data)
+            unknown = [name for name in fields if name not in cls.model_fields]
             if unknown:
-                told = ", ".join(f"`{name}`" for name in unknown)
-                warnings.warn(f"`{cls.__name__}` does not know {told}: without effect", UserWarning, stacklevel=3)
-        return given  # pyright: ignore[reportUnknownVariableType]
+                names = ", ".join(f"`{name}`" for name in unknown)
+                warnings.warn(f"`{cls.__name__}` does not know {names}: without effect", UserWarning, stacklevel=3)
+        return data  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("storage")
     @classmethod
-    def _some_storage(cls, given: Any) -> Any:
-        if given is None or isinstance(given, str):
-            made = resolve_memory_storage(_USUAL if given is None else given)
-            given = made if made is not None else None if given in _DEFAULT_STORAGES else given
-        if given is None or isinstance(given, (str, Path)) or callable(getattr(given, "search", None)):
-            return given
+    def _validate_storage(cls, storage: Any) -> Any:
+        if storage is None or isinstance(storage, str):
+            custom = resolve_memory_storage(_DEFAULT_STORAGE if storage is None else storage)
+            storage = custom if custom is not None else None if storage in _DEFAULT_STORAGES else storage
+        if storage is None or isinstance(storage, (str, Path)) or callable(getattr(storage, "search", None)):
+            return storage
         raise ValueError(
-            f"a `{type(given).__name__}` is no storage; give a path, a LangGraph store (`InMemoryStore(index=...)`), or an "
+            f"a `{type(storage).__name__}` is not a storage; pass a path, a LangGraph store (`InMemoryStore(index=...)`), or an "
             "object with the methods of `StorageBackend`"
         )
 
@@ -690,24 +719,24 @@ class Memory(MemoryWrites, MemoryConfig):
         return self._book or english()
 
     @property
-    def records(self) -> "ShelvedRecords | ForeignRecords":
+    def records(self) -> "StoreRecords | BackendRecords":
         """What keeps its records, as programs."""
         if self._records is None:
-            self._records = self._kept()
+            self._records = self._open_records()
         return self._records
 
-    def _kept(self) -> Any:
-        namespaces = load("crewgraph.storage.store.namespace")
+    def _open_records(self) -> Any:
+        stores = load("crewgraph.storage.store.namespace")
         storage = self.storage
-        if storage is not None and not isinstance(storage, (str, Path)) and not namespaces.is_store(storage):
+        if storage is not None and not isinstance(storage, (str, Path)) and not stores.is_store(storage):
             resolve = load("crewgraph.storage.vectors.resolve")
-            return load("crewgraph.memory.custom_storage").ForeignRecords(
+            return load("crewgraph.memory.custom_storage").BackendRecords(
                 storage, lambda: resolve.embedder_of(self.embedder)
             )
-        shelf = namespaces.StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
-        return load("crewgraph.memory.store_records").ShelvedRecords(shelf)
+        namespace = stores.StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        return load("crewgraph.memory.store_records").StoreRecords(namespace)
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         return self
 
     def _root(self) -> str:
@@ -731,7 +760,7 @@ class Memory(MemoryWrites, MemoryConfig):
             ValueError: there is no such record, or a value does not fit.
             RunError: the memory is read-only.
         """
-        return drive(self._updating(record_id, content, scope, categories, metadata, importance))
+        return run_program(self._update_program(record_id, content, scope, categories, metadata, importance))
 
     async def aupdate(
         self,
@@ -743,7 +772,7 @@ class Memory(MemoryWrites, MemoryConfig):
         importance: float | None = None,
     ) -> MemoryRecord:
         """Change a record; see `update`."""
-        return await adrive(self._updating(record_id, content, scope, categories, metadata, importance))
+        return await arun_program(self._update_program(record_id, content, scope, categories, metadata, importance))
 
     def scope(self, path: str) -> MemoryScope:
         """The part of the memory below a path."""
@@ -756,8 +785,8 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Forget everything, also what is not below `root_scope`."""
         self._refuse_read_only("reset_all")
-        looking, wanted = load("crewgraph.memory.queries"), load("crewgraph.memory.query").Wanted
-        drive(looking.forgetting(self, wanted()))
+        looking, wanted = load("crewgraph.memory.queries"), load("crewgraph.memory.query").RecordFilter
+        run_program(looking.forgetting(self, wanted()))
 
     def drain_writes(self) -> None:
         """Wait until all is kept that was remembered: it is when `remember` returns."""
@@ -765,7 +794,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def close(self) -> None:
         """End with it. Nothing has to be done: files are shared by all memories of a process."""
 
-    def _updating(self, record_id: str, *given: Any) -> Any:
+    def _update_program(self, record_id: str, *values: Any) -> Any:
         self._refuse_read_only("update")
-        changes = dict(zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True))
-        return load("crewgraph.memory.queries").updating(self, self._root(), record_id, changes)
+        changes = dict(zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True))
+        return load("crewgraph.memory.queries").update_program(self, self._root(), record_id, changes)

@@ -7,11 +7,11 @@ from typing import Any
 
 from crewgraph.memory.records import MemoryRecord, naive_utc
 
-__all__ = ["Wanted"]
+__all__ = ["RecordFilter"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RecordFilter:
     """Records of a scope and of those below it that meet all conditions given."""
 
     scope: str = "/"
@@ -40,20 +40,20 @@ class Wanted:
     def __contains__(self, record: MemoryRecord) -> bool:
         """Whether a record of the scope is meant."""
         return (
-            self._of_kind(record)
-            and self._of_time(record)
+            self._matches_content(record)
+            and self._matches_time(record)
             and (self.private or not record.private or (self.source is not None and record.source == self.source))
         )
 
-    def _of_kind(self, record: MemoryRecord) -> bool:
+    def _matches_content(self, record: MemoryRecord) -> bool:
         return (
             (not self.categories or not set(self.categories).isdisjoint(record.categories))
             and all(record.metadata.get(key) == value for key, value in (self.metadata or {}).items())
             and (self.record_ids is None or record.id in self.record_ids)
         )
 
-    def _of_time(self, record: MemoryRecord) -> bool:
-        made = naive_utc(record.created_at)
-        return (self.older_than is None or made < naive_utc(self.older_than)) and (
-            self.newer_than is None or made >= naive_utc(self.newer_than)
+    def _matches_time(self, record: MemoryRecord) -> bool:
+        created = naive_utc(record.created_at)
+        return (self.older_than is None or created < naive_utc(self.older_than)) and (
+            self.newer_than is None or created >= naive_utc(self.newer_than)
         )

@@ -22,14 +22,14 @@ __all__ = [
     "join_scope_paths",
     "naive_utc",
     "normalize_scope_path",
-    "now",
     "parent_path",
-    "parts_of",
     "sanitize_scope_name",
+    "scope_parts",
+    "utc_now",
 ]
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """The time in UTC, without a zone, as records have it."""
     return datetime.now(UTC).replace(tzinfo=None)
 
@@ -55,10 +55,10 @@ class MemoryRecord(BaseModel):
     importance: float = Field(default=0.5, ge=0, le=1)
     """How much it matters, 0 to 1."""
 
-    created_at: datetime = Field(default_factory=now)
+    created_at: datetime = Field(default_factory=utc_now)
     """When it was remembered first, in UTC, without a zone."""
 
-    last_accessed: datetime = Field(default_factory=now)
+    last_accessed: datetime = Field(default_factory=utc_now)
     """When it was remembered or changed last, in UTC, without a zone."""
 
     embedding: list[float] | None = Field(default=None, exclude=True, repr=False)
@@ -95,7 +95,7 @@ class MemoryMatch(BaseModel):
             yield f"categories: {', '.join(self.record.categories)}"
         for key, value in self.record.metadata.items():
             if value not in (None, "", [], {}):
-                yield f"{key}: {_shown(value)}"
+                yield f"{key}: {_format_value(value)}"
 
 
 class ScopeInfo(BaseModel):
@@ -120,15 +120,15 @@ class ScopeInfo(BaseModel):
     """The scopes right below it."""
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {one}" for key, one in value.items())  # pyright: ignore[reportUnknownVariableType]
+        return ", ".join(f"{key} {item}" for key, item in value.items())  # pyright: ignore[reportUnknownVariableType]
     return str(value)
 
 
-_SPEAKS = 0.5
+_REASON_THRESHOLD = 0.5
 _DAY = 86400
 
 
@@ -188,7 +188,7 @@ def compute_composite_score(
         semantic_score: how near it is to the query, 0 to 1.
         config: the weights.
     """
-    days = max((now() - naive_utc(record.created_at)).total_seconds() / _DAY, 0.0)
+    days = max((utc_now() - naive_utc(record.created_at)).total_seconds() / _DAY, 0.0)
     recency = 0.5 ** (days / config.recency_half_life_days)
     score = (
         config.semantic_weight * semantic_score
@@ -196,9 +196,9 @@ def compute_composite_score(
         + config.importance_weight * record.importance
     )
     reasons = ["semantic"]
-    if recency > _SPEAKS:
+    if recency > _REASON_THRESHOLD:
         reasons.append("recency")
-    if record.importance > _SPEAKS:
+    if record.importance > _REASON_THRESHOLD:
         reasons.append("importance")
     return score, reasons
 
@@ -210,12 +210,12 @@ def naive_utc(time: datetime) -> datetime:
 
 def normalize_scope_path(path: str | None) -> str:
     """A path as it is kept: one slash at its beginning and between its parts, none at its end."""
-    return "/" + "/".join(parts_of(path))
+    return "/" + "/".join(scope_parts(path))
 
 
 def join_scope_paths(root: str | None, inner: str | None) -> str:
     """A path that is read from another one on."""
-    return "/" + "/".join((*parts_of(root), *parts_of(inner)))
+    return "/" + "/".join((*scope_parts(root), *scope_parts(inner)))
 
 
 def sanitize_scope_name(name: str) -> str:
@@ -223,11 +223,11 @@ def sanitize_scope_name(name: str) -> str:
     return re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9_-]", "-", name.lower())).strip("-") or "unknown"
 
 
-def parts_of(path: str | None) -> tuple[str, ...]:
+def scope_parts(path: str | None) -> tuple[str, ...]:
     """The parts of a path."""
     return tuple(part for part in (path or "").split("/") if part)
 
 
 def parent_path(path: str) -> str:
     """The path that a path stands below; the root stands below itself."""
-    return "/" + "/".join(parts_of(path)[:-1])
+    return "/" + "/".join(scope_parts(path)[:-1])

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.core.loops.bridge import call, in_thread
-from crewgraph.memory.events import told_save, told_search
-from crewgraph.memory.storage import RAGStorage, provided_storage
+from crewgraph.memory.events import save_with_events, search_with_events
+from crewgraph.memory.storage import RAGStorage, resolve_storage
 
 __all__ = ["ShortTermMemory", "StoredMemory"]
 
@@ -26,7 +26,7 @@ class StoredMemory(BaseModel):
     kind: ClassVar[str] = "memory"
     """What its events call it."""
 
-    kept_as: ClassVar[str] = "memory"
+    stored_as: ClassVar[str] = "memory"
     """What it is called in a store."""
 
     embedder_config: Any = None
@@ -38,29 +38,29 @@ class StoredMemory(BaseModel):
     storage: Any
     """Where it keeps its entries: a `Storage`, or any object with its verbs. A LangGraph store is put into one."""
 
-    _made: bool = PrivateAttr(default=False)
+    _automatic: bool = PrivateAttr(default=False)
     _agent: Any = PrivateAttr(default=None)
     _task: Any = PrivateAttr(default=None)
 
     def __init__(self, storage: Any = None, **data: Any) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
             storage = RAGStorage(
-                type=self.kept_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
+                type=self.stored_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
             )
         super().__init__(storage=storage, **data)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # what is remembered is where it is
 
-    def made(self) -> Self:
+    def mark_automatic(self) -> Self:
         """Note that it was made for a crew with `memory=True`, not given to it."""
-        self._made = True
+        self._automatic = True
         return self
 
     @property
-    def is_made(self) -> bool:
+    def is_automatic(self) -> bool:
         """Whether it was made for a crew with `memory=True`."""
-        return self._made
+        return self._automatic
 
     @property
     def agent(self) -> Any:
@@ -90,12 +90,12 @@ class StoredMemory(BaseModel):
         Raises:
             StorageError: it cannot be kept. A storage of your own raises what it raises.
         """
-        noted = {} if metadata is None else metadata
+        fields = {} if metadata is None else metadata
 
         def work() -> None:
-            call(self.storage.save, value, noted)
+            call(self.storage.save, value, fields)
 
-        told_save(self, self.kind, _text(value), metadata, work)
+        save_with_events(self, self.kind, _text(value), metadata, work)
 
     async def asave(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; see `save`."""
@@ -116,7 +116,7 @@ class StoredMemory(BaseModel):
         def work() -> list[Any]:
             return call(self.storage.search, query=query, limit=limit, score_threshold=score_threshold)
 
-        return told_search(self, self.kind, query, limit, score_threshold, work)
+        return search_with_events(self, self.kind, query, limit, score_threshold, work)
 
     async def asearch(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """The entries nearest to a text; see `search`."""
@@ -157,8 +157,8 @@ class ShortTermMemory(StoredMemory):
     """
 
     kind: ClassVar[str] = "short_term_memory"
-    kept_as: ClassVar[str] = "short_term"
+    stored_as: ClassVar[str] = "short_term"
 
     def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
-        kept = provided_storage(self.kept_as, storage, crew, embedder_config, path)
-        super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)
+        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
+        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from crewgraph.storage.store.namespace import StoreNamespace
 
 __all__ = [
-    "KEPT_IN",
+    "RUN_STORE",
     "LTMSQLiteStorage",
     "LTMStorage",
     "Mem0Storage",
     "RAGStorage",
     "Storage",
-    "provided_storage",
-    "shelf",
+    "memory_namespace",
+    "resolve_storage",
 ]
 
 
@@ -66,8 +66,8 @@ class Storage:
         raise NotImplementedError(f"`{type(self).__name__}` has no `reset()` of its own")
 
 
-_WHO = ("user_id", "agent_id", "run_id")
-_OF_SAVING = ("includes", "excludes")
+_OWNER_KEYS = ("user_id", "agent_id", "run_id")
+_SAVE_OPTIONS = ("includes", "excludes")
 
 
 class Mem0Storage(Storage):
@@ -105,60 +105,64 @@ class Mem0Storage(Storage):
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; `messages` among the metadata are the conversation that it ended."""
-        noted = dict(metadata or {})
+        fields = dict(metadata or {})
         last = {"role": "assistant", "content": str(value)}
-        said = [one for one in _conversation(noted.pop("messages", None) or []) if one != last]
-        more = {name: self.config[name] for name in _OF_SAVING if self._key and name in self.config}
+        conversation = [message for message in _conversation(fields.pop("messages", None) or []) if message != last]
+        options = {name: self.config[name] for name in _SAVE_OPTIONS if self._key and name in self.config}
         self.memory.add(
-            [*said, last],
-            metadata={"type": self.type, **noted},
+            [*conversation, last],
+            metadata={"type": self.type, **fields},
             infer=self.config.get("infer", True),
-            **self._who,
-            **more,
+            **self._owner,
+            **options,
         )
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """The memories nearest to a text: what Mem0 gives, each with its text also under `content`."""
-        who = [{name: value} for name, value in self._who.items()]
+        who = [{name: value} for name, value in self._owner.items()]
         filters: dict[str, Any] = {}
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
-        found = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
-        results: Any = cast("dict[str, Any]", found).get("results", []) if isinstance(found, dict) else found or []
-        return [{**one, "content": one.get("memory", "")} for one in results]
+        response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
+        results: Any = (
+            cast("dict[str, Any]", response).get("results", []) if isinstance(response, dict) else response or []
+        )
+        return [{**result, "content": result.get("memory", "")} for result in results]
 
     def reset(self) -> None:
         """Forget what is kept for whom the configuration names; all there is, where it names nobody."""
-        if self._who:
-            self.memory.delete_all(**self._who)
+        if self._owner:
+            self.memory.delete_all(**self._owner)
         else:
             self.memory.reset()
 
     @property
-    def _who(self) -> dict[str, Any]:
-        return {name: self.config[name] for name in _WHO if self.config.get(name)}
+    def _owner(self) -> dict[str, Any]:
+        return {name: self.config[name] for name in _OWNER_KEYS if self.config.get(name)}
 
     @property
     def _key(self) -> str | None:
         return self.config.get("api_key") or os.environ.get("MEM0_API_KEY") or None
 
 
-def _conversation(said: list[Any]) -> list[dict[str, Any]]:
+def _conversation(messages: list[Any]) -> list[dict[str, Any]]:
     """What was asked and answered; not what an agent is told of itself."""
     return [
-        {"role": one["role"], "content": one["content"]}
-        for one in cast("list[dict[str, Any]]", said)
-        if one.get("role") in ("user", "assistant") and isinstance(one.get("content"), str) and one["content"]
+        {"role": message["role"], "content": message["content"]}
+        for message in cast("list[dict[str, Any]]", messages)
+        if message.get("role") in ("user", "assistant")
+        and isinstance(message.get("content"), str)
+        and message["content"]
     ]
 
 
-KEPT_IN: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
+RUN_STORE: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
 """The store of the graph around the running code, which keeps what has no place of its own; None where it has none."""
 
 _MEMORIES = "memories"
 
 
-def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreNamespace":
+def memory_namespace(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreNamespace":
     """The entries of a memory.
 
     Args:
@@ -167,12 +171,12 @@ def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreN
             each project has entries of its own.
         embedder: what turns texts into vectors; of no meaning for a store, which has its own.
     """
-    kept = KEPT_IN.get() if storage is None else storage
-    made: Any = load("crewgraph.storage.store.namespace").StoreNamespace
-    return made(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
+    location = RUN_STORE.get() if storage is None else storage
+    namespace_class: Any = load("crewgraph.storage.store.namespace").StoreNamespace
+    return namespace_class(_MEMORIES, *namespace, storage=location, embedder=embedder, of_project=location is None)
 
 
-_LONGEST = 80
+_MAX_TEAM_LENGTH = 80
 
 
 class RAGStorage(Storage):
@@ -201,13 +205,13 @@ class RAGStorage(Storage):
     ) -> None:
         self.type, self.allow_reset = type, allow_reset
         self.embedder_config, self.crew, self.path = embedder_config, crew, path
-        self._named: Any = None
+        self._embedder: Any = None
 
     @property
-    def shelf(self) -> "StoreNamespace":
+    def namespace(self) -> "StoreNamespace":
         """Its entries."""
         # Always with a team, if only "": else its entries would be above those of all teams, and theirs among them.
-        return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
+        return memory_namespace(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
 
     @property
     def embedder(self) -> Any:
@@ -217,9 +221,9 @@ class RAGStorage(Storage):
             EmbedderError: `embedder_config` is nothing of that kind.
             MissingExtra: its provider needs a package that is not installed.
         """
-        if self._named is None and self.embedder_config is not None:
-            self._named = load("crewgraph.storage.vectors.resolve").embedder_of(self.embedder_config)
-        return self._named
+        if self._embedder is None and self.embedder_config is not None:
+            self._embedder = load("crewgraph.storage.vectors.resolve").embedder_of(self.embedder_config)
+        return self._embedder
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
         """Keep a text; nothing is kept of an empty one.
@@ -229,8 +233,8 @@ class RAGStorage(Storage):
         """
         text = str(value)
         if text.strip():
-            noted = _plain(metadata or {})
-            self.shelf.put(_key(text, noted), text, noted)
+            plain_metadata = _plain(metadata or {})
+            self.namespace.put(_key(text, plain_metadata), text, plain_metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
@@ -248,15 +252,15 @@ class RAGStorage(Storage):
         """
         if not query.strip():
             return []
-        found = self.shelf.search(query, limit, 2 * score_threshold - 1, filter)
+        entries = self.namespace.search(query, limit, 2 * score_threshold - 1, filter)
         return [
             {
-                "id": one.key,
-                "content": one.text,
-                "metadata": dict(one.metadata),
-                "score": (1 + one.score) / 2 if one.score is not None else None,
+                "id": entry.key,
+                "content": entry.text,
+                "metadata": dict(entry.metadata),
+                "score": (1 + entry.score) / 2 if entry.score is not None else None,
             }
-            for one in found
+            for entry in entries
         ]
 
     def reset(self) -> None:
@@ -267,15 +271,15 @@ class RAGStorage(Storage):
         """
         if not self.allow_reset:
             raise StorageError(f"the storage `{self.type}` was made with `allow_reset=False`; it forgets nothing")
-        self.shelf.reset()
+        self.namespace.reset()
 
 
 def _team(crew: Any) -> str:
     """What the entries of a crew are called: by the roles of its agents, as they are written."""
     named = "_".join(slug(agent.template("role") or "") for agent in getattr(crew, "agents", None) or ())
-    if len(named) <= _LONGEST:
+    if len(named) <= _MAX_TEAM_LENGTH:
         return named
-    return f"{named[:_LONGEST]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
+    return f"{named[:_MAX_TEAM_LENGTH]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
 
 
 def _key(text: str, metadata: dict[str, Any]) -> str:
@@ -298,9 +302,9 @@ class LTMStorage:
         self.storage = storage
 
     @property
-    def shelf(self) -> "StoreNamespace":
+    def namespace(self) -> "StoreNamespace":
         """Its entries."""
-        return shelf("long_term", storage=self.storage)
+        return memory_namespace("long_term", storage=self.storage)
 
     def save(self, task_description: str, metadata: dict[str, Any], datetime: str, score: int | float | None) -> None:
         """Keep how well a task was done at some time.
@@ -314,9 +318,9 @@ class LTMStorage:
         Raises:
             StorageError: it cannot be kept.
         """
-        named = _digest(task_description)
-        noted = {"of": named, "metadata": metadata, "datetime": datetime, "score": score}
-        self.shelf.put(_digest(f"{named} {datetime} {metadata.get('agent', '')}"), task_description, noted)
+        task_digest = _digest(task_description)
+        entry = {"of": task_digest, "metadata": metadata, "datetime": datetime, "score": score}
+        self.namespace.put(_digest(f"{task_digest} {datetime} {metadata.get('agent', '')}"), task_description, entry)
 
     def load(self, task_description: str, latest_n: int) -> list[dict[str, Any]]:
         """What is known of a task, the latest first.
@@ -324,9 +328,11 @@ class LTMStorage:
         Raises:
             StorageError: it cannot be read.
         """
-        found = [dict(one.metadata) for one in self.shelf.entries({"of": _digest(task_description)})]
-        found.sort(key=lambda one: (_seconds(one["datetime"]), one["datetime"]), reverse=True)
-        return [{name: one[name] for name in ("metadata", "datetime", "score")} for one in found[: max(latest_n, 0)]]
+        entries = [dict(entry.metadata) for entry in self.namespace.entries({"of": _digest(task_description)})]
+        entries.sort(key=lambda entry: (_seconds(entry["datetime"]), entry["datetime"]), reverse=True)
+        return [
+            {name: entry[name] for name in ("metadata", "datetime", "score")} for entry in entries[: max(latest_n, 0)]
+        ]
 
     def reset(self) -> None:
         """Forget everything.
@@ -334,7 +340,7 @@ class LTMStorage:
         Raises:
             StorageError: that cannot be done.
         """
-        self.shelf.reset()
+        self.namespace.reset()
 
 
 def _digest(text: str) -> str:
@@ -383,7 +389,7 @@ class LTMSQLiteStorage:
             StorageError: it cannot be kept.
         """
         row = (task_description, json.dumps(metadata, ensure_ascii=False, default=str), datetime)
-        with self._connected("be written") as database:
+        with self._connect("be written") as database:
             database.execute(
                 "DELETE FROM long_term_memories WHERE task_description = ? AND metadata = ? AND datetime = ?", row
             )
@@ -398,7 +404,7 @@ class LTMSQLiteStorage:
         Raises:
             StorageError: it cannot be read.
         """
-        with self._connected("be read") as database:
+        with self._connect("be read") as database:
             rows = database.execute(
                 "SELECT metadata, datetime, score FROM long_term_memories WHERE task_description = ? "
                 "ORDER BY datetime DESC, score ASC LIMIT ?",
@@ -412,11 +418,11 @@ class LTMSQLiteStorage:
         Raises:
             StorageError: that cannot be done.
         """
-        with self._connected("be emptied") as database:
+        with self._connect("be emptied") as database:
             database.execute("DELETE FROM long_term_memories")
 
     @contextmanager
-    def _connected(self, what: str) -> Generator[sqlite3.Connection]:
+    def _connect(self, action: str) -> Generator[sqlite3.Connection]:
         # Opened for each use: what is kept open would not survive a fork, and a task is saved a few times a minute.
         try:
             private_file(self.db_path)
@@ -430,10 +436,10 @@ class LTMSQLiteStorage:
                 finally:
                     database.close()
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StorageError(f"the long-term memory in `{self.db_path}` could not {what}: {error}") from error
+            raise StorageError(f"the long-term memory in `{self.db_path}` could not {action}: {error}") from error
 
 
-def provided_storage(kind: str, storage: Any, crew: Any, embedder_config: Any, path: Any) -> Any:
+def resolve_storage(kind: str, storage: Any, crew: Any, embedder_config: Any, path: Any) -> Any:
     """What was given, else what the configuration names.
 
     Args:

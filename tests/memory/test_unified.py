@@ -352,7 +352,7 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
 def test_words_that_a_memory_does_not_know_are_told():
     with pytest.warns(UserWarning, match="`Memory` does not know `embeder`"):
         Memory(embeder=words)  # pyright: ignore[reportCallIssue]
-    with pytest.raises(ValidationError, match="is no storage; give a path"):
+    with pytest.raises(ValidationError, match="is not a storage; pass a path"):
         Memory(storage=3)
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         Memory(recency_weight=5)

@@ -380,13 +380,13 @@ class StoreNamespace:
 
 class _BatchOperation(Operation):
     def __init__(self, shelf: StoreNamespace, ops: Sequence[Op]) -> None:
-        self.shelf, self.ops = shelf, ops
+        self.namespace, self.ops = shelf, ops
 
     def run(self) -> Any:
-        return self.shelf.store.batch(self.ops)
+        return self.namespace.store.batch(self.ops)
 
     async def arun(self) -> Any:
-        store = await in_thread(getattr, self.shelf, "store")  # opening it reads files
+        store = await in_thread(getattr, self.namespace, "store")  # opening it reads files
         return await store.abatch(self.ops)
 
 

@@ -191,7 +191,7 @@ def test_a_key_is_any_text(face: Face):
         face.put(("a",), key, {"key": key})
         item = face.get(("a",), key)
         assert item is not None and item.value == {"key": key}
-    with pytest.raises(ValueError, match="no valid Unicode"):
+    with pytest.raises(ValueError, match="not valid Unicode"):
         face.put(("a",), "\ud800", {})
 
 

@@ -182,7 +182,7 @@ WRONG: list[tuple[Any, str]] = [
     ([1.0, 2.0], "[1.0, 2.0], which is not a list of numbers for each text"),
     ([[], []], "not a list of numbers for each text"),
     (["one", "two"], "values that are not vectors of one length: ['one', 'two']"),
-    (None, "None, which is no list of numbers"),
+    (None, "None, which is not a list of numbers"),
 ]
 
 
@@ -227,7 +227,10 @@ def test_what_a_function_raises_passes(mode: Mode):
             {"provider": "custom", "config": {"embedding_callable": lengths, "model": "x"}},
             "this one has also ['model']",
         ),
-        ({"provider": "custom", "config": {"embedding_callable": Lengths, "modell": "x"}}, "`Lengths` cannot be made"),
+        (
+            {"provider": "custom", "config": {"embedding_callable": Lengths, "modell": "x"}},
+            "`Lengths` cannot be created",
+        ),
         ("local/8", "at least 16 `dimensions`, not 8"),
         ("local/many", "at least 16 `dimensions`, not many"),
         ({"provider": "local", "config": {"size": 8}}, "`local` has no ['size']"),

@@ -96,7 +96,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(index: GrowingIndex, tmp_pat
     data = (tmp_path / "vectors").read_bytes()
     for end in [*range(120), *range(120, len(data), 97), *range(len(data) - 20, len(data))]:
         refused(data[:end], tmp_path / "cut")
-    refused(data + b"\0", tmp_path / "long", "behind it")
+    refused(data + b"\0", tmp_path / "long", "trailing data")
 
 
 def test_a_file_in_which_any_bit_is_another_is_refused(index: GrowingIndex, tmp_path: Path):
