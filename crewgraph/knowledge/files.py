@@ -23,17 +23,26 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from crewgraph.errors import CrewgraphError, SourceError, SourceNotFound, SourceRefused
 from crewgraph.settings import flag, knowledge_dir
 
-__all__ = ["FetchedPage", "Fetcher", "checked_url", "decoded", "found_file", "read_as", "read_file", "shown"]
+__all__ = [
+    "FetchedPage",
+    "Fetcher",
+    "decode_text",
+    "display_name",
+    "parse_url",
+    "read_file",
+    "read_or_fail",
+    "resolve_file",
+]
 
 
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-def found_file(given: str | Path, root: str | Path | None = None) -> Path:
+def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
     """The file that is meant, as the program may open it.
 
     Args:
-        given: a text is a path in the folder for knowledge; a `Path` is one in the working directory, or in that folder.
+        path: a text is a path in the folder for knowledge; a `Path` is one in the working directory, or in that folder.
         root: the folder for knowledge; `knowledge_dir()` where None.
 
     Raises:
@@ -42,33 +51,33 @@ def found_file(given: str | Path, root: str | Path | None = None) -> Path:
         SourceError: it is no file.
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
-    places = [folder / given, Path(given)] if isinstance(given, str) else [given, folder / given]
-    file = next((place for place in places if _is_there(place)), None)
+    candidates = [folder / path, Path(path)] if isinstance(path, str) else [path, folder / path]
+    file = next((candidate for candidate in candidates if _exists(candidate)), None)
     if file is None:
         raise SourceNotFound(
-            f"there is no file `{places[0]}` for the knowledge source `{given}`. Files of knowledge lie in the folder "
+            f"there is no file `{candidates[0]}` for the knowledge source `{path}`. Files of knowledge lie in the folder "
             f"`{folder}`: put it there and name it by its path in that folder, or give the source another `root=`."
         )
     home, target = folder.resolve(), file.resolve()
     if not target.is_relative_to(home):
         raise SourceRefused(
-            f"the knowledge source `{given}` is `{target}`, outside of the folder for knowledge, `{home}`. Put the file into "
+            f"the knowledge source `{path}` is `{target}`, outside of the folder for knowledge, `{home}`. Put the file into "
             "that folder; or, if it is to be read where it is, give the source the folder it lies in (`root=`), or all sources "
             "(CREWGRAPH_KNOWLEDGE_DIR)."
         )
     if not target.is_file():
-        raise SourceError(f"the knowledge source `{given}` is a folder, or no file to be read; name a file in it")
+        raise SourceError(f"the knowledge source `{path}` is a folder, or no file to be read; name a file in it")
     return file
 
 
-def _is_there(place: Path) -> bool:
+def _exists(place: Path) -> bool:
     try:
         return place.exists()
     except (OSError, ValueError):  # a name that no file can have
         return False
 
 
-def shown(file: Path, root: str | Path | None = None) -> str:
+def display_name(file: Path, root: str | Path | None = None) -> str:
     """What a file is called: its path in the folder for knowledge, the same on every machine."""
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     target = file.resolve()
@@ -94,7 +103,7 @@ def read_file(file: Path) -> bytes:
     return data
 
 
-def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
+def decode_text(data: bytes, name: str, encoding: str | None = None) -> str:
     """Bytes as text: UTF-8, or what a mark at the beginning says.
 
     Args:
@@ -105,20 +114,20 @@ def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
     Raises:
         SourceError: they are written otherwise.
     """
-    written = encoding or next((one for mark, one in _MARKS if data.startswith(mark)), "utf-8")
+    encoding_used = encoding or next((codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode(written)
+        return data.decode(encoding_used)
     except (UnicodeDecodeError, LookupError) as error:
         raise SourceError(
-            f"the knowledge source `{name}` cannot be read as {written}: {error}. Save it as UTF-8, or say how it is written: "
-            '`encoding="cp1252"`.'
+            f"the knowledge source `{name}` cannot be read as {encoding_used}: {error}. Save it as UTF-8, or set "
+            'its encoding: `encoding="cp1252"`.'
         ) from error
 
 
 _PORTS = {"http": 80, "https": 443}
-_MOVED = {301, 302, 303, 307, 308}
-_HOPS = 5
-_PART = 1 << 16
+_REDIRECTS = {301, 302, 303, 307, 308}
+_MAX_REDIRECTS = 5
+_CHUNK_BYTES = 1 << 16
 _OPT_OUT = "CREWGRAPH_ALLOW_PRIVATE_URLS"
 
 
@@ -156,76 +165,82 @@ class Fetcher:
             SourceRefused: it is a private address, or leads to one (also PermissionError).
             SourceError: it cannot be fetched, takes too long, or is too large.
         """
-        deadline, at = time.monotonic() + self.timeout, url
-        for _ in range(_HOPS + 1):
-            answer = self._asked(checked_url(at), deadline)
-            if isinstance(answer, FetchedPage):
-                return answer
-            at = urljoin(at, answer)
-        raise SourceError(f"the knowledge source `{url}` leads from one address to the next, more than {_HOPS} times")
+        deadline, location = time.monotonic() + self.timeout, url
+        for _ in range(_MAX_REDIRECTS + 1):
+            result = self._request(parse_url(location), deadline)
+            if isinstance(result, FetchedPage):
+                return result
+            location = urljoin(location, result)
+        raise SourceError(
+            f"the knowledge source `{url}` leads from one address to the next, more than {_MAX_REDIRECTS} times"
+        )
 
-    def _asked(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
+    def _request(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
         """The page, or the address that it has moved to."""
         url = at.geturl()
-        connection = self._connected(at, deadline)
-        ends = threading.Timer(max(deadline - time.monotonic(), 0), _shut, [connection])
-        ends.start()
+        connection = self._connect(at, deadline)
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), _abort, [connection])
+        timer.start()
         try:
             path = (at.path or "/") + (f"?{at.query}" if at.query else "")
             headers = {"User-Agent": "crewgraph", "Accept-Encoding": "identity", "Accept": "text/html,text/*,*/*;q=0.5"}
             connection.request("GET", path, headers=headers)
-            answer = connection.getresponse()
-            moved = answer.getheader("Location")
-            if answer.status in _MOVED and moved:
-                return moved
-            if answer.status != 200:
-                raise SourceError(f"the knowledge source `{url}` cannot be fetched: {answer.status} {answer.reason}")
-            kind = answer.headers.get_content_type()
-            return FetchedPage(url, kind, answer.headers.get_content_charset(), self._body(answer, url))
+            response = connection.getresponse()
+            location = response.getheader("Location")
+            if response.status in _REDIRECTS and location:
+                return location
+            if response.status != 200:
+                raise SourceError(
+                    f"the knowledge source `{url}` cannot be fetched: {response.status} {response.reason}"
+                )
+            kind = response.headers.get_content_type()
+            return FetchedPage(url, kind, response.headers.get_content_charset(), self._body(response, url))
         except (OSError, http.client.HTTPException) as error:
-            late = time.monotonic() >= deadline
-            why = f"it took longer than {self.timeout:g} seconds" if late else f"{type(error).__name__}: {error}"
-            raise SourceError(f"the knowledge source `{url}` cannot be fetched: {why}") from error
+            timed_out = time.monotonic() >= deadline
+            reason = (
+                f"it took longer than {self.timeout:g} seconds" if timed_out else f"{type(error).__name__}: {error}"
+            )
+            raise SourceError(f"the knowledge source `{url}` cannot be fetched: {reason}") from error
         finally:
-            ends.cancel()
+            timer.cancel()
             connection.close()
 
-    def _body(self, answer: http.client.HTTPResponse, url: str) -> bytes:
+    def _body(self, response: http.client.HTTPResponse, url: str) -> bytes:
         data = bytearray()
-        while part := answer.read(_PART):
+        while part := response.read(_CHUNK_BYTES):
             data += part
             if len(data) > self.max_bytes:
                 raise SourceError(
                     f"the knowledge source `{url}` is larger than {self.max_bytes} bytes; give the source more `max_bytes`"
                 )
-        if answer.length:  # the connection ended early
+        if response.length:  # the connection ended early
             raise SourceError(f"the knowledge source `{url}` cannot be fetched: its end is missing")
         return bytes(data)
 
-    def _connected(self, at: SplitResult, deadline: float) -> http.client.HTTPConnection:
+    def _connect(self, at: SplitResult, deadline: float) -> http.client.HTTPConnection:
         host, port = at.hostname or "", at.port or _PORTS[at.scheme]
         addresses = self._addresses(at.geturl(), host, port)
         failure: OSError | None = None
         for address in addresses:
-            left = max(deadline - time.monotonic(), 0.001)
+            remaining = max(deadline - time.monotonic(), 0.001)
             try:
-                plain: Any = socket.create_connection(address, left)
+                plain: Any = socket.create_connection(address, remaining)
                 if at.scheme == "https":
                     plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
             except OSError as error:
                 failure = error
                 continue
-            connection = http.client.HTTPConnection(host, port, timeout=left)
+            connection = http.client.HTTPConnection(host, port, timeout=remaining)
             connection.sock, connection.default_port = plain, _PORTS[at.scheme]
             return connection
         raise SourceError(f"the knowledge source `{at.geturl()}` cannot be reached: {failure}") from failure
 
     def _addresses(self, url: str, host: str, port: int) -> list[tuple[str, int]]:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise SourceError(f"the knowledge source `{url}` cannot be found: {error}") from error
-        addresses = list(dict.fromkeys((str(one[4][0]), port) for one in found))
+        addresses = list(dict.fromkeys((str(info[4][0]), port) for info in infos))
         allowed = flag(_OPT_OUT) if self.allow_private is None else self.allow_private
         private = [address for address, _ in addresses if not _is_public(address)]
         if private and not allowed:
@@ -236,7 +251,7 @@ class Fetcher:
         return addresses
 
 
-def checked_url(url: str) -> SplitResult:
+def parse_url(url: str) -> SplitResult:
     """An address in its parts.
 
     Raises:
@@ -260,16 +275,16 @@ def checked_url(url: str) -> SplitResult:
 
 
 def _is_public(address: str) -> bool:
-    read = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(read, "ipv4_mapped", None) or getattr(read, "sixtofour", None)
-    teredo: Any = getattr(read, "teredo", None)
-    within = [read, *([inner] if inner else []), *(teredo or ())]
-    if isinstance(read, ipaddress.IPv6Address) and read in ipaddress.ip_network("64:ff9b::/96"):
-        within.append(ipaddress.IPv4Address(int(read) & 0xFFFFFFFF))
-    return all(one.is_global and not one.is_multicast for one in within)
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
+    teredo: Any = getattr(parsed, "teredo", None)
+    addresses = [parsed, *([inner] if inner else []), *(teredo or ())]
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed in ipaddress.ip_network("64:ff9b::/96"):
+        addresses.append(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+    return all(item.is_global and not item.is_multicast for item in addresses)
 
 
-def _shut(connection: http.client.HTTPConnection) -> None:
+def _abort(connection: http.client.HTTPConnection) -> None:
     """End what a connection waits for."""
     sock = connection.sock
     if sock is not None:
@@ -282,7 +297,7 @@ def _shut(connection: http.client.HTTPConnection) -> None:
 T = TypeVar("T")
 
 
-def read_as(kind: str, name: str, read: Callable[[], T]) -> T:
+def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
     """What a reader gives; files from anywhere make readers raise whatever there is.
 
     Args:
@@ -298,5 +313,5 @@ def read_as(kind: str, name: str, read: Callable[[], T]) -> T:
     except CrewgraphError:
         raise
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        raise SourceError(f"the knowledge source `{name}` is no {kind} that can be read: {why:.300}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise SourceError(f"the knowledge source `{name}` is no {kind} that can be read: {reason:.300}") from error

@@ -16,20 +16,20 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
 __all__ = [
-    "OVERLAP",
-    "SIZE",
+    "CHUNK_OVERLAP",
+    "CHUNK_SIZE",
     "KnowledgeConfig",
     "Passage",
     "SearchResult",
-    "chunked",
+    "chunk_size_problem",
     "extract_knowledge_context",
-    "grouped",
-    "sections",
-    "sizes_fault",
+    "group_passages",
+    "markdown_sections",
+    "split_chunks",
 ]
 
 
-_DIVIDER = "\n\n"
+_SEPARATOR = "\n\n"
 
 
 @dataclass(frozen=True)
@@ -53,33 +53,33 @@ class SearchResult(TypedDict):
 
 def extract_knowledge_context(knowledge_snippets: Iterable[SearchResult]) -> str:
     """The texts of what was found, one below the other; empty where nothing was."""
-    return _DIVIDER.join(one["content"].strip() for one in knowledge_snippets if one["content"].strip())
+    return _SEPARATOR.join(snippet["content"].strip() for snippet in knowledge_snippets if snippet["content"].strip())
 
 
-def grouped(passages: Iterable[Passage], name: str) -> dict[str, list[Passage]]:
+def group_passages(passages: Iterable[Passage], name: str) -> dict[str, list[Passage]]:
     """Passages by where they are from, so that what has not changed is left as it is.
 
     Args:
         passages: those of a source.
         name: what stands before the names, so that sources of different kinds never mix.
     """
-    found: dict[str, list[Passage]] = {}
-    for one in passages:
-        found.setdefault(f"{name}:{one.metadata.get('source', '')}", []).append(one)
-    return found
+    groups: dict[str, list[Passage]] = {}
+    for passage in passages:
+        groups.setdefault(f"{name}:{passage.metadata.get('source', '')}", []).append(passage)
+    return groups
 
 
-SIZE = 4000
+CHUNK_SIZE = 4000
 """Characters of a chunk, at most."""
 
-OVERLAP = 200
+CHUNK_OVERLAP = 200
 """Characters that a chunk has in common with the one before it."""
 
 _BREAKS = ("\n\n", "\n", ". ", "! ", "? ", "。", "; ", " ")
 """Where a chunk ends best, the best first."""
 
 
-def sizes_fault(size: int, overlap: int) -> str | None:
+def chunk_size_problem(size: int, overlap: int) -> str | None:
     """What is wrong with the sizes of chunks; None where nothing is."""
     if size < 1 or overlap < 0:
         return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
@@ -91,7 +91,7 @@ def sizes_fault(size: int, overlap: int) -> str | None:
     return None
 
 
-def chunked(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[str]:
+def split_chunks(text: str, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[str]:
     """A text in chunks, in order; each but the first begins with the last `overlap` characters of the one before it.
 
     A chunk ends at a paragraph, a sentence or a blank where there is one in its last quarter. Chunks of blanks are left out.
@@ -104,12 +104,12 @@ def chunked(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[str]:
     Raises:
         ValueError: the overlap is not less than the size.
     """
-    if fault := sizes_fault(size, overlap):
-        raise ValueError(fault)
+    if problem := chunk_size_problem(size, overlap):
+        raise ValueError(problem)
     chunks: list[str] = []
     start = 0
     while start < len(text):
-        end = _end(text, start, size, overlap)
+        end = _chunk_end(text, start, size, overlap)
         chunks.append(text[start:end])
         if end == len(text):
             break
@@ -117,15 +117,15 @@ def chunked(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[str]:
     return [chunk for chunk in chunks if chunk.strip()]
 
 
-def _end(text: str, start: int, size: int, overlap: int) -> int:
+def _chunk_end(text: str, start: int, size: int, overlap: int) -> int:
     last = start + size
     if last >= len(text):
         return len(text)
     first = start + max(overlap + 1, size * 3 // 4)  # behind the overlap, so that there is an end
     for sign in _BREAKS:
-        found = text.rfind(sign, first - len(sign), last)
-        if found >= 0 and found + len(sign) >= first:
-            return found + len(sign)
+        position = text.rfind(sign, first - len(sign), last)
+        if position >= 0 and position + len(sign) >= first:
+            return position + len(sign)
     return last
 
 
@@ -133,12 +133,12 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
-def sections(text: str) -> list[Passage]:
+def markdown_sections(text: str) -> list[Passage]:
     """The sections of a Markdown text, each with its headings from the top; `heading` in the metadata says them, too.
 
     What stands in a block of code is no heading. A text without headings is one section.
     """
-    made: list[Passage] = []
+    passages: list[Passage] = []
     trail: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -148,7 +148,7 @@ def sections(text: str) -> list[Passage]:
         if not body.strip():
             return
         path = " > ".join(title for _, title in trail)
-        made.append(Passage(f"{path}\n{body}" if path else body, {"heading": path} if path else {}))
+        passages.append(Passage(f"{path}\n{body}" if path else body, {"heading": path} if path else {}))
 
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -161,9 +161,9 @@ def sections(text: str) -> list[Passage]:
         close()
         lines.clear()
         level = len(heading[1])
-        trail = [*(one for one in trail if one[0] < level), (level, heading[2])]
+        trail = [*(entry for entry in trail if entry[0] < level), (level, heading[2])]
     close()
-    return made
+    return passages
 
 
 class KnowledgeConfig(BaseModel):

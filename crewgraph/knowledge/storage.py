@@ -47,11 +47,11 @@ class BaseKnowledgeStorage(BaseModel, ABC):
 
     def __new__(cls, *_args: Any, **_given: Any) -> Self:
         """Make it so that attributes can be set also by an `__init__` that never calls that of its base."""
-        made = super().__new__(cls)
-        begun: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
-        for name, value in begun.items():
-            object.__setattr__(made, f"__pydantic_{name}__", value)
-        return made
+        instance = super().__new__(cls)
+        slots: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
+        for name, value in slots.items():
+            object.__setattr__(instance, f"__pydantic_{name}__", value)
+        return instance
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is where it is
@@ -96,17 +96,17 @@ class BaseKnowledgeStorage(BaseModel, ABC):
 KnowledgeStorageFactory = Callable[[Any, str | None], BaseKnowledgeStorage | None]
 """Is given an embedder and the name of a collection; gives their storage, or None for the usual one."""
 
-_set: list[KnowledgeStorageFactory] = []
+_factories: list[KnowledgeStorageFactory] = []
 
 
 def set_knowledge_storage_factory(factory: KnowledgeStorageFactory | None) -> None:
     """Let a function make the storage wherever knowledge is made without one, in this process; None for none."""
-    _set[:] = [] if factory is None else [factory]
+    _factories[:] = [] if factory is None else [factory]
 
 
 def resolve_knowledge_storage(embedder: Any, collection_name: str | None) -> BaseKnowledgeStorage | None:
     """What that function makes of an embedder and a collection's name; None where there is no such function."""
-    return _set[0](embedder, collection_name) if _set else None
+    return _factories[0](embedder, collection_name) if _factories else None
 
 
 class KnowledgeStorage(BaseKnowledgeStorage):
@@ -122,13 +122,13 @@ class KnowledgeStorage(BaseKnowledgeStorage):
     """A LangGraph store with an index, or the path of a folder or database file; None for `knowledge.db` in the storage
     folder."""
 
-    def __init__(self, embedder: Any = None, collection_name: str | None = None, **given: Any) -> None:
-        super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **given)
+    def __init__(self, embedder: Any = None, collection_name: str | None = None, **data: Any) -> None:
+        super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **data)
 
     @property
     def _collection(self) -> "KnowledgeCollection":
-        made = load("crewgraph.knowledge.storage").KnowledgeCollection
-        return made(self.collection_name or "knowledge", self.store, self.embedder)
+        collection_class = load("crewgraph.knowledge.storage").KnowledgeCollection
+        return collection_class(self.collection_name or "knowledge", self.store, self.embedder)
 
     @ours
     def save(self, documents: list[str]) -> None:
@@ -198,9 +198,9 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
         """What fits a query; see `search`, of which a class's own is called."""
-        if own := own_version(self, "search"):
-            told: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
-            return await in_thread(own, query, limit=limit, score_threshold=score_threshold, **told)
+        if override := own_version(self, "search"):
+            filters: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
+            return await in_thread(override, query, limit=limit, score_threshold=score_threshold, **filters)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 
     def reset(self) -> None:
@@ -217,7 +217,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
 
 
 _FILE = "knowledge.db"
-_BY_HAND = "saved"
+_SAVED_UNIT = "saved"
 """The unit of what was saved without one."""
 
 _PAGE = 20
@@ -234,7 +234,7 @@ class KnowledgeCollection:
     """
 
     def __init__(self, name: str, store: Any = None, embedder: Any = None) -> None:
-        self._shelf = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
+        self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
         """Keep texts, whatever else is kept."""
@@ -276,26 +276,26 @@ class KnowledgeCollection:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._shelf.reset()
+        self._namespace.reset()
 
     async def areset(self) -> None:
         """Forget everything."""
-        await self._shelf.areset()
+        await self._namespace.areset()
 
     def _adding(self, texts: Sequence[str]) -> Program[None]:
-        there = {entry.key for entry in (yield from self._shelf.listing(None, (_BY_HAND,)))}
-        entries = _entries(_BY_HAND, [Passage(text) for text in texts])
-        yield from self._shelf.putting([entry for key, entry in entries.items() if key not in there])
+        existing = {entry.key for entry in (yield from self._namespace.listing(None, (_SAVED_UNIT,)))}
+        entries = _entries(_SAVED_UNIT, [Passage(text) for text in texts])
+        yield from self._namespace.putting([entry for key, entry in entries.items() if key not in existing])
 
     def _present(self, units: Iterable[str]) -> Program[bool]:
-        return {*units} <= {place[0] for place in (yield from self._shelf.places()) if place}
+        return {*units} <= {place[0] for place in (yield from self._namespace.places()) if place}
 
     def _keeping(self, units: Mapping[str, Sequence[Passage]]) -> Program[None]:
         for unit, passages in units.items():
-            there = {entry.key: entry for entry in (yield from self._shelf.listing(None, (unit,)))}
-            wanted = _entries(unit, passages)
-            yield from self._shelf.putting([entry for key, entry in wanted.items() if key not in there])
-            yield from self._shelf.deleting([entry for key, entry in there.items() if key not in wanted])
+            existing = {entry.key: entry for entry in (yield from self._namespace.listing(None, (unit,)))}
+            new_entries = _entries(unit, passages)
+            yield from self._namespace.putting([entry for key, entry in new_entries.items() if key not in existing])
+            yield from self._namespace.deleting([entry for key, entry in existing.items() if key not in new_entries])
 
     def _searching(
         self,
@@ -306,32 +306,32 @@ class KnowledgeCollection:
         units: Collection[str] | None,
     ) -> Program[list[SearchResult]]:
         # Others may keep something in the collection, too: whoever names units reads on until there is enough of these.
-        found: list[SearchResult] = []
+        results: list[SearchResult] = []
         offset, page = 0, limit if units is None else max(limit, _PAGE)
-        while query.strip() and len(found) < limit:
-            read: list[FoundEntry] = yield from self._shelf.searching(query, page, None, filter, (), offset)
-            near = [one for one in read if _score(one) >= score_threshold]
-            found += [_result(one) for one in near if units is None or one.below[0] in units]
-            if len(near) < page:
+        while query.strip() and len(results) < limit:
+            hits: list[FoundEntry] = yield from self._namespace.searching(query, page, None, filter, (), offset)
+            matches = [entry for entry in hits if _score(entry) >= score_threshold]
+            results += [_result(entry) for entry in matches if units is None or entry.below[0] in units]
+            if len(matches) < page:
                 break
             offset, page = offset + page, page * _GROWTH
-        return found[:limit]
+        return results[:limit]
 
 
 def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
     """Passages as entries, by keys that say what is in them: the same text is kept once."""
     entries: dict[str, Entry] = {}
-    for one in passages:
-        metadata = plain(one.metadata)
-        key = digest(one.text, metadata)
-        entries[key] = Entry(key, one.text, metadata, (unit,))
+    for passage in passages:
+        metadata = plain(passage.metadata)
+        key = digest(passage.text, metadata)
+        entries[key] = Entry(key, passage.text, metadata, (unit,))
     return entries
 
 
-def _score(found: FoundEntry) -> float:
+def _score(entry: FoundEntry) -> float:
     """From the cosine to the scale of `SearchResult`."""
-    return (1 + (found.score or 0.0)) / 2
+    return (1 + (entry.score or 0.0)) / 2
 
 
-def _result(found: FoundEntry) -> SearchResult:
-    return {"id": found.key, "content": found.text, "metadata": dict(found.metadata), "score": _score(found)}
+def _result(entry: FoundEntry) -> SearchResult:
+    return {"id": entry.key, "content": entry.text, "metadata": dict(entry.metadata), "score": _score(entry)}

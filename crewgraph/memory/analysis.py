@@ -1,4 +1,4 @@
-"""What a model says about what is remembered, or looked for."""
+"""The schemas of a model's replies about memories. Their docstrings and descriptions are part of the prompts."""
 
 from typing import Any, Literal
 
@@ -57,7 +57,7 @@ class ConsolidationAction(BaseModel):
 
     @property
     def kind(self) -> Literal["keep", "update", "delete"]:
-        """What is done: what cannot be done is keeping."""
+        """The action to take; anything that cannot be done means keeping the record."""
         action = self.action.strip().lower()
         if action == "delete":
             return "delete"

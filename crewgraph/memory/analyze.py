@@ -1,4 +1,4 @@
-"""A model is asked about what is remembered, or looked for: as programs, and as functions."""
+"""Requests to a model about memories, as programs for sync and async, and as functions."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ _MAX_NAMES = 50
 
 
 class CallOperation(Operation):
-    """A call of a function; on an event loop of its async twin, where there is one."""
+    """A call of a function; on an event loop, of its async twin if there is one."""
 
     def __init__(self, function: Callable[..., Any], *args: Any, twin: Callable[..., Any] | None = None) -> None:
         self.function, self.args, self.twin = function, args, twin
@@ -51,31 +51,31 @@ class CallOperation(Operation):
 def analyze_for_save(
     content: str, existing_scopes: list[str], existing_categories: list[str], llm: Any
 ) -> MemoryAnalysis:
-    """Where a text belongs; where the model does not say, the root."""
+    """Ask the model for a text's scope, categories and importance; the root scope if it fails."""
     analysis = drive(placement_program(content, existing_scopes, existing_categories, llm, english()))
     return analysis or MemoryAnalysis(suggested_scope="/")
 
 
 def analyze_for_consolidation(new_content: str, existing_records: list[MemoryRecord], llm: Any) -> ConsolidationPlan:
-    """What becomes of records like a new text; where the model does not say, all are kept."""
+    """Ask the model what to do with records similar to a new text; all are kept if it fails."""
     return drive(consolidation_program(new_content, existing_records, llm, english()))
 
 
 def analyze_query(query: str, available_scopes: list[str], scope_info: ScopeInfo | None, llm: Any) -> QueryAnalysis:
-    """What a query asks for; where the model does not say, what it says itself."""
+    """Ask the model what a query is about; the query itself if it fails."""
     analysis = drive(query_analysis_program(query, available_scopes, scope_info, llm, english()))
     return analysis or QueryAnalysis(recall_queries=[query])
 
 
 def extract_memories_from_content(content: str, llm: Any) -> list[str]:
-    """What is worth remembering of a text; where the model does not say, the text."""
+    """Ask the model what is worth remembering of a text; the text itself if it fails."""
     return drive(extraction_program(content, llm, english()))
 
 
 def placement_program(
     content: str, scopes: Sequence[str], categories: Sequence[str], llm: Any, book: Book
 ) -> Program[MemoryAnalysis | None]:
-    """Where a text belongs; None where the model does not say."""
+    """Ask for a text's scope, categories and importance; None if the model fails."""
     user = book.filled(
         "memory",
         "save_user",
@@ -90,7 +90,7 @@ def placement_program(
 def consolidation_program(
     content: str, records: Sequence[MemoryRecord], llm: Any, book: Book
 ) -> Program[ConsolidationPlan]:
-    """What becomes of records like a new text; where the model does not say, all are kept."""
+    """Ask what to do with records similar to a new text; all are kept if the model fails."""
     if not records:
         return ConsolidationPlan()
     listed = "\n\n".join(
@@ -102,7 +102,7 @@ def consolidation_program(
 
 
 def extraction_program(content: str, llm: Any, book: Book) -> Program[list[str]]:
-    """What is worth remembering of a text; where no model says, the text."""
+    """Ask what is worth remembering of a text; the text itself if there is no model or it fails."""
     if not content.strip():
         return []
     extracted: ExtractedMemories | None = None
@@ -116,7 +116,7 @@ def extraction_program(content: str, llm: Any, book: Book) -> Program[list[str]]
 def query_analysis_program(
     query: str, scopes: Sequence[str], info: ScopeInfo | None, llm: Any, book: Book
 ) -> Program[QueryAnalysis | None]:
-    """What a query asks for; None where the model does not say."""
+    """Ask what a query is about; None if the model fails."""
     scope_note = "" if info is None else f"All of it is in {info.path}: {info.record_count} records."
     user = book.filled("memory", "query_user", query=query, available_scopes=_join_names(scopes), scope_desc=scope_note)
     system = book.filled("memory", "query_system", date=f"{utc_now():%Y-%m-%d}", schema=described(QueryAnalysis))
@@ -124,14 +124,14 @@ def query_analysis_program(
 
 
 def gaps_program(query: str, contents: Sequence[str], llm: Any, book: Book) -> Program[QueryGaps]:
-    """What a search did not find; nothing where the model does not say."""
+    """Ask what a search did not find; nothing if the model fails."""
     user = book.filled("memory", "gaps_user", query=query, found="\n".join(f"- {text}" for text in contents))
     system = book.filled("memory", "gaps_system", schema=described(QueryGaps))
     return (yield from _ask_model(llm, system, user, QueryGaps, book)) or QueryGaps()
 
 
 def _ask_model(llm: Any, system: str, user: str, schema: type[_M], book: Book) -> Program[_M | None]:
-    """What the model says, asked once more where that cannot be read; None, with a warning, where nothing comes of it."""
+    """Ask the model for a structured reply, retrying an unreadable one; None, with a warning, if it fails."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     problem = ""
     try:

@@ -1,4 +1,4 @@
-"""Records in a storage of somebody's own: the memory embeds, and calls through."""
+"""Records in a custom storage: the memory embeds and delegates."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,34 +17,34 @@ _OVERSAMPLING = 4
 
 
 class BackendRecords:
-    """The records of a memory, in a storage of somebody's own."""
+    """The records of a memory in a `StorageBackend`."""
 
     def __init__(self, backend: Any, embedder: Callable[[], Any]) -> None:
-        """Take a storage.
+        """Wrap a storage.
 
         Args:
             backend: a `StorageBackend`.
-            embedder: gives what embeds, when it is first needed.
+            embedder: returns the embedder, called on first use.
         """
         self.backend, self._embedder = backend, embedder
 
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Embed and keep records."""
+        """Embed and save new records."""
         if records:
             yield from self._call_backend("save", (yield from self._with_embeddings(records)))
 
     def replacing(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Embed and write records that were there before."""
+        """Embed and save changed records."""
         if records:
             for record in (yield from self._with_embeddings(records)):
                 yield from self._call_backend("update", record)
 
     def moved(self, before: MemoryRecord) -> Program[None]:
-        """A record was given another scope: it has still its id."""
+        """Clean up after a record's scope changed: nothing to do, as its id is the same."""
         yield from ()
 
     def getting(self, places: Sequence[tuple[str, str]]) -> Program[list[MemoryRecord | None]]:
-        """The records of some ids."""
+        """The records of some (scope, id) pairs; None for those that do not exist."""
         records: list[MemoryRecord | None] = []
         for _, record_id in places:
             records.append((yield from self._call_backend("get_record", record_id)))
@@ -53,7 +53,7 @@ class BackendRecords:
     def searching(
         self, query: str, record_filter: RecordFilter, limit: int
     ) -> Program[list[tuple[MemoryRecord, float]]]:
-        """The nearest records with their nearness, the nearest first."""
+        """The nearest records with their similarity, nearest first."""
         if limit < 1:
             return []
         vector = yield from self._embed("embed_query", query)
@@ -73,7 +73,7 @@ class BackendRecords:
         ][:limit]
 
     def listing(self, record_filter: RecordFilter) -> Program[list[MemoryRecord]]:
-        """All records that are meant, as the storage orders them."""
+        """All records that match, in the storage's order."""
         if record_filter.record_ids is not None:
             optional_records = yield from self.getting([("", record_id) for record_id in record_filter.record_ids])
             records = [record for record in optional_records if record is not None]
@@ -84,24 +84,24 @@ class BackendRecords:
         return [record for record in records if record in record_filter and _within(record, record_filter.scope)]
 
     def sampling(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
-        """Some records of a scope, where looking at all of them would take too long."""
+        """Some records of a scope, where reading all would take too long."""
         records = yield from self._call_backend("list_records", scope_prefix=_prefix(scope), limit=limit, offset=0)
         return [record for record in records if _within(record, scope)]
 
     def deleting(self, records: Sequence[MemoryRecord]) -> Program[int]:
-        """Forget records."""
+        """Delete records and return their number."""
         if not records:
             return 0
         count = yield from self._call_backend("delete", record_ids=[record.id for record in records])
         return count if isinstance(count, int) else len(records)
 
     def scopes(self, scope: str) -> Program[list[str]]:
-        """The paths of a scope and of those below it that hold records."""
+        """The paths, at or below a scope, that hold records."""
         listed = yield from self.listing(RecordFilter(scope=scope))
         return sorted({normalize_scope_path(record.scope) for record in listed})
 
     def touching(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Tell a storage that wants to know it that records were recalled."""
+        """Notify a storage with `touch_records` that records were recalled."""
         if callable(getattr(self.backend, "touch_records", None)) and records:
             yield from self._call_backend("touch_records", [record.id for record in records])
 
@@ -139,6 +139,6 @@ def _prefix(scope: str) -> str | None:
 
 
 def _within(record: MemoryRecord, scope: str) -> bool:
-    """Whether a record is in a scope: prefixes of texts, which storages may take them for, are not enough."""
+    """Whether a record is in a scope; storages may match prefixes of text instead."""
     parts = scope_parts(scope)
     return scope_parts(record.scope)[: len(parts)] == parts

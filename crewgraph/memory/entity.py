@@ -1,4 +1,4 @@
-"""The memory of people, places and things."""
+"""Memory of people, places and things."""
 
 from typing import Any, ClassVar
 
@@ -13,14 +13,14 @@ __all__ = ["EntityMemory"]
 
 
 class EntityMemory(StoredMemory):
-    """What is known of people, places and things.
+    """What is known about people, places and things.
 
         EntityMemory(storage=RAGStorage(type="entities", path="./memory"))
 
     Args:
-        crew: whose it is.
-        embedder_config: what turns texts into vectors: `{"provider": ..., "config": {...}}`.
-        storage: where it is kept; a `Storage`, or a LangGraph store.
+        crew: the crew that owns it.
+        embedder_config: the embedder: `{"provider": ..., "config": {...}}`.
+        storage: a `Storage` or a LangGraph store.
         path: a folder or a database file instead.
     """
 
@@ -32,10 +32,10 @@ class EntityMemory(StoredMemory):
         super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
     def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None) -> None:
-        """Keep entities, each with its own metadata; one that cannot be kept does not keep the others away.
+        """Save entities, each with its own metadata; a failure does not prevent saving the others.
 
         Raises:
-            StorageError: some could not be kept.
+            StorageError: some could not be saved.
         """
         items = value if isinstance(value, list) else [value]
         if items:
@@ -44,7 +44,7 @@ class EntityMemory(StoredMemory):
     async def asave(
         self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: dict[str, Any] | None = None
     ) -> None:
-        """Keep entities; see `save`."""
+        """Async `save`."""
         await in_thread(self.save, value, metadata)
 
     def _save_items(self, items: list[EntityMemoryItem]) -> dict[str, Any]:

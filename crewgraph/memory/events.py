@@ -1,4 +1,4 @@
-"""What memories tell of their work: events with how long it took, in the name of whoever remembers."""
+"""Memory events, with timings and the task and agent on whose behalf the memory is used."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ _EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
 T = TypeVar("T")
 
 MEMORY_CALLER: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
-"""Who remembers, as fields of an event: `from_task`, `from_agent`, `agent_role`; None outside of a run."""
+"""The task and agent that use the memory, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
 
 
 def save_with_events(
@@ -29,14 +29,14 @@ def save_with_events(
     metadata: dict[str, Any] | None,
     save: Callable[[], dict[str, Any] | None],
 ) -> None:
-    """Save, and tell of it.
+    """Run `save` and emit its started, completed and failed events.
 
     Args:
         source: the memory.
-        kind: what kind it is: "short_term_memory" ...
+        kind: the kind of memory, such as "short_term_memory".
         value: what is saved.
-        metadata: what is noted with it.
-        save: saves it; what it returns are fields of the event that it is done.
+        metadata: its metadata.
+        save: saves it, and returns further fields for the completed event.
     """
     events = load(_EVENTS)
     fields = {"source_type": kind, "value": value, "metadata": metadata, **_caller(source)}
@@ -55,15 +55,15 @@ def save_with_events(
 def search_with_events(
     source: Any, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
 ) -> T:
-    """Search, and tell of it.
+    """Run `search` and emit its started, completed and failed events.
 
     Args:
         source: the memory.
-        kind: what kind it is: "short_term_memory" ...
-        query: what is searched for.
-        limit: at most so many entries.
-        score_threshold: how near they are at least.
-        search: finds them.
+        kind: the kind of memory, such as "short_term_memory".
+        query: the query.
+        limit: the maximum number of entries.
+        score_threshold: the minimum score.
+        search: returns the entries.
     """
     events = load(_EVENTS)
     fields = {
@@ -86,7 +86,7 @@ def search_with_events(
 
 
 def emit_memory_event(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
-    """Emit an event, where somebody wants it."""
+    """Emit an event if it has listeners and the run is not being replayed."""
     bus: Any = load(_EVENTS).crewai_event_bus
     if bus.wants(event) and not is_replayed():
         bus.emit(source, event(**fields))

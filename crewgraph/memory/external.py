@@ -1,4 +1,4 @@
-"""A memory that lives elsewhere."""
+"""Memory in an external service or a custom storage."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -11,14 +11,14 @@ __all__ = ["ExternalMemory"]
 
 
 class ExternalMemory(StoredMemory):
-    """A memory that lives elsewhere: in a `Storage` of your own, or with Mem0.
+    """A memory in a custom `Storage`, or in Mem0.
 
         ExternalMemory(storage=MyStorage())
         ExternalMemory(embedder_config={"provider": "mem0", "config": {"user_id": "john"}})
 
     Args:
-        storage: a `Storage`, or a LangGraph store.
-        data: `embedder_config`, which names a provider in its place; `crew`.
+        storage: a `Storage` or a LangGraph store.
+        data: `embedder_config`, which names a provider instead; `crew`.
     """
 
     kind: ClassVar[str] = "external_memory"
@@ -29,16 +29,16 @@ class ExternalMemory(StoredMemory):
 
     @staticmethod
     def external_supported_storages() -> dict[str, Callable[..., Any]]:
-        """The providers by name: what makes their storage of a crew and of their `config`."""
+        """The providers by name, with functions that create their storage from a crew and a `config`."""
         return {"mem0": _mem0}
 
     @staticmethod
     def create_storage(crew: Any, embedder_config: Any) -> Any:
-        """The storage that a configuration names.
+        """Create the storage that a configuration names.
 
         Raises:
-            ValueError: it names none.
-            MissingExtra: it needs a package that is not installed.
+            ValueError: the configuration names no known provider.
+            MissingExtra: a package is not installed.
         """
         if not embedder_config:
             raise ValueError(
@@ -55,11 +55,11 @@ class ExternalMemory(StoredMemory):
         return providers[provider](crew, embedder_config.get("config") or {})
 
     def set_crew(self, crew: Any) -> Self:
-        """Let it be the memory of a crew; its storage is made, where it was described.
+        """Assign the memory to a crew, and create its storage if it is only configured.
 
         Raises:
-            ValueError: it was given neither a storage nor a provider.
-            MissingExtra: its provider needs a package that is not installed.
+            ValueError: there is neither a storage nor a provider.
+            MissingExtra: the provider's package is not installed.
         """
         super().set_crew(crew)
         if self.storage is None:
@@ -67,17 +67,17 @@ class ExternalMemory(StoredMemory):
         return self
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text; see `StoredMemory.save`."""
+        """Save a text; see `StoredMemory.save`."""
         self._check()
         super().save(value, metadata)
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """The entries nearest to a text; see `StoredMemory.search`."""
+        """Search by similarity; see `StoredMemory.search`."""
         self._check()
         return super().search(query, limit, score_threshold)
 
     def reset(self) -> None:
-        """Forget everything; see `StoredMemory.reset`."""
+        """Delete everything; see `StoredMemory.reset`."""
         self._check()
         super().reset()
 

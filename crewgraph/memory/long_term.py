@@ -1,4 +1,4 @@
-"""The memory of how well tasks were done."""
+"""Memory of how well tasks were done."""
 
 import time
 from typing import Any, ClassVar, cast
@@ -13,12 +13,12 @@ __all__ = ["LongTermMemory"]
 
 
 class LongTermMemory(StoredMemory):
-    """How well tasks were done, and what is to be done better: for whoever does a task of the same description again.
+    """How well tasks were done and what to improve, for later runs of tasks with the same description.
 
         LongTermMemory(storage=LTMSQLiteStorage(db_path="./memory/long_term.db"))
 
     Args:
-        storage: an `LTMSQLiteStorage`, or any object with its verbs; a LangGraph store.
+        storage: an `LTMSQLiteStorage` or an object with its methods; a LangGraph store.
         path: an SQLite file instead.
     """
 
@@ -34,14 +34,14 @@ class LongTermMemory(StoredMemory):
     def save(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
     ) -> None:
-        """Keep how well a task was done.
+        """Save how well a task was done.
 
         Args:
-            item: what is known of it; or its result as a text.
-            metadata: with a text: `task`, its description; `agent`, `quality`, `expected_output`, and what else is known.
+            item: an item, or the task's result as text.
+            metadata: with a text: `task`, its description; `agent`, `quality`, `expected_output`, and further data.
 
         Raises:
-            StorageError: it cannot be kept. A storage of your own raises what it raises.
+            StorageError: it cannot be saved. A custom storage raises its own errors.
         """
         result = item if isinstance(item, LongTermMemoryItem) else _item(item, metadata or {})
         fields = {**result.metadata, "agent": result.agent, "expected_output": result.expected_output}
@@ -62,7 +62,7 @@ class LongTermMemory(StoredMemory):
     async def asave(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
     ) -> None:
-        """Keep how well a task was done; see `save`."""
+        """Async `save`."""
         await in_thread(self.save, item, metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -74,17 +74,17 @@ class LongTermMemory(StoredMemory):
         limit: int | None = None,
         score_threshold: float | None = None,
     ) -> list[dict[str, Any]]:
-        """What is known of a task, the latest first: dicts with `metadata`, `datetime` and `score`.
+        """The results of a task, latest first: dicts with `metadata`, `datetime` and `score`.
 
         Args:
-            task: its description, the same text as it was saved with.
-            latest_n: at most so many.
-            query: `task` under the name that other memories have for it.
-            limit: the same of `latest_n`.
-            score_threshold: only those of at least this quality, from 0 to 10.
+            task: the task's description, exactly as saved.
+            latest_n: the maximum number of results.
+            query: alias of `task`, as in other memories.
+            limit: alias of `latest_n`.
+            score_threshold: the minimum quality, from 0 to 10.
 
         Raises:
-            StorageError: it cannot be found. A storage of your own raises what it raises.
+            StorageError: the storage cannot be read. A custom storage raises its own errors.
         """
         description, count = (query or "") if task is None else task, latest_n if limit is None else limit
 
@@ -107,7 +107,7 @@ class LongTermMemory(StoredMemory):
         limit: int | None = None,
         score_threshold: float | None = None,
     ) -> list[dict[str, Any]]:
-        """What is known of a task; see `search`."""
+        """Async `search`."""
         options: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": score_threshold}
         return await in_thread(
             self.search, task, latest_n, **{name: value for name, value in options.items() if value is not None}

@@ -1,12 +1,7 @@
-"""Memory: texts by scope, found by meaning.
+"""`Memory`: texts in a tree of scopes, recalled by meaning.
 
-What can be asked of a memory, of a scope of one, and of a slice of one.
-
-What can be done with a memory, and with a scope of one.
-
-A part of a memory: a scope and all below it.
-
-Several parts of a memory, read as one.
+`MemoryReads` and `MemoryWrites` are the methods that a memory shares with its parts: `MemoryScope`, a scope and all below it,
+and `MemorySlice`, several scopes read as one. The work is done by programs in `saving.py`, `recall.py` and `queries.py`.
 """
 
 import warnings
@@ -46,35 +41,35 @@ __all__ = [
 
 
 Depth = Literal["shallow", "deep"]
-"""How thoroughly is looked."""
+"""How thorough a recall is."""
 
 
 def run_program(program: Any) -> Any:
-    """Carry out a program."""
+    """Run a program."""
     return load("crewgraph.core.operations").drive(program)
 
 
 async def arun_program(program: Any) -> Any:
-    """Carry out a program on this event loop."""
+    """Run a program on this event loop."""
     return await load("crewgraph.core.operations").adrive(program)
 
 
 class MemoryReads(ABC):
-    """Recalling and looking. Each verb is also there for event loops, with an `a` before it.
+    """Recalling and inspecting. Each method has an async form with the prefix `a`.
 
-    All raise `StorageError` where what is kept cannot be read.
+    All raise `StorageError` if the storage cannot be read.
     """
 
     @abstractmethod
     def _memory_ref(self) -> "Memory":
-        """The memory that is asked."""
+        """The underlying memory."""
 
     @abstractmethod
     def _roots(self) -> Sequence[str]:
-        """The scopes that can be seen."""
+        """The visible scopes."""
 
     def _resolve_scope(self, scope: str | None) -> list[str]:
-        """The scopes that a path of the caller's means."""
+        """The absolute scopes that a caller's path refers to."""
         return [join_scope_paths(root, scope) for root in self._roots()]
 
     def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
@@ -90,17 +85,17 @@ class MemoryReads(ABC):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """What is remembered that fits a query, the best first.
+        """The memories that match a query, best first.
 
         Args:
-            query: what is looked for, in words.
+            query: what to look for.
             scope: only this scope and those below it.
-            categories: only records of at least one of these.
-            limit: at most so many.
-            depth: "shallow" searches once; "deep" has the model, if there is one, take a long query apart, and look once more
-                where little was found.
-            source: whose private records count, too.
-            include_private: whether all private records count.
+            categories: only records with at least one of these.
+            limit: the maximum number of matches.
+            depth: "shallow" searches once; "deep" lets the model, if there is one, analyze a long query, and search again
+                if the matches are weak.
+            source: also include this source's private records.
+            include_private: include all private records.
         """
         return run_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
@@ -114,76 +109,76 @@ class MemoryReads(ABC):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """What is remembered that fits a query; see `recall`."""
+        """Async `recall`."""
         return await arun_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     def extract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text, by the model; the text itself where there is none. Nothing is kept."""
+        """What is worth remembering of a text, as the model says; the text itself without a model. Nothing is saved."""
         return run_program(self._extraction_program(content))
 
     async def aextract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text; see `extract_memories`."""
+        """Async `extract_memories`."""
         return await arun_program(self._extraction_program(content))
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """The records of a scope and of those below it, the newest first."""
+        """The records of a scope and those below it, newest first."""
         return run_program(self._listing_program(scope))[offset : offset + limit]
 
     async def alist_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """The records of a scope; see `list_records`."""
+        """Async `list_records`."""
         return (await arun_program(self._listing_program(scope)))[offset : offset + limit]
 
     def list_scopes(self, path: str | None = None) -> list[str]:
-        """The whole paths of the scopes right below a scope."""
+        """The absolute paths of the scopes directly below a scope."""
         return run_program(
             load("crewgraph.memory.queries").child_scopes_program(self._memory_ref(), self._resolve_scope(path))
         )
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
-        """The scopes right below a scope; see `list_scopes`."""
+        """Async `list_scopes`."""
         return await arun_program(
             load("crewgraph.memory.queries").child_scopes_program(self._memory_ref(), self._resolve_scope(path))
         )
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
-        """How many records of a scope, and of those below it, there are of each category."""
+        """The number of records by category, in a scope and below it."""
         return run_program(
             load("crewgraph.memory.queries").categories_program(self._memory_ref(), self._resolve_scope(path))
         )
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
-        """How many records there are of each category; see `list_categories`."""
+        """Async `list_categories`."""
         return await arun_program(
             load("crewgraph.memory.queries").categories_program(self._memory_ref(), self._resolve_scope(path))
         )
 
     def info(self, path: str | None = None) -> ScopeInfo:
-        """What there is in a scope and below it."""
+        """Statistics of a scope and those below it."""
         return run_program(self._info_program(path))
 
     async def ainfo(self, path: str | None = None) -> ScopeInfo:
-        """What there is in a scope and below it; see `info`."""
+        """Async `info`."""
         return await arun_program(self._info_program(path))
 
     def tree(self, path: str | None = None, max_depth: int = 3) -> str:
-        """The scopes below a scope with their numbers of records, as a text with a line for each."""
+        """The scopes below a scope with their numbers of records, as text with a line for each."""
         return run_program(self._tree_program(path, max_depth))
 
     async def atree(self, path: str | None = None, max_depth: int = 3) -> str:
-        """The scopes below a scope as a text; see `tree`."""
+        """Async `tree`."""
         return await arun_program(self._tree_program(path, max_depth))
 
     def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: Any) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
 
         Args:
-            limit: at most so many documents.
+            limit: the maximum number of documents.
             depth: as for `recall`.
             words: `scope`, `categories`, `source`, `include_private`, as for `recall`.
 
         Returns:
-            A retriever whose documents have the contents, with `score`, `scope`, `categories`, `id`, `source` and `importance`
-            in their metadata beside what was noted.
+            A retriever whose documents have `score`, `scope`, `categories`, `id`, `source` and `importance` in their metadata,
+            beside the record's own.
         """
         arguments: dict[str, Any] = {"limit": limit, "depth": depth, **words}
         documents = load("crewgraph.memory.queries").match_documents
@@ -199,12 +194,12 @@ class MemoryReads(ABC):
     def as_tool(
         self, name: str = "search_memory", description: str | None = None, limit: int = 4, **words: Any
     ) -> "BaseTool":
-        """The memory as a LangChain tool that takes a `query`, for any agent.
+        """The memory as a LangChain tool with a `query` argument, for any agent.
 
         Args:
-            name: what models call it.
-            description: what models are told of it.
-            limit: at most so many texts.
+            name: the tool's name.
+            description: the tool's description for models.
+            limit: the maximum number of texts.
             words: as for `as_retriever`.
         """
         retriever = load("crewgraph.storage.store.retriever")
@@ -258,17 +253,17 @@ def _display_path(places: Sequence[str], path: str | None) -> str:
 
 
 class MemoryWrites(MemoryReads):
-    """Remembering and forgetting. Each verb is also there for event loops, with an `a` before it.
+    """Remembering and forgetting. Each method has an async form with the prefix `a`.
 
-    All raise `StorageError` where what is kept cannot be read or written.
+    All raise `StorageError` if the storage cannot be read or written.
     """
 
     @abstractmethod
     def _root(self) -> str:
-        """The scope that all of it is below."""
+        """The scope that all others are below."""
 
     def _scope(self, scope: str | None) -> str | None:
-        """The scope below it; None where a model is to say it."""
+        """The scope to save in; None to let the model choose."""
         return scope
 
     def remember(
@@ -283,29 +278,29 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Remember something: when this returns, it is kept.
+        """Save a memory; it is stored when this returns.
 
-        What is not given of `scope`, `categories` and `importance` says the model, if there is one; else it is the root, none
-        and `default_importance`. What is remembered already, in the same words, scope, source and privacy, stays one record.
-        Records that are much like it are merged as the model says.
+        The model, if there is one, chooses the `scope`, `categories` and `importance` that are None; otherwise they are the root,
+        none and `default_importance`. The same words with the same scope, source and privacy stay one record. Similar records are
+        consolidated as the model says.
 
         Args:
-            content: what, in words.
-            scope: where it belongs: a path.
-            categories: what it is about.
-            metadata: what else is known of it: JSON data.
-            importance: how much it matters, 0 to 1.
-            source: who it comes from.
+            content: the text.
+            scope: the path of its scope.
+            categories: its topics.
+            metadata: further JSON data.
+            importance: from 0 to 1.
+            source: where it comes from.
             private: whether only that source recalls it.
-            agent_role: the agent that remembers, for events.
-            root_scope: the scope that `scope` is read from, instead of the memory's own.
+            agent_role: the role of the agent, for events.
+            root_scope: the scope that `scope` is relative to, instead of the memory's own.
 
         Returns:
-            The record that holds it now; None where the memory is read-only.
+            The record that now holds it; None if the memory is read-only.
 
         Raises:
-            TypeError: the metadata are no JSON data.
-            ValueError: a value does not fit.
+            TypeError: the metadata are not JSON data.
+            ValueError: a value is invalid.
         """
         options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
         records = run_program(self._save_program([content], options))
@@ -323,7 +318,7 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Remember something; see `remember`."""
+        """Async `remember`."""
         options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
         records = await arun_program(self._save_program([content], options))
         return records[0] if records else None
@@ -340,7 +335,7 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
-        """Remember several things, with one write: when this returns, they are kept. See `remember`."""
+        """Save several memories in one write; see `remember`."""
         options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
         return run_program(self._save_program(contents, options))
 
@@ -356,7 +351,7 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
-        """Remember several things; see `remember_many`."""
+        """Async `remember_many`."""
         options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
         return await arun_program(self._save_program(contents, options))
 
@@ -368,17 +363,17 @@ class MemoryWrites(MemoryReads):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Forget the records that meet all that is given; with nothing given, everything.
+        """Delete the records that match all conditions; without any, all records.
 
         Args:
-            scope: those of this scope and of those below it.
-            categories: those of at least one of these.
-            older_than: those remembered before; a time without a zone is in UTC.
-            metadata_filter: those that have all of these values.
-            record_ids: those of these ids.
+            scope: records of this scope and those below it.
+            categories: records with at least one of these.
+            older_than: records created before; a time without a zone is in UTC.
+            metadata_filter: records with all of these values.
+            record_ids: records with these ids.
 
         Returns:
-            How many there were.
+            The number of deleted records.
 
         Raises:
             RunError: the memory is read-only.
@@ -393,7 +388,7 @@ class MemoryWrites(MemoryReads):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Forget records; see `forget`."""
+        """Async `forget`."""
         return await arun_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
 
     def reset(self, scope: str | None = None) -> None:
@@ -405,7 +400,7 @@ class MemoryWrites(MemoryReads):
         self.forget(scope)
 
     async def areset(self, scope: str | None = None) -> None:
-        """Forget everything; see `reset`."""
+        """Async `reset`."""
         await self.aforget(scope)
 
     def _save_options(
@@ -456,21 +451,21 @@ class MemoryWrites(MemoryReads):
 
 
 class MemoryScope(MemoryWrites, BaseModel):
-    """A memory that sees and writes only what is below a path: `memory.scope("/agent/writer")`.
+    """The part of a memory below a path: `memory.scope("/agent/writer")`.
 
-    Paths that it is given are read from there, whatever they look like; those that it gives are whole.
+    Paths that it takes are relative to there, with or without a leading slash; paths that it returns are absolute.
     """
 
     memory_kind: Literal["scope"] = "scope"
-    """Tells it from memories and slices where it is dumped."""
+    """Distinguishes it from memories and slices when dumped."""
 
     root_path: str = "/"
-    """Where it begins."""
+    """The path of its root."""
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
     def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
-        """Take a part of a memory.
+        """Create a scope of a memory.
 
         Args:
             memory: the memory; None until `bind`.
@@ -490,16 +485,16 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing is written."""
+        """Whether writes are disabled."""
         return self._memory_ref().read_only
 
     def bind(self, memory: "Memory") -> Self:
-        """Say of which memory it is a part."""
+        """Set the memory."""
         self._memory = memory
         return self
 
     def subscope(self, path: str) -> "MemoryScope":
-        """A part of this part."""
+        """A scope below this one."""
         return MemoryScope(memory=self._memory_ref(), root_path=join_scope_paths(self.root_path, path))
 
     def _memory_ref(self) -> "Memory":
@@ -520,24 +515,24 @@ class MemoryScope(MemoryWrites, BaseModel):
 
 
 class MemorySlice(MemoryReads, BaseModel):
-    """A memory that sees some scopes and what is below them: `memory.slice(["/agent/writer", "/company"])`."""
+    """Several scopes of a memory, read as one: `memory.slice(["/agent/writer", "/company"])`."""
 
     memory_kind: Literal["slice"] = "slice"
-    """Tells it from memories and scopes where it is dumped."""
+    """Distinguishes it from memories and scopes when dumped."""
 
     scopes: list[str] = Field(default_factory=list[str])
-    """Where it looks."""
+    """The paths of the scopes."""
 
     categories: list[str] | None = None
-    """What it recalls, unless it is told otherwise: only records of at least one of these."""
+    """The default of `categories` when recalling."""
 
     read_only: bool = True
-    """Whether nothing is written."""
+    """Whether writes are disabled."""
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
     def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
-        """Take parts of a memory.
+        """Create a slice of a memory.
 
         Args:
             memory: the memory; None until `bind`.
@@ -556,7 +551,7 @@ class MemorySlice(MemoryReads, BaseModel):
         return self
 
     def bind(self, memory: "Memory") -> Self:
-        """Say of which memory they are parts."""
+        """Set the memory."""
         self._memory = memory
         return self
 
@@ -570,13 +565,13 @@ class MemorySlice(MemoryReads, BaseModel):
         source: str | None = None,
         private: bool = False,
     ) -> MemoryRecord | None:
-        """Remember something in one of the scopes, or below one; see `Memory.remember`.
+        """Save a memory in or below one of the scopes; see `Memory.remember`.
 
         Returns:
-            The record; None where the slice is read-only.
+            The record; None if the slice is read-only.
 
         Raises:
-            ValueError: the scope is none of the slice's.
+            ValueError: the scope is not part of the slice.
         """
         if self.read_only:
             return None
@@ -594,7 +589,7 @@ class MemorySlice(MemoryReads, BaseModel):
         source: str | None = None,
         private: bool = False,
     ) -> MemoryRecord | None:
-        """Remember something in one of the scopes; see `remember`."""
+        """Async `remember`."""
         if self.read_only:
             return None
         return await self._memory_ref().aremember(
@@ -610,7 +605,7 @@ class MemorySlice(MemoryReads, BaseModel):
         return [join_scope_paths(self._memory_ref().root_scope, path) for path in self.scopes]
 
     def _resolve_scope(self, scope: str | None) -> list[str]:
-        """The scopes below a path of the memory's; where it is one of them, or below one, the path itself."""
+        """The slice's scopes below a path; the path itself if it is in the slice."""
         requested = scope_parts(join_scope_paths(self._memory_ref().root_scope, scope))
         roots = {root: scope_parts(root) for root in self._roots()}
         if any(requested[: len(parts)] == parts for parts in roots.values()):
@@ -633,36 +628,38 @@ _DEFAULT_STORAGES = (_DEFAULT_STORAGE, "qdrant-edge")
 
 
 class Memory(MemoryWrites, MemoryConfig):
-    """What crews, agents, flows and programs remember.
+    """Memory of crews, agents, flows and programs.
 
         memory = Memory()
         memory.remember("The harbour master is called Ines.", scope="/people")
         memory.recall("who runs the harbour?")
 
-    Memories of the same project and storage see the same records. It needs neither a key nor a model.
+    Memories of the same project and storage share their records. Neither a key nor a model is needed.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, validate_assignment=False)
 
     memory_kind: Literal["memory"] = "memory"
-    """Tells it from scopes and slices where it is dumped."""
+    """Distinguishes it from scopes and slices when dumped."""
 
     llm: Any = None
-    """Who says where things belong: anything that an agent takes as `llm`. None is the model that the environment names, and none
-    where it names none; False is none."""
+    """The model that classifies memories: anything that an agent accepts as `llm`. None is the model that the environment
+    names, if any; False is no model.
+    """
 
     storage: Any = Field(default=None, validate_default=True)
-    """Where it is kept: a path, a LangGraph store (which has to search by meaning), or a `StorageBackend`; None for the storage
-    folder, where each project has records of its own."""
+    """A path, a LangGraph store with semantic search, or a `StorageBackend`; None for the storage folder, where each project has its
+    own records.
+    """
 
     embedder: Any = None
-    """What turns texts into vectors; None is a local one, without a key. Of no meaning for a LangGraph store."""
+    """The embedder; None for the local one, which needs no key. Ignored for a LangGraph store."""
 
     query_analysis_threshold: int = Field(default=200, ge=0)
-    """Queries of so many characters are first taken apart by the model."""
+    """Queries of at least this many characters are analyzed by the model."""
 
     read_only: bool = False
-    """Whether nothing is written: `remember` does nothing then, `forget` is refused."""
+    """Whether writes are disabled: `remember` does nothing, `forget` is refused."""
 
     root_scope: str | None = None
     """The scope that all others are below."""
@@ -700,12 +697,12 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @property
     def config(self) -> MemoryConfig:
-        """How it weighs and merges."""
+        """The weights and thresholds."""
         return self
 
     @property
     def model(self) -> Any:
-        """Who is asked; None where there is none."""
+        """The model; None if there is none."""
         if self.llm is not None:
             return self.llm or None
         try:
@@ -715,12 +712,12 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @property
     def wording(self) -> Book:
-        """The texts of its requests."""
+        """The texts of its prompts."""
         return self._book or english()
 
     @property
     def records(self) -> "StoreRecords | BackendRecords":
-        """What keeps its records, as programs."""
+        """The records, through the configured storage."""
         if self._records is None:
             self._records = self._open_records()
         return self._records
@@ -754,10 +751,10 @@ class Memory(MemoryWrites, MemoryConfig):
         metadata: dict[str, Any] | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
-        """Change a record; what is not given stays.
+        """Change a record; values that are None are left as they are.
 
         Raises:
-            ValueError: there is no such record, or a value does not fit.
+            ValueError: the record does not exist, or a value is invalid.
             RunError: the memory is read-only.
         """
         return run_program(self._update_program(record_id, content, scope, categories, metadata, importance))
@@ -771,7 +768,7 @@ class Memory(MemoryWrites, MemoryConfig):
         metadata: dict[str, Any] | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
-        """Change a record; see `update`."""
+        """Async `update`."""
         return await arun_program(self._update_program(record_id, content, scope, categories, metadata, importance))
 
     def scope(self, path: str) -> MemoryScope:
@@ -779,20 +776,19 @@ class Memory(MemoryWrites, MemoryConfig):
         return MemoryScope(memory=self, root_path=path)
 
     def slice(self, scopes: list[str], categories: list[str] | None = None, read_only: bool = True) -> MemorySlice:
-        """Several parts of the memory, to be read as one."""
+        """Several scopes of the memory, read as one."""
         return MemorySlice(memory=self, scopes=scopes, categories=categories, read_only=read_only)
 
     def reset_all(self) -> None:
-        """Forget everything, also what is not below `root_scope`."""
+        """Delete everything, also outside `root_scope`."""
         self._refuse_read_only("reset_all")
-        looking, wanted = load("crewgraph.memory.queries"), load("crewgraph.memory.query").RecordFilter
-        run_program(looking.forgetting(self, wanted()))
+        run_program(load("crewgraph.memory.queries").deletion_program(self, RecordFilter()))
 
     def drain_writes(self) -> None:
-        """Wait until all is kept that was remembered: it is when `remember` returns."""
+        """Wait for pending writes: there are none, as `remember` returns after saving."""
 
     def close(self) -> None:
-        """End with it. Nothing has to be done: files are shared by all memories of a process."""
+        """Release the memory. Does nothing: files are shared by all memories of a process."""
 
     def _update_program(self, record_id: str, *values: Any) -> Any:
         self._refuse_read_only("update")

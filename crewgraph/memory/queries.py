@@ -1,7 +1,4 @@
-"""Programs that look at what there is, and change or forget it.
-
-What is recalled, as LangChain documents.
-"""
+"""Programs that inspect, change and delete records."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,7 @@ __all__ = [
 
 
 def listing_program(memory: "Memory", places: Sequence[str]) -> Program[list[MemoryRecord]]:
-    """The records of some scopes and of those below them, the newest first."""
+    """The records of some scopes and those below them, newest first."""
     records: dict[str, MemoryRecord] = {}
     for place in places:
         records |= {record.id: record for record in (yield from memory.records.listing(RecordFilter(scope=place)))}
@@ -37,7 +34,7 @@ def listing_program(memory: "Memory", places: Sequence[str]) -> Program[list[Mem
 
 
 def child_scopes_program(memory: "Memory", places: Sequence[str]) -> Program[list[str]]:
-    """The scopes right below some scopes."""
+    """The scopes directly below some scopes."""
     scopes: set[str] = set()
     for place in places:
         scopes |= _children(place, (yield from memory.records.scopes(place)))
@@ -45,7 +42,7 @@ def child_scopes_program(memory: "Memory", places: Sequence[str]) -> Program[lis
 
 
 def scope_info_program(memory: "Memory", path: str, places: Sequence[str]) -> Program[ScopeInfo]:
-    """What there is in some scopes, told of one path."""
+    """Statistics of some scopes, reported for one path."""
     records = yield from listing_program(memory, places)
     times = [record.created_at for record in records]
     below = {path for place in places for path in _children(place, [one.scope for one in records])}
@@ -60,13 +57,13 @@ def scope_info_program(memory: "Memory", path: str, places: Sequence[str]) -> Pr
 
 
 def categories_program(memory: "Memory", places: Sequence[str]) -> Program[dict[str, int]]:
-    """How many records there are of each category, the most frequent first."""
+    """The number of records by category, most frequent first."""
     records = yield from listing_program(memory, places)
     return dict(Counter(name for record in records for name in record.categories).most_common())
 
 
 def tree_program(memory: "Memory", path: str, places: Sequence[str], max_depth: int) -> Program[str]:
-    """The scopes below a path as an indented text."""
+    """The scopes below a path as indented text."""
     records = yield from listing_program(memory, places)
     counts: Counter[tuple[str, ...]] = Counter()
     for record in records:
@@ -80,7 +77,7 @@ def tree_program(memory: "Memory", path: str, places: Sequence[str], max_depth: 
 
 
 def deletion_program(memory: "Memory", record_filter: RecordFilter) -> Program[int]:
-    """Forget the records that are meant; how many there were."""
+    """Delete the records that match a filter and return their number."""
     return (yield from memory.records.deleting((yield from memory.records.listing(record_filter))))
 
 
@@ -88,7 +85,7 @@ def update_program(memory: "Memory", root: str, record_id: str, changes: Mapping
     """Change a record.
 
     Raises:
-        ValueError: there is none of this id, or a value does not fit.
+        ValueError: the record does not exist, or a value is invalid.
     """
     matches = yield from memory.records.listing(RecordFilter(scope=root, record_ids=[record_id]))
     if not matches:
@@ -121,7 +118,7 @@ _RECORD_FIELDS = {"id", "scope", "categories", "importance", "source"}
 
 
 def match_documents(matches: Sequence[MemoryMatch]) -> list[Document]:
-    """A document for each match."""
+    """Matches as LangChain documents."""
     return [
         Document(
             page_content=match.record.content,

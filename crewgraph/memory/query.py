@@ -1,4 +1,4 @@
-"""Which records are meant."""
+"""Filters of records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ __all__ = ["RecordFilter"]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFilter:
-    """Records of a scope and of those below it that meet all conditions given."""
+    """Selects the records of a scope and those below it that meet all conditions."""
 
     scope: str = "/"
     categories: Sequence[str] | None = None
-    """At least one of these; an empty list is none given."""
+    """At least one of these; empty means no condition."""
 
     metadata: Mapping[str, Any] | None = None
     """All of these values."""
@@ -25,20 +25,20 @@ class RecordFilter:
     newer_than: datetime | None = None
     record_ids: Sequence[str] | None = None
     source: str | None = None
-    """Whose private records count, too."""
+    """Also include this source's private records."""
 
     private: bool = True
-    """Whether all private records count."""
+    """Whether to include all private records."""
 
     @property
     def narrow(self) -> bool:
-        """Whether it leaves out many records of a scope; private ones are few."""
+        """Whether it may exclude many records of a scope; private ones are few."""
         return bool(
             self.categories or self.metadata or self.older_than or self.newer_than or self.record_ids is not None
         )
 
     def __contains__(self, record: MemoryRecord) -> bool:
-        """Whether a record of the scope is meant."""
+        """Whether a record of the scope matches."""
         return (
             self._matches_content(record)
             and self._matches_time(record)

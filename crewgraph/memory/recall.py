@@ -1,4 +1,4 @@
-"""Programs that recall."""
+"""The program that recalls: query analysis, search, ranking, and a second search where matches are weak."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -27,11 +27,11 @@ _SOURCE = "unified_memory"
 
 @dataclass(frozen=True, kw_only=True)
 class RecallRequest:
-    """What is to be recalled."""
+    """What to recall."""
 
     query: str
     places: Sequence[str]
-    """The scopes that are searched, with all below them."""
+    """The scopes to search, with all below them."""
 
     categories: Sequence[str] | None = None
     limit: int = 10
@@ -41,7 +41,7 @@ class RecallRequest:
     since: datetime | None = None
 
     def record_filter(self, scope: str) -> RecordFilter:
-        """The records of one scope."""
+        """The filter for one scope."""
         return RecordFilter(
             scope=scope,
             categories=self.categories,
@@ -55,7 +55,7 @@ _Candidates = dict[str, tuple[MemoryRecord, float]]
 
 
 def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatch]]:
-    """The records that fit a query best."""
+    """The records that best match a query."""
     if not request.query.strip() or request.limit < 1:
         return []
     fields = {"query": request.query, "limit": request.limit, "source_type": _SOURCE}
@@ -100,7 +100,7 @@ def _recall(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatc
 
 
 def _analyze_query(memory: "Memory", request: RecallRequest) -> Program[QueryAnalysis]:
-    """What a long query asks for, by the model; else nothing but itself."""
+    """Let the model analyze a long query; an empty analysis otherwise."""
     model = memory.model
     if request.depth != "deep" or model is None or len(request.query) < memory.query_analysis_threshold:
         return QueryAnalysis()
@@ -112,7 +112,7 @@ def _analyze_query(memory: "Memory", request: RecallRequest) -> Program[QueryAna
 
 
 def _narrow(memory: "Memory", request: RecallRequest, analysis: QueryAnalysis) -> RecallRequest:
-    """The query in the scopes and the time that the model says, within those that were asked for."""
+    """Restrict the request to the scopes and the time that the analysis suggests, within those requested."""
     suggested = ["/" + "/".join(scope_parts(path)) for path in analysis.suggested_scopes]
     places = [path for path in suggested if any(_is_below(path, place) for place in request.places)]
     try:
@@ -135,7 +135,7 @@ def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> boo
 
 
 def _search(memory: "Memory", request: RecallRequest, queries: Sequence[str], candidates: _Candidates) -> Program[None]:
-    """Add what the queries find; each record with its best nearness."""
+    """Add the results of the queries, each record with its best similarity."""
     limit = request.limit * memory.config.recall_oversample_factor
     programs = [
         memory.records.searching(query, request.record_filter(place), limit)

@@ -1,4 +1,4 @@
-"""Programs that remember."""
+"""The program that saves memories: classification by the model, detection of duplicates, consolidation, writing."""
 
 import json
 import time
@@ -26,16 +26,16 @@ _SHOWN_RECORDS = 200
 _SOURCE = "unified_memory"
 
 _Plan = tuple[list[MemoryRecord], ConsolidationPlan]
-"""Records like a new one, and what becomes of them."""
+"""Records similar to a new one, and the plan for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SaveRequest:
-    """What is to be remembered, and what the program says of it."""
+    """What to save, with the values that the program has set."""
 
     contents: Sequence[str]
     root: str
-    """The scope that all of it is below."""
+    """The scope that all others are below."""
 
     scope: str | None = None
     categories: Sequence[str] | None = None
@@ -47,18 +47,18 @@ class SaveRequest:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left for a model to say."""
+        """Whether nothing is left for a model to decide."""
         return self.scope is not None and self.categories is not None and self.importance is not None
 
     def event(self) -> dict[str, Any]:
-        """What events tell of it."""
+        """The fields of its events."""
         value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
         fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
         return {"agent_role": self.agent_role, **(MEMORY_CALLER.get() or {}), **fields}
 
 
 def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
-    """Keep texts; the records that they are kept in."""
+    """Save texts and return the records that hold them."""
     if not request.contents:
         return []
     _check(request)
@@ -108,7 +108,7 @@ def _save(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]
 
 
 def _analyze_contents(memory: "Memory", request: SaveRequest) -> Program[list[MemoryAnalysis | None]]:
-    """Where each text belongs, as far as a model is to say it."""
+    """Let the model classify each text, where the request leaves that open."""
     model = memory.model
     if request.complete or model is None:
         return [None] * len(request.contents)
@@ -144,7 +144,7 @@ def _new_record(memory: "Memory", request: SaveRequest, content: str, analysis: 
 
 
 def _find_duplicate(memory: "Memory", record: MemoryRecord) -> Program[tuple[MemoryRecord, bool]]:
-    """The record under the id of its words, and whether there was one: the same words of a source in a scope are one."""
+    """The record with its content-based id, and whether it exists: the same words of a source in a scope are one record."""
     words = " ".join(record.content.split()).casefold()
     identity = json.dumps([record.scope, record.source, record.private, words])
     record = record.model_copy(update={"id": str(uuid5(NAMESPACE_URL, identity))})
@@ -168,7 +168,7 @@ def _merge(before: MemoryRecord, after: MemoryRecord) -> MemoryRecord:
 
 
 def _plan_consolidation(memory: "Memory", record: MemoryRecord) -> Program[_Plan]:
-    """The records like this one, and what the model says becomes of them."""
+    """The similar records, and the model's plan for them."""
     if (model := memory.model) is None:
         return [], ConsolidationPlan()
     record_filter = RecordFilter(scope=record.scope, private=False, source=record.source)
@@ -181,7 +181,7 @@ def _plan_consolidation(memory: "Memory", record: MemoryRecord) -> Program[_Plan
 def _apply_plan(
     record: MemoryRecord, similar: Sequence[MemoryRecord], plan: ConsolidationPlan
 ) -> tuple[MemoryRecord, list[MemoryRecord], list[MemoryRecord]]:
-    """The record that holds the text now, those to be written, and those to be forgotten."""
+    """The record that now holds the text, those to write, and those to delete."""
     remaining = {other.id: other for other in similar}
     updated: list[MemoryRecord] = []
     deleted: list[MemoryRecord] = []
@@ -210,11 +210,11 @@ def _run_all(programs: Sequence[Program[Any]]) -> Program[list[Any]]:
 
 
 def _check(request: SaveRequest) -> None:
-    """Refuse what cannot be kept, before a model is asked.
+    """Reject invalid requests before a model is asked.
 
     Raises:
-        TypeError: the metadata are no JSON data.
-        pydantic.ValidationError: something else does not fit.
+        TypeError: the metadata are not JSON data.
+        pydantic.ValidationError: another value is invalid.
     """
     for content in request.contents:
         MemoryRecord.model_validate(

@@ -1,4 +1,4 @@
-"""Records on a shelf: the store embeds them, and finds them by meaning; scopes are its namespaces."""
+"""Records in a LangGraph store, which embeds and searches them; scopes are its namespaces."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,25 +16,25 @@ _OVERSAMPLING = 4
 
 
 class StoreRecords:
-    """The records of a memory, on a shelf of a store."""
+    """The records of a memory in a namespace of a store."""
 
     def __init__(self, shelf: StoreNamespace) -> None:
         self.namespace = shelf
 
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Keep records."""
+        """Save new records."""
         yield from self.namespace.putting([_entry(record) for record in records])
 
     def replacing(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Write records that were there before; see `moved`."""
+        """Save changed records; see `moved`."""
         yield from self.saving(records)
 
     def moved(self, before: MemoryRecord) -> Program[None]:
-        """Forget a record where it stood before it was given another scope."""
+        """Delete a record from its former scope."""
         yield from self.deleting([before])
 
     def getting(self, places: Sequence[tuple[str, str]]) -> Program[list[MemoryRecord | None]]:
-        """The records of some scopes and ids."""
+        """The records of some (scope, id) pairs; None for those that do not exist."""
         records: list[MemoryRecord | None] = []
         for scope, record_id in places:
             entries = yield from self.namespace.getting([record_id], scope_parts(scope))
@@ -44,7 +44,7 @@ class StoreRecords:
     def searching(
         self, query: str, record_filter: RecordFilter, limit: int
     ) -> Program[list[tuple[MemoryRecord, float]]]:
-        """The nearest records with their nearness, 0 to 1, the nearest first."""
+        """The nearest records with their similarity, 0 to 1, nearest first."""
         matches: list[tuple[MemoryRecord, float]] = []
         page_size, offset = max(limit * _OVERSAMPLING, _MIN_PAGE) if record_filter.narrow else limit, 0
         while limit > 0:
@@ -59,7 +59,7 @@ class StoreRecords:
         return matches[:limit]
 
     def listing(self, record_filter: RecordFilter) -> Program[list[MemoryRecord]]:
-        """All records that are meant, the newest first."""
+        """All records that match, newest first."""
         entries: Iterable[FoundEntry]
         if record_filter.record_ids is not None and len(record_filter.record_ids) == 1:
             entries = yield from self.namespace.listing(
@@ -71,11 +71,11 @@ class StoreRecords:
         return sorted(records, key=lambda record: record.created_at, reverse=True)
 
     def sampling(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
-        """Some records of a scope, where looking at all of them would take too long."""
+        """Some records of a scope, where reading all would take too long."""
         return [_record(entry) for entry in (yield from self.namespace.sampling(limit, scope_parts(scope)))]
 
     def deleting(self, records: Sequence[MemoryRecord]) -> Program[int]:
-        """Forget records."""
+        """Delete records."""
         return (
             yield from self.namespace.deleting(
                 [Entry(record.id, "", below=scope_parts(record.scope)) for record in records]
@@ -83,12 +83,12 @@ class StoreRecords:
         )
 
     def scopes(self, scope: str) -> Program[list[str]]:
-        """The paths of a scope and of those below it that hold records."""
+        """The paths, at or below a scope, that hold records."""
         places = yield from self.namespace.places(scope_parts(scope))
         return sorted("/" + "/".join(parts) for parts in places)
 
     def touching(self, records: Sequence[MemoryRecord]) -> Program[None]:
-        """Note that records were recalled: nothing is written here."""
+        """Handle that records were recalled: nothing is written."""
         yield from ()
 
 
@@ -105,5 +105,5 @@ def _record(entry: FoundEntry) -> MemoryRecord:
 
 
 def _similarity(cosine: float | None) -> float:
-    """From the cosine of two vectors: 1 where they are the same, 1/3 where they have nothing in common."""
+    """Convert a cosine: 1 for identical vectors, 1/3 for unrelated ones."""
     return 1 / (3 - 2 * min(max(cosine or 0.0, -1.0), 1.0))

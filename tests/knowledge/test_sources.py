@@ -13,7 +13,7 @@ from crewgraph.errors import MissingExtra, SourceError
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, StringKnowledgeSource, TextFileKnowledgeSource
-from crewgraph.knowledge.source.documents import ExcelKnowledgeSource, PDFKnowledgeSource, pages_of
+from crewgraph.knowledge.source.documents import ExcelKnowledgeSource, PDFKnowledgeSource, pdf_pages
 from crewgraph.knowledge.source.kinds import SourceKinds, as_sources
 from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
 from crewgraph.knowledge.source.url import URLKnowledgeSource
@@ -182,6 +182,6 @@ def test_a_damaged_pdf_is_read_or_told(tmp_path: Path, seed: int):
         at = chance.randrange(len(data))
         data[at : at + chance.choice([1, 20])] = bytes([chance.randrange(256)])
     try:
-        pages_of(bytes(data), "a.pdf")
+        pdf_pages(bytes(data), "a.pdf")
     except SourceError as error:
         assert "`a.pdf`" in str(error)

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import SourceError
-from crewgraph.knowledge.files import decoded, found_file, read_file, shown
-from crewgraph.knowledge.passage import OVERLAP, SIZE, Passage, chunked, sizes_fault
+from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
+from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
 from crewgraph.outdated import tell_outdated
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
@@ -32,10 +32,10 @@ class BaseKnowledgeSource(BaseModel, ABC):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    chunk_size: int = SIZE
+    chunk_size: int = CHUNK_SIZE
     """Characters of a chunk, at most."""
 
-    chunk_overlap: int = OVERLAP
+    chunk_overlap: int = CHUNK_OVERLAP
     """Characters that a chunk has in common with the one before it."""
 
     chunks: list[str] = Field(default_factory=list[str])
@@ -56,9 +56,9 @@ class BaseKnowledgeSource(BaseModel, ABC):
     _given_chunks: list[str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _sizes(self) -> Self:
-        if fault := sizes_fault(self.chunk_size, self.chunk_overlap):
-            raise ValueError(fault)
+    def _check_sizes(self) -> Self:
+        if problem := chunk_size_problem(self.chunk_size, self.chunk_overlap):
+            raise ValueError(problem)
         return self
 
     @property
@@ -86,14 +86,14 @@ class BaseKnowledgeSource(BaseModel, ABC):
         Raises:
             SourceError: there is nothing in it, or it cannot be read.
         """
-        cut = [
+        passages = [
             Passage(chunk, {**self.metadata, **part.metadata})
             for part in self._parts()
             for chunk in self._chunk_text(part.text)
         ]
-        if not cut:
+        if not passages:
             raise SourceError(f"there is no text in the knowledge source `{self.title}`; leave it out, or fill it")
-        return cut
+        return passages
 
     def _parts(self) -> list[Passage]:
         content = self.load_content()
@@ -110,7 +110,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
             SourceError: there is nothing in it, or it cannot be read.
             ValueError: it has no storage.
         """
-        self.chunks = [one.text for one in self.passages()]
+        self.chunks = [passage.text for passage in self.passages()]
         self._save_documents()
 
     async def aadd(self) -> None:
@@ -128,7 +128,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
         return self._given_chunks
 
     def _chunk_text(self, text: str) -> list[str]:
-        return chunked(text, self.chunk_size, self.chunk_overlap)
+        return split_chunks(text, self.chunk_size, self.chunk_overlap)
 
     def _save_documents(self) -> None:
         self._checked_storage().save(self.chunks)
@@ -189,13 +189,13 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     @field_validator("file_path", "file_paths", mode="after")
     @classmethod
     def _paths(cls, value: Any) -> Any:
-        for one in _listed(value):
-            if not isinstance(one, (str, Path)):
-                raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {one!r:.60}")
+        for path in _as_list(value):
+            if not isinstance(path, (str, Path)):
+                raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {path!r:.60}")
         return value
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _require_paths(self) -> Self:
         if not self.given_paths:
             raise ValueError(f"`{type(self).__name__}` needs `file_paths`: a path, or a list of paths")
         return self
@@ -208,7 +208,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     @property
     def given_paths(self) -> list[str | Path]:
         """The files as they were named."""
-        return _listed(self.file_paths) or _listed(self.file_path)
+        return _as_list(self.file_paths) or _as_list(self.file_path)
 
     @property
     def title(self) -> str:
@@ -217,8 +217,8 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     def refresh(self) -> None:
         """Read the files again, where they have changed."""
-        self.safe_file_paths = [self.convert_to_path(one) for one in self.given_paths]
-        stamps = {one: _stamp(one) for one in self.safe_file_paths}
+        self.safe_file_paths = [self.convert_to_path(path) for path in self.given_paths]
+        stamps = {path: _stamp(path) for path in self.safe_file_paths}
         if stamps != self._stamps:
             self.validate_content()
             self.content = self.load_content()
@@ -231,7 +231,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
             SourceNotFound: there is none.
             SourceRefused: it lies outside of the folder for knowledge.
         """
-        return found_file(path, self.root)
+        return resolve_file(path, self.root)
 
     def load_content(self) -> dict[Path, Any]:
         """The text of each file."""
@@ -248,23 +248,23 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
         Raises:
             SourceError: it cannot be read.
         """
-        return [Passage(decoded(data, shown(file, self.root), self.encoding))]
+        return [Passage(decode_text(data, display_name(file, self.root), self.encoding))]
 
     def _parts(self) -> list[Passage]:
-        read = self._read if self._reads else {file: [Passage(str(text))] for file, text in self.content.items()}
+        read = self._read if self._uses_read else {file: [Passage(str(text))] for file, text in self.content.items()}
         return [
-            Passage(part.text, {"source": shown(file, self.root), **part.metadata})
+            Passage(part.text, {"source": display_name(file, self.root), **part.metadata})
             for file, parts in read.items()
             for part in parts
         ]
 
     @property
-    def _reads(self) -> bool:
+    def _uses_read(self) -> bool:
         """Whether the content is what `read` gave; a class of the user's may load it in another way."""
         return bool(self._read) and set(self._read) == set(self.content)
 
 
-def _listed(paths: Any) -> list[Any]:
+def _as_list(paths: Any) -> list[Any]:
     if paths is None:
         return []
     if isinstance(paths, Sequence) and not isinstance(paths, (str, bytes)):
@@ -273,8 +273,8 @@ def _listed(paths: Any) -> list[Any]:
 
 
 def _stamp(file: Path) -> _Stamp:
-    told = file.stat()
-    return told.st_mtime_ns, told.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 class StringKnowledgeSource(BaseKnowledgeSource):

@@ -16,12 +16,12 @@ from pydantic import Field
 
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
-from crewgraph.knowledge.files import Fetcher, checked_url, found_file, read_as, shown
-from crewgraph.knowledge.formats import told_rows
+from crewgraph.knowledge.files import Fetcher, display_name, parse_url, read_or_fail, resolve_file
+from crewgraph.knowledge.formats import rows_as_text
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
 
-__all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "pages_of"]
+__all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "pdf_pages"]
 
 
 class PDFKnowledgeSource(BaseFileKnowledgeSource):
@@ -35,10 +35,10 @@ class PDFKnowledgeSource(BaseFileKnowledgeSource):
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The pages of a file."""
-        return pages_of(data, shown(file, self.root))
+        return pdf_pages(data, display_name(file, self.root))
 
 
-def pages_of(data: bytes, name: str) -> list[Passage]:
+def pdf_pages(data: bytes, name: str) -> list[Passage]:
     """The pages of a PDF file, with their numbers from 1 as `page`; those without text are left out.
 
     Args:
@@ -55,7 +55,7 @@ def pages_of(data: bytes, name: str) -> list[Passage]:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
         return [Passage(page.extract_text(), {"page": number}) for number, page in enumerate(pages, 1)]
 
-    pages = read_as("PDF file", name, read)
+    pages = read_or_fail("PDF file", name, read)
     if not any(page.text.strip() for page in pages):
         raise SourceError(
             f"the knowledge source `{name}` holds no text, only pictures; `CrewDoclingSource` reads those"
@@ -81,20 +81,20 @@ class ExcelKnowledgeSource(BaseFileKnowledgeSource):
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The sheets of a file; formulas are what they came to when it was saved."""
-        name = shown(file, self.root)
+        name = display_name(file, self.root)
         openpyxl: Any = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
 
         def read() -> list[tuple[str, str]]:
             with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-                return [(sheet.title, told_rows(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
+                return [(sheet.title, rows_as_text(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
 
-        sheets = read_as("Excel file (`.xlsx`)", name, read)
+        sheets = read_or_fail("Excel file (`.xlsx`)", name, read)
         return [Passage(f"{title}\n{rows}", {"sheet": title}) for title, rows in sheets if rows]
 
 
 _WEB = ("http://", "https://")
-_SECONDS = 60
-_BYTES = 50_000_000
+_TIMEOUT = 60
+_MAX_BYTES = 50_000_000
 
 
 class CrewDoclingSource(BaseKnowledgeSource):
@@ -153,31 +153,33 @@ class CrewDoclingSource(BaseKnowledgeSource):
     def validate_content(self, *_given: Any) -> list[Path | str]:
         """The files and addresses, each looked at."""
         return [
-            checked_url(one).geturl() if isinstance(one, str) and one.startswith(_WEB) else found_file(one, self.root)
-            for one in self.given_paths
+            parse_url(path).geturl()
+            if isinstance(path, str) and path.startswith(_WEB)
+            else resolve_file(path, self.root)
+            for path in self.given_paths
         ]
 
     def load_content(self) -> list[Any]:
         """The documents as Docling reads them."""
-        return [document for _, document in self._converted()]
+        return [document for _, document in self._convert()]
 
-    def _converted(self) -> list[tuple[str, Any]]:
+    def _convert(self) -> list[tuple[str, Any]]:
         purpose = f"the knowledge source `{self.title}`"
         reader: Any = require("docling.document_converter", extra="docling", purpose=purpose)
         converter = self.document_converter or reader.DocumentConverter()
-        found: list[tuple[str, Any]] = []
-        for one in self.safe_file_paths:
-            name = one if isinstance(one, str) else shown(one, self.root)
-            given: Any = self._stream(one) if isinstance(one, str) else one
+        converted: list[tuple[str, Any]] = []
+        for path in self.safe_file_paths:
+            name = path if isinstance(path, str) else display_name(path, self.root)
+            given: Any = self._stream(path) if isinstance(path, str) else path
             read = partial(converter.convert, given)
-            found.append((name, read_as("document for Docling", name, read).document))
-        self.content = [document for _, document in found]
-        return found
+            converted.append((name, read_or_fail("document for Docling", name, read).document))
+        self.content = [document for _, document in converted]
+        return converted
 
     def _stream(self, url: str) -> Any:
         """What is at an address: fetched by us, for Docling asks any address."""
         models: Any = require("docling.datamodel.base_models", extra="docling", purpose=f"the knowledge source `{url}`")
-        page = Fetcher(allow_private=self.allow_private, timeout=_SECONDS, max_bytes=_BYTES).fetch(url)
+        page = Fetcher(allow_private=self.allow_private, timeout=_TIMEOUT, max_bytes=_MAX_BYTES).fetch(url)
         name = PurePosixPath(urlsplit(page.url).path).name or "page"
         if "." not in name:
             name += ".html" if page.kind == "text/html" else f".{page.kind.rpartition('/')[2]}"
@@ -192,6 +194,6 @@ class CrewDoclingSource(BaseKnowledgeSource):
         chunker = chunking.HierarchicalChunker()
         return [
             Passage(chunk.text, {"source": name})
-            for name, document in self._converted()
+            for name, document in self._convert()
             for chunk in chunker.chunk(document)
         ]

@@ -20,7 +20,7 @@ from crewgraph.knowledge.source.url import URLKnowledgeSource
 __all__ = ["SourceKinds", "as_sources"]
 
 
-_BY_ENDING: dict[str, Any] = {
+_BY_SUFFIX: dict[str, Any] = {
     ".txt": TextFileKnowledgeSource,
     ".md": MarkdownKnowledgeSource,
     ".markdown": MarkdownKnowledgeSource,
@@ -49,7 +49,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 _FILE_NAME = re.compile(r"[^\s]+\.\w+")
 
 
-def as_sources(given: Iterable[Any]) -> list[Any]:
+def as_sources(values: Iterable[Any]) -> list[Any]:
     """Sources: as they are, or of what stands for one.
 
     A text is what agents know, unless it is an address (`https://...`) or the name of a file, one word with the ending of a
@@ -60,51 +60,53 @@ def as_sources(given: Iterable[Any]) -> list[Any]:
         SourceError: a source cannot be used.
         ValueError: something is no source.
     """
-    made: list[Any] = []
-    for one in given:
-        if is_document(one):
-            if not (made and isinstance(made[-1], DocumentsKnowledgeSource) and made[-1].loader is None):
-                made.append(DocumentsKnowledgeSource())
-            made[-1].documents.append(one)
+    sources: list[Any] = []
+    for value in values:
+        if is_document(value):
+            if not (sources and isinstance(sources[-1], DocumentsKnowledgeSource) and sources[-1].loader is None):
+                sources.append(DocumentsKnowledgeSource())
+            sources[-1].documents.append(value)
         else:
-            made.append(_as_source(one))
-    return made
+            sources.append(_as_source(value))
+    return sources
 
 
-def _as_source(one: Any) -> BaseKnowledgeSource:
-    if isinstance(one, BaseKnowledgeSource):
-        return one
-    if isinstance(one, str) and _ADDRESS.fullmatch(one):
-        return URLKnowledgeSource(urls=[one])
-    if isinstance(one, Path) or (isinstance(one, str) and _FILE_NAME.fullmatch(one) and _ending(one) in _BY_ENDING):
-        return _of_file(one)
-    if isinstance(one, str):
-        return StringKnowledgeSource(content=one)
-    if isinstance(one, Mapping):
-        return _described(dict(cast(Mapping[str, Any], one)))
-    if is_retriever(one):
-        return RetrieverKnowledgeSource(retriever=one)
-    if is_loader(one):
-        return DocumentsKnowledgeSource(loader=one)
+def _as_source(value: Any) -> BaseKnowledgeSource:
+    if isinstance(value, BaseKnowledgeSource):
+        return value
+    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+        return URLKnowledgeSource(urls=[value])
+    if isinstance(value, Path) or (
+        isinstance(value, str) and _FILE_NAME.fullmatch(value) and _suffix(value) in _BY_SUFFIX
+    ):
+        return _file_source(value)
+    if isinstance(value, str):
+        return StringKnowledgeSource(content=value)
+    if isinstance(value, Mapping):
+        return _source_from_dict(dict(cast(Mapping[str, Any], value)))
+    if is_retriever(value):
+        return RetrieverKnowledgeSource(retriever=value)
+    if is_loader(value):
+        return DocumentsKnowledgeSource(loader=value)
     raise ValueError(
-        f"{one!r:.80} is no source of knowledge; give a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a LangChain "
+        f"{value!r:.80} is no source of knowledge; give a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a LangChain "
         "retriever, loader or document"
     )
 
 
-def _ending(name: str | Path) -> str:
+def _suffix(name: str | Path) -> str:
     return Path(name).suffix.lower()
 
 
-def _of_file(name: str | Path, **given: Any) -> BaseKnowledgeSource:
-    kind = _BY_ENDING.get(_ending(name))
+def _file_source(name: str | Path, **fields: Any) -> BaseKnowledgeSource:
+    kind = _BY_SUFFIX.get(_suffix(name))
     if kind is None:
-        raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_ENDING)}")
-    made: BaseKnowledgeSource = kind(file_paths=[name], **given)
-    return made
+        raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_SUFFIX)}")
+    source: BaseKnowledgeSource = kind(file_paths=[name], **fields)
+    return source
 
 
-def _described(fields: dict[str, Any]) -> BaseKnowledgeSource:
+def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
     kind = _BY_TYPE.get(str(fields.get("source_type")))
     if kind is None:
         raise ValueError(
@@ -117,12 +119,12 @@ def _described(fields: dict[str, Any]) -> BaseKnowledgeSource:
 class SourceKinds:
     """CrewAI's name for sources of files by their ending."""
 
-    SUPPORTED_FILE_TYPES = tuple(_BY_ENDING)
+    SUPPORTED_FILE_TYPES = tuple(_BY_SUFFIX)
 
     @classmethod
     def is_supported_file(cls, file_path: str) -> bool:
         """Whether files of this ending are read."""
-        return _ending(file_path) in _BY_ENDING
+        return _suffix(file_path) in _BY_SUFFIX
 
     @classmethod
     def get_source(cls, file_path: str, metadata: dict[str, Any] | None = None) -> BaseKnowledgeSource:
@@ -131,4 +133,4 @@ class SourceKinds:
         Raises:
             ValueError: files of this ending are not read.
         """
-        return _of_file(file_path, metadata=metadata or {})
+        return _file_source(file_path, metadata=metadata or {})

@@ -47,15 +47,15 @@ class DocumentsKnowledgeSource(BaseKnowledgeSource):
     def load_content(self) -> list[Any]:
         """All of the documents."""
         loaded: list[Any] = [] if self.loader is None else list(self.loader.load())
-        for one in (found := [*self.documents, *loaded]):
-            if not is_document(one):
+        for document in (documents := [*self.documents, *loaded]):
+            if not is_document(document):
                 raise SourceError(
-                    f"the knowledge source `{self.title}` holds {one!r:.60}, which is no LangChain document"
+                    f"the knowledge source `{self.title}` holds {document!r:.60}, which is no LangChain document"
                 )
-        return found
+        return documents
 
     def _parts(self) -> list[Passage]:
-        return [Passage(one.page_content, plain(one.metadata)) for one in self.load_content()]
+        return [Passage(document.page_content, plain(document.metadata)) for document in self.load_content()]
 
 
 class RetrieverKnowledgeSource(BaseKnowledgeSource):
@@ -71,11 +71,11 @@ class RetrieverKnowledgeSource(BaseKnowledgeSource):
     def add(self) -> None:
         """Nothing: it is asked."""
 
-    def found(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int) -> list[SearchResult]:
         """What the retriever finds, in its order; what has no score counts as 1."""
         return _results(self.retriever.invoke(query), limit)
 
-    async def afound(self, query: str, limit: int) -> list[SearchResult]:
+    async def asearch(self, query: str, limit: int) -> list[SearchResult]:
         """What the retriever finds; see `found`."""
         return _results(await acall(self.retriever.ainvoke, query), limit)
 
@@ -85,7 +85,7 @@ class RetrieverKnowledgeSource(BaseKnowledgeSource):
 
 
 def _results(documents: Sequence[Any], limit: int) -> list[SearchResult]:
-    return [_result(one) for one in documents[:limit]]
+    return [_result(document) for document in documents[:limit]]
 
 
 def _result(document: Any) -> SearchResult:

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from crewgraph.knowledge.files import decoded, read_as, shown
-from crewgraph.knowledge.formats import rows_of_csv, told_rows, told_tree
-from crewgraph.knowledge.passage import Passage, sections
+from crewgraph.knowledge.files import decode_text, display_name, read_or_fail
+from crewgraph.knowledge.formats import json_as_text, rows_as_text, rows_of_csv
+from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource
 
 __all__ = ["CSVKnowledgeSource", "JSONKnowledgeSource", "MarkdownKnowledgeSource"]
@@ -27,9 +27,9 @@ class CSVKnowledgeSource(BaseFileKnowledgeSource):
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The rows of a file."""
-        name = shown(file, self.root)
-        text = decoded(data, name, self.encoding)
-        return [Passage(read_as("table", name, lambda: told_rows(rows_of_csv(text, self.delimiter))))]
+        name = display_name(file, self.root)
+        text = decode_text(data, name, self.encoding)
+        return [Passage(read_or_fail("table", name, lambda: rows_as_text(rows_of_csv(text, self.delimiter))))]
 
 
 class JSONKnowledgeSource(BaseFileKnowledgeSource):
@@ -39,9 +39,9 @@ class JSONKnowledgeSource(BaseFileKnowledgeSource):
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The values in a file."""
-        name = shown(file, self.root)
-        text = decoded(data, name, self.encoding)
-        return [Passage(read_as("JSON", name, lambda: told_tree(json.loads(text))))]
+        name = display_name(file, self.root)
+        text = decode_text(data, name, self.encoding)
+        return [Passage(read_or_fail("JSON", name, lambda: json_as_text(json.loads(text))))]
 
 
 class MarkdownKnowledgeSource(BaseFileKnowledgeSource):
@@ -51,4 +51,4 @@ class MarkdownKnowledgeSource(BaseFileKnowledgeSource):
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The sections of a file."""
-        return sections(decoded(data, shown(file, self.root), self.encoding))
+        return markdown_sections(decode_text(data, display_name(file, self.root), self.encoding))
