@@ -1,11 +1,8 @@
-"""Files of knowledge: found in their folder, and read.
+"""Reading files and fetching web pages for knowledge sources.
 
-Pages of the web: fetched only from public addresses, unless it is said otherwise.
-
-A name is looked up once, and the address that was checked is the one that is connected to: a name server that answers
-differently the next time leads nowhere else. Each redirect is checked anew.
-
-Readers of files by others, whose failures name the file.
+Files must be inside the knowledge folder. Pages are fetched from public addresses only, unless allowed otherwise: a name is
+resolved once and the checked address is the one connected to, so that a name server cannot redirect the connection. Each
+redirect is checked in the same way.
 """
 
 import http.client
@@ -39,16 +36,16 @@ _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b
 
 
 def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
-    """The file that is meant, as the program may open it.
+    """The path of a knowledge file, checked to be inside the folder.
 
     Args:
-        path: a text is a path in the folder for knowledge; a `Path` is one in the working directory, or in that folder.
-        root: the folder for knowledge; `knowledge_dir()` where None.
+        path: a text is relative to the knowledge folder; a `Path` to the working directory or that folder.
+        root: the knowledge folder; `knowledge_dir()` if None.
 
     Raises:
-        SourceNotFound: there is no such file (also FileNotFoundError).
-        SourceRefused: it lies outside of the folder, or leads out of it (also PermissionError).
-        SourceError: it is no file.
+        SourceNotFound: the file does not exist (also FileNotFoundError).
+        SourceRefused: it is outside the folder, possibly through a link (also PermissionError).
+        SourceError: it is not a file.
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     candidates = [folder / path, Path(path)] if isinstance(path, str) else [path, folder / path]
@@ -78,7 +75,7 @@ def _exists(place: Path) -> bool:
 
 
 def display_name(file: Path, root: str | Path | None = None) -> str:
-    """What a file is called: its path in the folder for knowledge, the same on every machine."""
+    """A file's path relative to the knowledge folder, which is the same on every machine."""
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     target = file.resolve()
     home = folder.resolve()
@@ -86,10 +83,10 @@ def display_name(file: Path, root: str | Path | None = None) -> str:
 
 
 def read_file(file: Path) -> bytes:
-    """What is in a file.
+    """Read a file.
 
     Raises:
-        SourceNotFound: it is not there any more.
+        SourceNotFound: it no longer exists.
         SourceError: it cannot be read, or is empty.
     """
     try:
@@ -104,15 +101,15 @@ def read_file(file: Path) -> bytes:
 
 
 def decode_text(data: bytes, name: str, encoding: str | None = None) -> str:
-    """Bytes as text: UTF-8, or what a mark at the beginning says.
+    """Decode bytes as UTF-8, or as their byte order mark says.
 
     Args:
         data: the bytes.
-        name: where they are from, for messages.
-        encoding: how they are written, where it is known.
+        name: their origin, for messages.
+        encoding: the encoding, if known.
 
     Raises:
-        SourceError: they are written otherwise.
+        SourceError: they have another encoding.
     """
     encoding_used = encoding or next((codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
@@ -133,13 +130,13 @@ _OPT_OUT = "CREWGRAPH_ALLOW_PRIVATE_URLS"
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """What was at an address."""
+    """A fetched page."""
 
     url: str
-    """Where it was in the end."""
+    """The final address, after redirects."""
 
     kind: str
-    """What it is, as `text/html`."""
+    """The media type, such as `text/html`."""
 
     charset: str | None
     data: bytes
@@ -147,22 +144,22 @@ class FetchedPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Fetcher:
-    """How pages are fetched."""
+    """Fetches pages."""
 
     allow_private: bool | None = None
-    """Whether private addresses may be asked; what CREWGRAPH_ALLOW_PRIVATE_URLS says where None."""
+    """Whether private addresses are allowed; None for CREWGRAPH_ALLOW_PRIVATE_URLS."""
 
     timeout: float
-    """Seconds for a page, all of its redirects together."""
+    """Seconds for a page, including redirects."""
 
     max_bytes: int
-    """The most bytes of a page."""
+    """The maximum size of a page."""
 
     def fetch(self, url: str) -> FetchedPage:
-        """What is at an address.
+        """Fetch a page.
 
         Raises:
-            SourceRefused: it is a private address, or leads to one (also PermissionError).
+            SourceRefused: the address, or a redirect, is private (also PermissionError).
             SourceError: it cannot be fetched, takes too long, or is too large.
         """
         deadline, location = time.monotonic() + self.timeout, url
@@ -176,7 +173,7 @@ class Fetcher:
         )
 
     def _request(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
-        """The page, or the address that it has moved to."""
+        """The page, or the address that it redirects to."""
         url = at.geturl()
         connection = self._connect(at, deadline)
         timer = threading.Timer(max(deadline - time.monotonic(), 0), _abort, [connection])
@@ -252,10 +249,10 @@ class Fetcher:
 
 
 def parse_url(url: str) -> SplitResult:
-    """An address in its parts.
+    """Parse and validate an address.
 
     Raises:
-        SourceError: it is none that can be fetched.
+        SourceError: it cannot be fetched.
     """
     try:
         at = urlsplit(url)
@@ -285,7 +282,7 @@ def _is_public(address: str) -> bool:
 
 
 def _abort(connection: http.client.HTTPConnection) -> None:
-    """End what a connection waits for."""
+    """Interrupt a connection that waits."""
     sock = connection.sock
     if sock is not None:
         try:
@@ -298,15 +295,15 @@ T = TypeVar("T")
 
 
 def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
-    """What a reader gives; files from anywhere make readers raise whatever there is.
+    """Call a reader, converting its errors: arbitrary files make parsers raise anything.
 
     Args:
         kind: what it reads: "PDF file".
-        name: where the file is from, for messages.
+        name: the file's origin, for messages.
         read: the reader.
 
     Raises:
-        SourceError: it cannot read this.
+        SourceError: the reader failed.
     """
     try:
         return read()

@@ -1,7 +1,4 @@
-"""Rows of tables as texts that say what each value is.
-
-JSON as lines that each say where a value stands.
-"""
+"""Tables and JSON as lines of text that name each value."""
 
 import csv
 import io
@@ -16,7 +13,7 @@ _SAMPLE_ROWS = 20
 
 
 def delimiter_of(text: str) -> str:
-    """What separates the columns: that which gives the most of them, the same number in the first rows."""
+    """Detect the delimiter: the one that splits the first rows into the most columns, the same number in each."""
     lines = text.splitlines()[: _SAMPLE_ROWS * 2]
     best, most = ",", 1
     for sign in _DELIMITERS:
@@ -27,16 +24,16 @@ def delimiter_of(text: str) -> str:
 
 
 def rows_of_csv(text: str, delimiter: str | None = None) -> list[list[str]]:
-    """The rows of a table.
+    """Parse the rows of a table.
 
     Raises:
-        csv.Error: it is none.
+        csv.Error: it is malformed.
     """
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text)) if row]
 
 
 def rows_as_text(rows: Iterable[Sequence[Any]]) -> str:
-    """A line for each row but the first, which names the columns: `name: Bo, age: 5`; empty cells are left out."""
+    """A line for each row after the header row: `name: Bo, age: 5`; empty cells are left out."""
     lines: list[str] = []
     names: list[str] | None = None
     for row in rows:
@@ -56,7 +53,7 @@ def _cell(names: Sequence[str], at: int, cell: str) -> str:
 
 
 def json_as_text(value: Any) -> str:
-    """A line for each value, with the way to it: `crew.members[0].name: Bo`."""
+    """A line for each value, with its path: `crew.members[0].name: Bo`."""
     return "\n".join(_lines(value, ""))
 
 

@@ -1,7 +1,4 @@
-"""Knowledge: sources in a storage, and the search in both.
-
-From sources to the passages that are to be kept.
-"""
+"""`Knowledge`: sources, a storage, and the search in both; and the collection of a source's passages."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -30,27 +27,27 @@ __all__ = ["Knowledge", "Units", "collect_units"]
 
 
 Units = dict[str, list[Passage]]
-"""Passages by what they belong to: a file, an address, or a source."""
+"""Passages by unit: a file, an address, or a source."""
 
 _NOT_IDENTIFYING = {
     *("chunks", "chunk_embeddings", "storage", "collection_name", "document_converter"),
     *("file_path", "file_paths", "safe_file_paths", "urls"),
 }
-"""Fields that do not say which source it is, or stand with each of its passages."""
+"""Fields that do not identify a source, or are stored with each of its passages."""
 
 
 def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
-    """What a source consists of now, by where it is from; its `chunks` are set, too.
+    """The current passages of a source by origin; also sets its `chunks`.
 
-    A class with an `add` of its own is asked to add itself, and what it saves is taken.
+    A class that overrides `add` is called to add itself, and what it saves is collected.
 
     Args:
         source: the source.
-        storage: where it will be kept, which is its `storage` from now on.
+        storage: where the passages will be stored; becomes the source's `storage`.
 
     Raises:
-        SourceError: it cannot be used.
-        Exception: whatever a class of the user's raised.
+        SourceError: the source cannot be used.
+        Exception: whatever a custom class raised.
     """
     source.refresh()
     if _uses_own_add(source):
@@ -78,7 +75,7 @@ def _split_source(source: BaseKnowledgeSource, storage: Any) -> Units:
 
 
 class _CollectingStorage(BaseKnowledgeStorage):
-    """Takes what a source saves."""
+    """Collects what a source saves."""
 
     documents: list[str] = []
 
@@ -108,9 +105,9 @@ def _collected_units(source: BaseKnowledgeSource, collected: _CollectingStorage)
 
 
 def _source_name(source: BaseKnowledgeSource) -> str:
-    """What a source is called among others of its kind: the same as long as it is made in the same way.
+    """The name of a source among others of its kind, stable as long as it is configured in the same way.
 
-    Where its texts are from stands behind it, so the names of files and addresses are no part of it.
+    The origin of its texts is appended to the name, so names of files and addresses are not part of it.
     """
     fields = {field: getattr(source, field) for field in type(source).model_fields if field not in _NOT_IDENTIFYING}
     if not isinstance(fields.get("content"), str):
@@ -119,7 +116,7 @@ def _source_name(source: BaseKnowledgeSource) -> str:
 
 
 def _name_value(value: Any) -> Any:
-    """A field as it stands in a name; what is no data, as a vector store, by its class."""
+    """A field's value as part of a name; a value that is not data, such as a vector store, is represented by its class."""
     if isinstance(value, Path):
         return str(value)
     try:
@@ -134,29 +131,28 @@ _THRESHOLD = 0.6
 
 
 class Knowledge(BaseModel):
-    """What agents know: texts from sources, found by what they mean.
+    """What agents know: texts from sources, searched by meaning.
 
         knowledge = Knowledge(collection_name="mill", sources=["The mill closes at noon.", "opening_hours.pdf"])
         knowledge.query(["When does the mill close?"])
 
-    Sources are read when it is first asked, or by `load`. What has not changed since then, in this or an earlier process, is
-    not embedded again; what is in no source any more is not found.
+    Sources are read on the first query, or by `load`. What has not changed since then, in this or an earlier process, is
+    not embedded again; what is no longer in a source is no longer found.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     sources: list[Any] = Field(default_factory=list[Any])
-    """Where it comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """Sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     storage: Any = None
-    """Where it is kept: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
+    """A `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
 
     embedder: Any = None
-    """What turns texts into vectors: `{"provider": ..., "config": {...}}`, a function, LangChain's `Embeddings`; the local one
-    where None."""
+    """The embedder: `{"provider": ..., "config": {...}}`, a function, LangChain's `Embeddings`; None for the local one."""
 
     collection_name: str | None = None
-    """What it is called in the storage; others of the same name share what they have in common."""
+    """The name of the collection in the storage; knowledge with the same name shares its passages."""
 
     _made_of: tuple[int, ...] = PrivateAttr(default=())
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
@@ -188,33 +184,34 @@ class Knowledge(BaseModel):
 
     @made_of.setter
     def made_of(self, of: tuple[int, ...]) -> None:
+        """What a crew or an agent created it from; empty if a program created it."""
         self._made_of = of
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is where it is kept, and copies of an agent know the same
 
     def load(self) -> None:
-        """Read the sources, and keep what is new in them; a run of a crew begins with it.
+        """Read the sources and store what is new; called at the start of a crew's run.
 
         Raises:
             SourceError: a source cannot be used.
-            StorageError: it cannot be kept.
+            StorageError: the passages cannot be stored.
         """
         with self._lock:
             self._load()
 
     async def aload(self) -> None:
-        """Read the sources; see `load`."""
+        """Async `load`."""
         await in_thread(self.load)
 
     def ensure_loaded(self) -> None:
-        """Read the sources, where this was not done yet in this process; raises as `load`."""
+        """Read the sources unless that was done in this process; raises like `load`."""
         with self._lock:
             if self._loaded is None:
                 self._load()
 
     async def aensure_loaded(self) -> None:
-        """Read the sources, where this was not done yet; see `ready`."""
+        """Async `ensure_loaded`."""
         if self._loaded is None:
             await in_thread(self.ensure_loaded)
 
@@ -243,13 +240,13 @@ class Knowledge(BaseModel):
         score_threshold: float = _THRESHOLD,
         metadata_filter: dict[str, Any] | None = None,
     ) -> list[SearchResult]:
-        """What is known of something, the best first.
+        """The passages that match a query, best first.
 
         Args:
-            query: what is looked for; several texts are one query.
-            results_limit: at most so many results.
-            score_threshold: from 0 to 1, how near they are at least; 0.5 has nothing to do with the query.
-            metadata_filter: what their metadata have to hold, with LangGraph's operators: `{"page": {"$lte": 3}}`.
+            query: what to look for; several texts are one query.
+            results_limit: the maximum number of results.
+            score_threshold: the minimum score from 0 to 1; 0.5 is unrelated to the query.
+            metadata_filter: conditions on the metadata, with LangGraph's operators: `{"page": {"$lte": 3}}`.
 
         Raises:
             SourceError: a source cannot be used.
@@ -274,7 +271,7 @@ class Knowledge(BaseModel):
         score_threshold: float = _THRESHOLD,
         metadata_filter: dict[str, Any] | None = None,
     ) -> list[SearchResult]:
-        """What is known of something; see `query`."""
+        """Async `query`."""
         texts = _query_texts(query)
         if not texts:
             return []
@@ -288,16 +285,16 @@ class Knowledge(BaseModel):
         return _interleave([stored, *retrieved])[:results_limit]
 
     def reset(self) -> None:
-        """Forget everything in the collection; the sources are read again when it is next asked.
+        """Delete everything in the collection; the next query reads the sources again.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: the storage cannot be written.
         """
         self.storage.reset()
         self._loaded = None
 
     async def areset(self) -> None:
-        """Forget everything in the collection; see `reset`."""
+        """Async `reset`."""
         await self.storage.areset()
         self._loaded = None
 
@@ -325,28 +322,28 @@ class Knowledge(BaseModel):
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
     ) -> "BaseTool":
-        """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
+        """The search as a LangChain tool, for `Agent(tools=[...])` and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
         tool: BaseTool = load("crewgraph.storage.store.retriever").retriever_tool(retriever, name, description)
         return tool
 
     @property
     def _retrievers(self) -> list[RetrieverKnowledgeSource]:
-        """The sources that are asked with each query."""
+        """The sources that are queried directly."""
         return [source for source in self.sources if isinstance(source, RetrieverKnowledgeSource)]
 
     @property
     def _has_stored(self) -> bool:
-        """Whether there may be something in the storage."""
+        """Whether the storage may hold passages."""
         return bool(self._units) or not self._retrievers
 
     @property
     def _supports_units(self) -> bool:
-        """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
+        """Whether the storage separates units: the built-in one does, unless a subclass overrides `save`."""
         return isinstance(self.storage, KnowledgeStorage) and own_version(self.storage, "save") is None
 
     def _search_arguments(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
-        """What a search is told: to find in the sources alone, where the storage can; without sources all there is."""
+        """The arguments of a search: restricted to the units of the sources, if any, where the storage supports that."""
         arguments: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
             arguments["metadata_filter"] = metadata
@@ -382,7 +379,7 @@ def _texts(units: Units) -> list[str]:
 
 
 def _interleave(result_lists: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
-    """The best of each, then the second of each, and so on."""
+    """The best of each list, then the second of each, and so on."""
     longest = max(map(len, result_lists))
     return [results[rank] for rank in range(longest) for results in result_lists if rank < len(results)]
 

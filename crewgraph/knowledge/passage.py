@@ -1,11 +1,4 @@
-"""Passages: what sources consist of, and what is found.
-
-Texts in pieces that are found one by one.
-
-Markdown in its sections.
-
-How an agent's knowledge is searched.
-"""
+"""Passages of sources, search results, and splitting of texts into chunks and of Markdown into sections."""
 
 import re
 from collections.abc import Iterable
@@ -34,34 +27,34 @@ _SEPARATOR = "\n\n"
 
 @dataclass(frozen=True)
 class Passage:
-    """A text of a source, with what is known of it."""
+    """A text of a source with its metadata."""
 
     text: str
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Plain data: `source` says where it is from (a file, an address), with its `page`, `sheet` or `heading`."""
+    """Plain data: `source` is its origin (a file, an address), with its `page`, `sheet` or `heading`."""
 
 
 class SearchResult(TypedDict):
-    """Something that was found."""
+    """A passage that was found."""
 
     id: str
     content: str
     metadata: dict[str, Any]
     score: float
-    """From 0 to 1: (1 + cosine) / 2, so that 0.5 has nothing to do with the query."""
+    """From 0 to 1: (1 + cosine) / 2, so 0.5 is unrelated to the query."""
 
 
 def extract_knowledge_context(knowledge_snippets: Iterable[SearchResult]) -> str:
-    """The texts of what was found, one below the other; empty where nothing was."""
+    """Join the texts of search results; empty if there are none."""
     return _SEPARATOR.join(snippet["content"].strip() for snippet in knowledge_snippets if snippet["content"].strip())
 
 
 def group_passages(passages: Iterable[Passage], name: str) -> dict[str, list[Passage]]:
-    """Passages by where they are from, so that what has not changed is left as it is.
+    """Group passages by origin, so that unchanged ones need not be stored again.
 
     Args:
-        passages: those of a source.
-        name: what stands before the names, so that sources of different kinds never mix.
+        passages: the passages of a source.
+        name: a prefix of the groups' names, so that different sources are never mixed.
     """
     groups: dict[str, list[Passage]] = {}
     for passage in passages:
@@ -70,17 +63,17 @@ def group_passages(passages: Iterable[Passage], name: str) -> dict[str, list[Pas
 
 
 CHUNK_SIZE = 4000
-"""Characters of a chunk, at most."""
+"""The default maximum length of a chunk in characters."""
 
 CHUNK_OVERLAP = 200
-"""Characters that a chunk has in common with the one before it."""
+"""The default number of characters that a chunk shares with the one before it."""
 
 _BREAKS = ("\n\n", "\n", ". ", "! ", "? ", "。", "; ", " ")
-"""Where a chunk ends best, the best first."""
+"""Where to end a chunk, in order of preference."""
 
 
 def chunk_size_problem(size: int, overlap: int) -> str | None:
-    """What is wrong with the sizes of chunks; None where nothing is."""
+    """What is wrong with the sizes of chunks; None if nothing is."""
     if size < 1 or overlap < 0:
         return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
     if overlap >= size:
@@ -92,14 +85,14 @@ def chunk_size_problem(size: int, overlap: int) -> str | None:
 
 
 def split_chunks(text: str, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[str]:
-    """A text in chunks, in order; each but the first begins with the last `overlap` characters of the one before it.
+    """Split a text into chunks; each but the first begins with the last `overlap` characters of the one before it.
 
-    A chunk ends at a paragraph, a sentence or a blank where there is one in its last quarter. Chunks of blanks are left out.
+    A chunk ends at a paragraph, a sentence or a space if there is one in its last quarter. Blank chunks are left out.
 
     Args:
         text: the text.
-        size: characters of a chunk, at most.
-        overlap: characters that it has in common with the one before it.
+        size: the maximum length of a chunk in characters.
+        overlap: the number of characters shared with the chunk before it.
 
     Raises:
         ValueError: the overlap is not less than the size.
@@ -134,9 +127,9 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 def markdown_sections(text: str) -> list[Passage]:
-    """The sections of a Markdown text, each with its headings from the top; `heading` in the metadata says them, too.
+    """Split Markdown into sections, each preceded by the path of its headings, which is also its `heading` metadata.
 
-    What stands in a block of code is no heading. A text without headings is one section.
+    Lines in code blocks are not headings. A text without headings is one section.
     """
     passages: list[Passage] = []
     trail: list[tuple[int, str]] = []
@@ -167,10 +160,10 @@ def markdown_sections(text: str) -> list[Passage]:
 
 
 class KnowledgeConfig(BaseModel):
-    """How much an agent is told of what is known, and how near to the task it has to be."""
+    """How many passages an agent gets, and how similar to the task they must be."""
 
     results_limit: int = Field(default=5, ge=1)
-    """At most so many passages of its own knowledge, and as many of its crew's."""
+    """The maximum number of passages from its own knowledge, and as many from its crew's."""
 
     score_threshold: float = Field(default=0.6, ge=0, le=1)
-    """How near they are at least: 0.5 has nothing to do with what is looked for, 1 says the same."""
+    """The minimum score: 0.5 is unrelated, 1 is identical."""

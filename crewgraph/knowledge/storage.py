@@ -1,14 +1,6 @@
-"""Where knowledge is kept.
+"""Storages of knowledge: the base for custom ones, their factory, and the built-in one in a LangGraph store.
 
-What a place for knowledge can do.
-
-Who makes the storages of knowledge that names none.
-
-The place where knowledge is kept unless another is given: a LangGraph store, by default on FAISS and SQLite.
-
-A collection of passages on a shelf of a LangGraph store.
-
-It needs LangGraph, which takes a while to import: `crewgraph.extras.load` on first use.
+`KnowledgeCollection` imports LangGraph, which takes a while: `KnowledgeStorage` loads it on first use.
 """
 
 from abc import ABC, abstractmethod
@@ -37,16 +29,16 @@ __all__ = [
 
 
 class BaseKnowledgeStorage(BaseModel, ABC):
-    """The base of places for knowledge; subclass it to keep knowledge elsewhere.
+    """The base of knowledge storages; subclass it for a custom one.
 
-    `save`, `search` and `reset` are enough: an event loop calls them in a thread, where there is no `asave`, `asearch` and
-    `areset`. A class may have fields, or an `__init__` of its own that only sets attributes.
+    `save`, `search` and `reset` are enough: without `asave`, `asearch` and `areset` they run in a thread on an event loop.
+    A class may have fields, or an `__init__` of its own that only sets attributes.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
 
     def __new__(cls, *_args: Any, **_given: Any) -> Self:
-        """Make it so that attributes can be set also by an `__init__` that never calls that of its base."""
+        """Allow attributes to be set by an `__init__` that never calls that of its base."""
         instance = super().__new__(cls)
         slots: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
         for name, value in slots.items():
@@ -58,7 +50,7 @@ class BaseKnowledgeStorage(BaseModel, ABC):
 
     @abstractmethod
     def save(self, documents: list[str]) -> None:
-        """Keep texts."""
+        """Save texts."""
 
     @abstractmethod
     def search(
@@ -68,14 +60,14 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         metadata_filter: dict[str, Any] | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
-        """What is kept that fits a query, the best first."""
+        """The stored texts that match a query, best first."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
 
     async def asave(self, documents: list[str]) -> None:
-        """Keep texts."""
+        """Async `save`."""
         await in_thread(self.save, documents)
 
     async def asearch(
@@ -85,42 +77,43 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         metadata_filter: dict[str, Any] | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
-        """What is kept that fits a query; see `search`."""
+        """Async `search`."""
         return await in_thread(self.search, query, limit, metadata_filter, score_threshold)
 
     async def areset(self) -> None:
-        """Forget everything."""
+        """Async `reset`."""
         await in_thread(self.reset)
 
 
 KnowledgeStorageFactory = Callable[[Any, str | None], BaseKnowledgeStorage | None]
-"""Is given an embedder and the name of a collection; gives their storage, or None for the usual one."""
+"""Takes an embedder and a collection's name; returns their storage, or None for the default one."""
 
 _factories: list[KnowledgeStorageFactory] = []
 
 
 def set_knowledge_storage_factory(factory: KnowledgeStorageFactory | None) -> None:
-    """Let a function make the storage wherever knowledge is made without one, in this process; None for none."""
+    """Set the function that creates the storage of knowledge without one, in this process; None removes it."""
     _factories[:] = [] if factory is None else [factory]
 
 
 def resolve_knowledge_storage(embedder: Any, collection_name: str | None) -> BaseKnowledgeStorage | None:
-    """What that function makes of an embedder and a collection's name; None where there is no such function."""
+    """Create a storage with the factory; None without a factory."""
     return _factories[0](embedder, collection_name) if _factories else None
 
 
 class KnowledgeStorage(BaseKnowledgeStorage):
-    """A collection of passages in a store; other projects and other collections have others."""
+    """A collection of passages in a store, separate from other projects and collections."""
 
     collection_name: str | None = None
-    """What the collection is called."""
+    """The name of the collection."""
 
     embedder: Any = None
-    """What turns texts into vectors; the local embedder where None."""
+    """The embedder; None for the local one."""
 
     store: Any = None
     """A LangGraph store with an index, or the path of a folder or database file; None for `knowledge.db` in the storage
-    folder."""
+    folder.
+    """
 
     def __init__(self, embedder: Any = None, collection_name: str | None = None, **data: Any) -> None:
         super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **data)
@@ -132,31 +125,31 @@ class KnowledgeStorage(BaseKnowledgeStorage):
 
     @ours
     def save(self, documents: list[str]) -> None:
-        """Keep texts, in addition to what is kept already.
+        """Add texts to the collection.
 
         Raises:
-            StorageError: they cannot be written, or not be embedded.
+            StorageError: they cannot be written or embedded.
         """
         self._collection.add(documents)
 
     @ours
     async def asave(self, documents: list[str]) -> None:
-        """Keep texts; see `save`, of which a class's own is called."""
+        """Async `save`; calls an overridden `save`."""
         if own_version(self, "save") is not None:
             await in_thread(self.save, documents)
         else:
             await self._collection.aadd(documents)
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone: what is there already stays, what is new is embedded, the rest goes.
+        """Replace the content of units: new passages are embedded, existing ones kept, others deleted.
 
         Raises:
-            StorageError: they cannot be written, or not be embedded.
+            StorageError: they cannot be written or embedded.
         """
         self._collection.keep(units)
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these units.
+        """Whether there are passages of each of these units.
 
         Raises:
             StorageError: the store cannot be read.
@@ -173,14 +166,14 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         *,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, the best first.
+        """The passages that match a query, best first.
 
         Args:
-            query: what is looked for; several texts are one query.
-            limit: at most so many results.
-            metadata_filter: what their metadata have to hold, with LangGraph's operators.
-            score_threshold: from 0 to 1, how near they are at least.
-            units: only what belongs to these; everything in the collection where None.
+            query: what to look for; several texts are one query.
+            limit: the maximum number of results.
+            metadata_filter: conditions on the metadata, with LangGraph's operators.
+            score_threshold: the minimum score, from 0 to 1.
+            units: search only these units; None for the whole collection.
 
         Raises:
             StorageError: the store cannot be searched.
@@ -197,14 +190,14 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         *,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query; see `search`, of which a class's own is called."""
+        """Async `search`; calls an overridden `search`."""
         if override := own_version(self, "search"):
             filters: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
             return await in_thread(override, query, limit=limit, score_threshold=score_threshold, **filters)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 
     def reset(self) -> None:
-        """Forget everything in the collection.
+        """Delete everything in the collection.
 
         Raises:
             StorageError: the store cannot be written.
@@ -212,44 +205,44 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         self._collection.reset()
 
     async def areset(self) -> None:
-        """Forget everything in the collection; see `reset`."""
+        """Async `reset`."""
         await self._collection.areset()
 
 
 _FILE = "knowledge.db"
 _SAVED_UNIT = "saved"
-"""The unit of what was saved without one."""
+"""The unit of texts that were saved without one."""
 
 _PAGE = 20
 _GROWTH = 4
 
 
 class KnowledgeCollection:
-    """The passages of one collection, in units: what is from one file, or from one source.
+    """The passages of one collection, in units: the content of one file or one source.
 
     Args:
-        name: what it is called.
-        store: as `KnowledgeStorage` takes it.
-        embedder: as `embedder_of` takes it.
+        name: the name of the collection.
+        store: as `KnowledgeStorage` accepts it.
+        embedder: as `embedder_of` accepts it.
     """
 
     def __init__(self, name: str, store: Any = None, embedder: Any = None) -> None:
         self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
-        """Keep texts, whatever else is kept."""
+        """Add texts."""
         drive(self._adding(texts))
 
     async def aadd(self, texts: Sequence[str]) -> None:
-        """Keep texts, whatever else is kept."""
+        """Async `add`."""
         await adrive(self._adding(texts))
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone."""
+        """Replace the content of units."""
         drive(self._keeping(units))
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these."""
+        """Whether there are passages of each of these units."""
         return drive(self._present(units))
 
     def search(
@@ -260,7 +253,7 @@ class KnowledgeCollection:
         filter: Mapping[str, Any] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, of some units or of all."""
+        """The passages that match a query, in some units or in all."""
         return drive(self._searching(query, limit, score_threshold, filter, units))
 
     async def asearch(
@@ -271,15 +264,15 @@ class KnowledgeCollection:
         filter: Mapping[str, Any] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, of some units or of all."""
+        """Async `search`."""
         return await adrive(self._searching(query, limit, score_threshold, filter, units))
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         self._namespace.reset()
 
     async def areset(self) -> None:
-        """Forget everything."""
+        """Async `reset`."""
         await self._namespace.areset()
 
     def _adding(self, texts: Sequence[str]) -> Program[None]:
@@ -319,7 +312,7 @@ class KnowledgeCollection:
 
 
 def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
-    """Passages as entries, by keys that say what is in them: the same text is kept once."""
+    """Passages as entries, with keys derived from their content, so that the same text is stored once."""
     entries: dict[str, Entry] = {}
     for passage in passages:
         metadata = plain(passage.metadata)
@@ -329,7 +322,7 @@ def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
 
 
 def _score(entry: FoundEntry) -> float:
-    """From the cosine to the scale of `SearchResult`."""
+    """Convert a cosine to the scale of `SearchResult`."""
     return (1 + (entry.score or 0.0)) / 2
 
 

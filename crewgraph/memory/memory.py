@@ -648,8 +648,8 @@ class Memory(MemoryWrites, MemoryConfig):
     """
 
     storage: Any = Field(default=None, validate_default=True)
-    """A path, a LangGraph store with semantic search, or a `StorageBackend`; None for the storage folder, where each project has its
-    own records.
+    """A path, a LangGraph store with semantic search, or a `StorageBackend`; None for the storage folder, where
+    each project has its own records.
     """
 
     embedder: Any = None

@@ -128,7 +128,7 @@ class FaissClient:
         return StoreNamespace(*names, storage=self._storage, embedder=self.embedding_function, file=_FILE)
 
     def _creating(self, name: str) -> Program[None]:
-        if (yield from self._shelf(name).some(1)):
+        if (yield from self._shelf(name).sampling(1)):
             raise ValueError(f"the collection `{name}` exists already; `get_or_create_collection` takes it as it is.")
 
     def _adding(self, given: BaseCollectionAddParams) -> Program[None]:

@@ -1,11 +1,4 @@
-"""What every source of knowledge has.
-
-What sources of files have.
-
-A text as a source.
-
-Text files as a source.
-"""
+"""The bases of knowledge sources and of file sources, and the sources of plain text."""
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
@@ -24,34 +17,34 @@ __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSou
 
 
 class BaseKnowledgeSource(BaseModel, ABC):
-    """The base of sources; subclass it for a source of your own.
+    """The base of sources; subclass it for a custom source.
 
-    `load_content` is enough: what it returns (a text, or texts by where they are from) is cut into chunks and kept. Or write
+    Overriding `load_content` is enough: what it returns (a text, or texts by origin) is split into chunks and stored. Or override
     `add`, which fills `chunks` (`self._chunk_text(text)`) and calls `self._save_documents()`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     chunk_size: int = CHUNK_SIZE
-    """Characters of a chunk, at most."""
+    """The maximum length of a chunk in characters."""
 
     chunk_overlap: int = CHUNK_OVERLAP
-    """Characters that a chunk has in common with the one before it."""
+    """The number of characters that a chunk shares with the one before it."""
 
     chunks: list[str] = Field(default_factory=list[str])
-    """Its text in pieces, once it was added."""
+    """Its chunks, once it was added."""
 
     chunk_embeddings: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """Kept for programs that read it; vectors are in the storage."""
+    """For programs that read it; the vectors are in the storage."""
 
     storage: Any = None
-    """Where it is kept."""
+    """Where its chunks are stored."""
 
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """What is known of all of its chunks."""
+    """The metadata of all of its chunks."""
 
     collection_name: str | None = None
-    """Kept for programs that set it; what it is a part of names the collection."""
+    """For programs that set it; the collection is named by the knowledge that the source is part of."""
 
     _given_chunks: list[str] | None = PrivateAttr(default=None)
 
@@ -63,28 +56,28 @@ class BaseKnowledgeSource(BaseModel, ABC):
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return type(self).__name__
 
     def validate_content(self, *_given: Any) -> Any:
-        """See whether its content can be used; a class may have its own."""
+        """Check that its content can be used; for subclasses."""
         return None
 
     def load_content(self) -> Any:
-        """Its content: a text, or texts by where they are from."""
+        """Its content: a text, or texts by origin."""
         raise SourceError(
             f"the source `{self.title}` has nothing to be kept: give its class a `load_content`, which returns its text, or an "
             "`add`, which fills `self.chunks` and calls `self._save_documents()`"
         )
 
     def refresh(self) -> None:
-        """Look again at what it is made of, which may have changed."""
+        """Reload what may have changed."""
 
     def passages(self) -> list[Passage]:
-        """Its chunks, with what is known of each.
+        """Its chunks with their metadata.
 
         Raises:
-            SourceError: there is nothing in it, or it cannot be read.
+            SourceError: it is empty or cannot be read.
         """
         passages = [
             Passage(chunk, {**self.metadata, **part.metadata})
@@ -104,17 +97,17 @@ class BaseKnowledgeSource(BaseModel, ABC):
         return [Passage(str(text)) for text in texts]
 
     def add(self) -> None:
-        """Cut it into chunks, and keep these in its `storage`.
+        """Split it into chunks and save them in its `storage`.
 
         Raises:
-            SourceError: there is nothing in it, or it cannot be read.
+            SourceError: it is empty or cannot be read.
             ValueError: it has no storage.
         """
         self.chunks = [passage.text for passage in self.passages()]
         self._save_documents()
 
     async def aadd(self) -> None:
-        """Cut it into chunks, and keep these in its `storage`; see `add`."""
+        """Async `add`."""
         await in_thread(self.add)
 
     def get_embeddings(self) -> list[Any]:
@@ -154,34 +147,34 @@ _Stamp = tuple[int, int]
 
 
 class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
-    """The base of sources of files; a class of your own writes `read`, or `load_content`.
+    """The base of file sources; a custom class overrides `read` or `load_content`.
 
-    Files are looked at when the source is made, so that what is missing is told before anything is run; and again at the
-    beginning of each run, so that what has changed is known.
+    Files are checked when the source is created, so that a missing one is reported before anything runs, and again at the
+    start of each run, so that changes are picked up.
 
     Raises:
-        SourceNotFound: a file is not there (also FileNotFoundError).
-        SourceRefused: a file lies outside of the folder for knowledge.
-        SourceError: a file cannot be read, or there is nothing in it.
+        SourceNotFound: a file does not exist (also FileNotFoundError).
+        SourceRefused: a file is outside the knowledge folder.
+        SourceError: a file cannot be read or is empty.
     """
 
     file_path: Any = None
     """CrewAI's former name for `file_paths`."""
 
     file_paths: Any = Field(default_factory=list[Any])
-    """A path or a list of them: texts are paths in the folder for knowledge, `knowledge/` in the working directory."""
+    """A path or a list of them: texts are relative to the knowledge folder, `knowledge/` in the working directory."""
 
     root: Path | None = None
-    """The folder for knowledge of this source, where it is another one."""
+    """Another knowledge folder for this source."""
 
     encoding: str | None = None
-    """How its texts are written, where it is not UTF-8."""
+    """The encoding of its files, if it is not UTF-8."""
 
     content: dict[Path, Any] = Field(default_factory=dict[Path, Any])
     """The text of each file."""
 
     safe_file_paths: list[Path] = Field(default_factory=list[Path])
-    """The files, as they were found."""
+    """The resolved files."""
 
     _stamps: dict[Path, _Stamp] = PrivateAttr(default_factory=dict[Path, _Stamp])
     _read: dict[Path, list[Passage]] = PrivateAttr(default_factory=dict[Path, list[Passage]])
@@ -207,16 +200,16 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     @property
     def given_paths(self) -> list[str | Path]:
-        """The files as they were named."""
+        """The paths as they were configured."""
         return _as_list(self.file_paths) or _as_list(self.file_path)
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{type(self).__name__}({', '.join(map(str, self.given_paths))})"
 
     def refresh(self) -> None:
-        """Read the files again, where they have changed."""
+        """Read the files again if they have changed."""
         self.safe_file_paths = [self.convert_to_path(path) for path in self.given_paths]
         stamps = {path: _stamp(path) for path in self.safe_file_paths}
         if stamps != self._stamps:
@@ -225,11 +218,11 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
             self._stamps = stamps
 
     def convert_to_path(self, path: str | Path) -> Path:
-        """The file that a path means.
+        """Resolve a path.
 
         Raises:
-            SourceNotFound: there is none.
-            SourceRefused: it lies outside of the folder for knowledge.
+            SourceNotFound: the file does not exist.
+            SourceRefused: it is outside the knowledge folder.
         """
         return resolve_file(path, self.root)
 
@@ -239,14 +232,14 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
         return {file: "\n\n".join(part.text for part in parts) for file, parts in self._read.items()}
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
-        """What stands in a file, as passages that are cut into chunks; `metadata` of each are added to its source.
+        """Parse a file into passages, which are then split into chunks; their `metadata` are added to the source's.
 
         Args:
-            data: the bytes of the file.
-            file: where it is.
+            data: the content of the file.
+            file: its path.
 
         Raises:
-            SourceError: it cannot be read.
+            SourceError: it cannot be parsed.
         """
         return [Passage(decode_text(data, display_name(file, self.root), self.encoding))]
 
@@ -260,7 +253,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     @property
     def _uses_read(self) -> bool:
-        """Whether the content is what `read` gave; a class of the user's may load it in another way."""
+        """Whether the content is what `read` returned; a custom class may load it in another way."""
         return bool(self._read) and set(self._read) == set(self.content)
 
 
@@ -278,7 +271,7 @@ def _stamp(file: Path) -> _Stamp:
 
 
 class StringKnowledgeSource(BaseKnowledgeSource):
-    """A text that agents know."""
+    """A text as a source."""
 
     source_type: Literal["string"] = "string"
 
@@ -294,6 +287,6 @@ class StringKnowledgeSource(BaseKnowledgeSource):
 
 
 class TextFileKnowledgeSource(BaseFileKnowledgeSource):
-    """Text files that agents know: `TextFileKnowledgeSource(file_paths=["manual.txt"])`."""
+    """Text files as a source: `TextFileKnowledgeSource(file_paths=["manual.txt"])`."""
 
     source_type: Literal["text_file"] = "text_file"

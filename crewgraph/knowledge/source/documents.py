@@ -1,9 +1,4 @@
-"""PDF files as a source.
-
-Excel files as a source.
-
-Documents that Docling reads: Word, PowerPoint, scans and more.
-"""
+"""Sources of PDF files, Excel files, and the formats that Docling reads (Word, PowerPoint, scans and more)."""
 
 import io
 from contextlib import closing
@@ -25,7 +20,7 @@ __all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "p
 
 
 class PDFKnowledgeSource(BaseFileKnowledgeSource):
-    """PDF files: what is found says on which page it stands. Scans hold no text; `CrewDoclingSource` reads them.
+    """PDF files; results name their page. Scans contain no text; `CrewDoclingSource` reads them.
 
     Raises:
         MissingExtra: the package for PDF files is not installed.
@@ -39,15 +34,15 @@ class PDFKnowledgeSource(BaseFileKnowledgeSource):
 
 
 def pdf_pages(data: bytes, name: str) -> list[Passage]:
-    """The pages of a PDF file, with their numbers from 1 as `page`; those without text are left out.
+    """The pages of a PDF file, with their numbers from 1 as `page`; pages without text are left out.
 
     Args:
-        data: its bytes.
-        name: where it is from, for messages.
+        data: the content of the file.
+        name: its origin, for messages.
 
     Raises:
         MissingExtra: the package for PDF files is not installed.
-        SourceError: it cannot be read, or holds no text.
+        SourceError: it cannot be read, or contains no text.
     """
     pypdf: Any = require("pypdf", extra="pdf", purpose=f"the knowledge source `{name}`")
 
@@ -64,9 +59,9 @@ def pdf_pages(data: bytes, name: str) -> list[Passage]:
 
 
 class ExcelKnowledgeSource(BaseFileKnowledgeSource):
-    """Excel files (`.xlsx`), all of their sheets: each row becomes a line that names its columns.
+    """Excel files (`.xlsx`) with all sheets: each row becomes a line that names its columns.
 
-    `content` holds the text of each sheet of each file.
+    `content` is the text of each sheet of each file.
 
     Raises:
         MissingExtra: the package for Excel files is not installed.
@@ -80,7 +75,7 @@ class ExcelKnowledgeSource(BaseFileKnowledgeSource):
         return {file: {part.metadata["sheet"]: part.text for part in parts} for file, parts in self._read.items()}
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
-        """The sheets of a file; formulas are what they came to when it was saved."""
+        """The sheets of a file; formulas are replaced by their saved values."""
         name = display_name(file, self.root)
         openpyxl: Any = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
 
@@ -98,12 +93,12 @@ _MAX_BYTES = 50_000_000
 
 
 class CrewDoclingSource(BaseKnowledgeSource):
-    """Files and pages of the web in the many formats that Docling reads; they are cut at their own structure.
+    """Files and web pages in the formats that Docling reads, split at their own structure.
 
     Raises:
         MissingExtra: Docling is not installed.
-        SourceNotFound: a file is not there.
-        SourceRefused: a file lies outside of the folder for knowledge, or an address is private.
+        SourceNotFound: a file does not exist.
+        SourceRefused: a file is outside the knowledge folder, or an address is private.
         SourceError: Docling cannot read a document.
     """
 
@@ -113,22 +108,22 @@ class CrewDoclingSource(BaseKnowledgeSource):
     """CrewAI's former name for `file_paths`."""
 
     file_paths: list[Path | str] = Field(default_factory=list[Path | str])
-    """Paths in the folder for knowledge, and addresses."""
+    """Paths relative to the knowledge folder, and addresses."""
 
     root: Path | None = None
-    """The folder for knowledge of this source, where it is another one."""
+    """Another knowledge folder for this source."""
 
     allow_private: bool | None = None
-    """Whether addresses of this machine and of private networks may be asked; CREWGRAPH_ALLOW_PRIVATE_URLS where None."""
+    """Whether private addresses are allowed; None for CREWGRAPH_ALLOW_PRIVATE_URLS."""
 
     safe_file_paths: list[Path | str] = Field(default_factory=list[Path | str])
-    """The files as they were found, and the addresses."""
+    """The resolved files, and the addresses."""
 
     content: list[Any] = Field(default_factory=list[Any])
     """The documents, once they were read."""
 
     document_converter: Any = None
-    """Docling's `DocumentConverter`, where it is to be another than the usual one."""
+    """A custom Docling `DocumentConverter`."""
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
@@ -136,22 +131,22 @@ class CrewDoclingSource(BaseKnowledgeSource):
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{type(self).__name__}({', '.join(map(str, self.given_paths))})"
 
     @property
     def given_paths(self) -> list[Path | str]:
-        """The files and addresses as they were named."""
+        """The files and addresses as they were configured."""
         return self.file_paths or self.file_path or []
 
     def refresh(self) -> None:
-        """Look again where the files are."""
+        """Resolve the files again."""
         if not self.given_paths:
             raise SourceError("`CrewDoclingSource` needs `file_paths`: a list of paths and addresses")
         self.safe_file_paths = self.validate_content()
 
     def validate_content(self, *_given: Any) -> list[Path | str]:
-        """The files and addresses, each looked at."""
+        """The files and addresses, validated."""
         return [
             parse_url(path).geturl()
             if isinstance(path, str) and path.startswith(_WEB)
@@ -177,7 +172,7 @@ class CrewDoclingSource(BaseKnowledgeSource):
         return converted
 
     def _stream(self, url: str) -> Any:
-        """What is at an address: fetched by us, for Docling asks any address."""
+        """A web page, fetched here because Docling fetches any address."""
         models: Any = require("docling.datamodel.base_models", extra="docling", purpose=f"the knowledge source `{url}`")
         page = Fetcher(allow_private=self.allow_private, timeout=_TIMEOUT, max_bytes=_MAX_BYTES).fetch(url)
         name = PurePosixPath(urlsplit(page.url).path).name or "page"

@@ -1,4 +1,4 @@
-"""Anything that users give as sources, as sources."""
+"""Conversion of everything that users may pass as `knowledge_sources` to sources."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -50,15 +50,15 @@ _FILE_NAME = re.compile(r"[^\s]+\.\w+")
 
 
 def as_sources(values: Iterable[Any]) -> list[Any]:
-    """Sources: as they are, or of what stands for one.
+    """Convert values to sources.
 
-    A text is what agents know, unless it is an address (`https://...`) or the name of a file, one word with the ending of a
-    kind that is read. A `Path` is a file. A dict holds the fields of a source, with its `source_type`. LangChain retrievers,
-    document loaders and documents are taken, too.
+    A text is itself the knowledge, unless it is an address (`https://...`) or a file name: one word with a supported suffix. A
+    `Path` is a file. A dict holds the fields of a source, including its `source_type`. LangChain retrievers, document loaders and
+    documents are accepted, too.
 
     Raises:
         SourceError: a source cannot be used.
-        ValueError: something is no source.
+        ValueError: a value is not a source.
     """
     sources: list[Any] = []
     for value in values:
@@ -117,13 +117,13 @@ def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
 
 
 class SourceKinds:
-    """CrewAI's name for sources of files by their ending."""
+    """CrewAI's name for the sources by file suffix."""
 
     SUPPORTED_FILE_TYPES = tuple(_BY_SUFFIX)
 
     @classmethod
     def is_supported_file(cls, file_path: str) -> bool:
-        """Whether files of this ending are read."""
+        """Whether files with this suffix are supported."""
         return _suffix(file_path) in _BY_SUFFIX
 
     @classmethod
@@ -131,6 +131,6 @@ class SourceKinds:
         """The source for a file.
 
         Raises:
-            ValueError: files of this ending are not read.
+            ValueError: the suffix is not supported.
         """
         return _file_source(file_path, metadata=metadata or {})

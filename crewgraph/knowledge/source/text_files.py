@@ -1,9 +1,4 @@
-"""CSV files as a source.
-
-JSON files as a source.
-
-Markdown files as a source.
-"""
+"""Sources of CSV, JSON and Markdown files."""
 
 import json
 from pathlib import Path
@@ -18,12 +13,12 @@ __all__ = ["CSVKnowledgeSource", "JSONKnowledgeSource", "MarkdownKnowledgeSource
 
 
 class CSVKnowledgeSource(BaseFileKnowledgeSource):
-    """Tables: each row becomes a line that names its columns. Columns may be separated by `,`, `;`, `|` or tabs."""
+    """Tables: each row becomes a line that names its columns. The delimiter may be `,`, `;`, `|` or a tab."""
 
     source_type: Literal["csv"] = "csv"
 
     delimiter: str | None = None
-    """What separates the columns; found out where None."""
+    """The delimiter; None to detect it."""
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The rows of a file."""
@@ -33,7 +28,7 @@ class CSVKnowledgeSource(BaseFileKnowledgeSource):
 
 
 class JSONKnowledgeSource(BaseFileKnowledgeSource):
-    """JSON files: each value becomes a line that says where it stands."""
+    """JSON files: each value becomes a line with its path."""
 
     source_type: Literal["json"] = "json"
 
@@ -45,7 +40,7 @@ class JSONKnowledgeSource(BaseFileKnowledgeSource):
 
 
 class MarkdownKnowledgeSource(BaseFileKnowledgeSource):
-    """Markdown files, cut at their headings; what is found says under which heading it stands."""
+    """Markdown files, split at their headings; results name their heading."""
 
     source_type: Literal["markdown"] = "markdown"
 

@@ -1,4 +1,4 @@
-"""Pages of the web as a source."""
+"""Web pages as a source."""
 
 import json
 import re
@@ -25,29 +25,29 @@ _REMOVED_TAGS = ("script", "style", "template", "noscript", "nav", "iframe", "sv
 
 
 class URLKnowledgeSource(BaseKnowledgeSource):
-    """Pages of the web: HTML, Markdown, text, JSON, CSV or PDF, fetched at the beginning of a run.
+    """Web pages: HTML, Markdown, text, JSON, CSV or PDF, fetched at the start of a run.
 
-    Only public addresses are asked, also where a page has moved; no proxy is used.
+    Only public addresses are fetched, also after redirects; proxies are not used.
 
     Raises:
-        SourceError: an address cannot be fetched, or there is nothing to be read.
-        SourceRefused: it is a private address, or leads to one.
+        SourceError: an address cannot be fetched, or is not readable.
+        SourceRefused: the address, or a redirect, is private.
         MissingExtra: the package that reads HTML or PDF is not installed.
     """
 
     source_type: Literal["url"] = "url"
 
     urls: list[str] = Field(default_factory=list[str])
-    """The addresses; one may be given as a text."""
+    """The addresses; a single one may be passed as text."""
 
     allow_private: bool | None = None
-    """Whether addresses of this machine and of private networks may be asked; CREWGRAPH_ALLOW_PRIVATE_URLS where None."""
+    """Whether private addresses are allowed; None for CREWGRAPH_ALLOW_PRIVATE_URLS."""
 
     timeout: float = Field(default=30, gt=0)
     """Seconds for a page."""
 
     max_bytes: int = Field(default=10_000_000, gt=0)
-    """The most bytes of a page."""
+    """The maximum size of a page."""
 
     @field_validator("urls", mode="before")
     @classmethod
@@ -64,7 +64,7 @@ class URLKnowledgeSource(BaseKnowledgeSource):
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{type(self).__name__}({', '.join(self.urls)})"
 
     def load_content(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class URLKnowledgeSource(BaseKnowledgeSource):
 
 
 def _page_passages(page: FetchedPage) -> list[Passage]:
-    """What stands on a page, by what its server says it is, else by the end of its name."""
+    """The passages of a page, by its media type, or else by its suffix."""
     kind = page.kind
     if kind in ("application/octet-stream", "text/plain"):
         kind = _TYPES_BY_SUFFIX.get(PurePosixPath(urlsplit(page.url).path).suffix.lower(), kind)
@@ -119,7 +119,7 @@ _TYPES_BY_SUFFIX = {
 
 
 def _markdown(page: FetchedPage) -> str:
-    """A page without what is no text for readers."""
+    """A page as Markdown, without navigation, scripts and the like."""
     declared = _META_CHARSET.search(page.data[:_HEAD])
     text = decode_text(page.data, page.url, page.charset or (declared[1].decode() if declared else None))
     bs4: Any = require("bs4", extra="web", purpose=f"the knowledge source `{page.url}`")

@@ -89,7 +89,7 @@ def test_a_run_that_a_delta_channel_needs_is_not_deleted(tmp_path: Path):
         for i in range(3):
             run(graph, {"said": [f"user {i}"]}, on("t", run_id=f"run {i}"))
         before = graph.get_state(on("t")).values
-        with pytest.raises(StorageError, match="Nothing was removed"):
+        with pytest.raises(StorageError, match="Nothing was deleted"):
             saver.delete_for_runs(["run 1"])
         assert graph.get_state(on("t")).values == before
         saver.delete_for_runs(["run 2"])
