@@ -52,8 +52,8 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
     file = next((candidate for candidate in candidates if _exists(candidate)), None)
     if file is None:
         raise SourceNotFound(
-            f"there is no file `{candidates[0]}` for the knowledge source `{path}`. Files of knowledge lie in the folder "
-            f"`{folder}`: put it there and name it by its path in that folder, or give the source another `root=`."
+            f"the file `{candidates[0]}` of the knowledge source `{path}` was not found. Knowledge files are in the folder "
+            f"`{folder}`: put it there and name it by its path in that folder, or pass another `root=` to the source."
         )
     home, target = folder.resolve(), file.resolve()
     if not target.is_relative_to(home):
@@ -63,7 +63,7 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
             "(CREWGRAPH_KNOWLEDGE_DIR)."
         )
     if not target.is_file():
-        raise SourceError(f"the knowledge source `{path}` is a folder, or no file to be read; name a file in it")
+        raise SourceError(f"the knowledge source `{path}` is a folder or not a regular file; name a file in it")
     return file
 
 
@@ -92,11 +92,11 @@ def read_file(file: Path) -> bytes:
     try:
         data = file.read_bytes()
     except FileNotFoundError as error:
-        raise SourceNotFound(f"the knowledge source `{file}` is not there any more") from error
+        raise SourceNotFound(f"the knowledge source `{file}` no longer exists") from error
     except OSError as error:
         raise SourceError(f"the knowledge source `{file}` cannot be read: {error}") from error
     if not data.strip():
-        raise SourceError(f"the knowledge source `{file}` is empty; fill it, or leave it out")
+        raise SourceError(f"the knowledge source `{file}` is empty; add content, or remove it")
     return data
 
 
@@ -168,9 +168,7 @@ class Fetcher:
             if isinstance(result, FetchedPage):
                 return result
             location = urljoin(location, result)
-        raise SourceError(
-            f"the knowledge source `{url}` leads from one address to the next, more than {_MAX_REDIRECTS} times"
-        )
+        raise SourceError(f"the knowledge source `{url}` redirects more than {_MAX_REDIRECTS} times")
 
     def _request(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
         """The page, or the address that it redirects to."""
@@ -211,7 +209,7 @@ class Fetcher:
                     f"the knowledge source `{url}` is larger than {self.max_bytes} bytes; give the source more `max_bytes`"
                 )
         if response.length:  # the connection ended early
-            raise SourceError(f"the knowledge source `{url}` cannot be fetched: its end is missing")
+            raise SourceError(f"the knowledge source `{url}` cannot be fetched: the response is incomplete")
         return bytes(data)
 
     def _connect(self, at: SplitResult, deadline: float) -> http.client.HTTPConnection:
@@ -242,8 +240,8 @@ class Fetcher:
         private = [address for address, _ in addresses if not _is_public(address)]
         if private and not allowed:
             raise SourceRefused(
-                f"the knowledge source `{url}` is at {private[0]}, an address of this machine or of a private network. Agents "
-                f"are told only what is public, unless you say so: `allow_private=True` for this source, or {_OPT_OUT}=1."
+                f"the knowledge source `{url}` is at {private[0]}, an address of this machine or of a private network. Only "
+                f"public addresses are fetched by default; to allow it, set `allow_private=True` on this source, or {_OPT_OUT}=1."
             )
         return addresses
 
@@ -261,12 +259,12 @@ def parse_url(url: str) -> SplitResult:
         usable = False
     if not usable or any(sign.isspace() or ord(sign) < 32 for sign in url):
         raise SourceError(
-            f"the knowledge source `{url}` is no address that can be fetched; give one that begins with https://"
+            f"the knowledge source `{url}` is not an address that can be fetched; use one that starts with https://"
         )
     at = urlsplit(url)
     if at.username is not None:
         raise SourceError(
-            f"the knowledge source at `{at.hostname}` has a name or password in its address; leave it out"
+            f"the knowledge source at `{at.hostname}` has a user name or password in its address; remove it"
         )
     return at._replace(fragment="")
 
@@ -311,4 +309,4 @@ def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise SourceError(f"the knowledge source `{name}` is no {kind} that can be read: {reason:.300}") from error
+        raise SourceError(f"the knowledge source `{name}` is not a readable {kind}: {reason:.300}") from error

@@ -153,7 +153,7 @@ def _ask_model(llm: Any, system: str, user: str, schema: type[_M], book: Book) -
         raise
     except Exception as error:  # noqa: BLE001 - whatever a model raises, what is to be remembered is kept
         problem = f"{type(error).__name__}: {error}"
-    _log.warning("the memory's model gave no `%s`, so the memory goes on without: %s", schema.__name__, problem)
+    _log.warning("the memory's model returned no `%s`; continuing without it: %s", schema.__name__, problem)
     return None
 
 

@@ -447,7 +447,7 @@ class MemoryWrites(MemoryReads):
 
     def _refuse_read_only(self, verb: str) -> None:
         if self._memory_ref().read_only:
-            raise RunError(f"`{verb}` on a read-only memory: make it with `read_only=False` to change what it holds")
+            raise RunError(f"`{verb}` on a read-only memory: create it with `read_only=False` to change it")
 
 
 class MemoryScope(MemoryWrites, BaseModel):
@@ -500,7 +500,7 @@ class MemoryScope(MemoryWrites, BaseModel):
     def _memory_ref(self) -> "Memory":
         if self._memory is None:
             raise RunError(
-                f"the scope `{self.root_path}` is of no memory yet: take it with `memory.scope(...)`, or `bind` it"
+                f"the scope `{self.root_path}` has no memory yet: create it with `memory.scope(...)`, or `bind` it"
             )
         return self._memory
 
@@ -598,7 +598,7 @@ class MemorySlice(MemoryReads, BaseModel):
 
     def _memory_ref(self) -> "Memory":
         if self._memory is None:
-            raise RunError("the slice is of no memory yet: take it with `memory.slice([...])`, or `bind` it")
+            raise RunError("the slice has no memory yet: create it with `memory.slice([...])`, or `bind` it")
         return self._memory
 
     def _roots(self) -> Sequence[str]:
@@ -619,7 +619,7 @@ class MemorySlice(MemoryReads, BaseModel):
         parts = scope_parts(scope)
         if not any(parts[: len(allowed)] == allowed for allowed in map(scope_parts, self.scopes)):
             scopes = ", ".join(f"`{path}`" for path in self.scopes)
-            raise ValueError(f"the scope `{scope}` is none of the slice's, which are {scopes}")
+            raise ValueError(f"the scope `{scope}` is not part of the slice; its scopes are {scopes}")
         return scope
 
 

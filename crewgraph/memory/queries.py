@@ -89,7 +89,7 @@ def update_program(memory: "Memory", root: str, record_id: str, changes: Mapping
     """
     matches = yield from memory.records.listing(RecordFilter(scope=root, record_ids=[record_id]))
     if not matches:
-        raise ValueError(f"there is no record `{record_id}` in the memory; `list_records()` tells those that there are")
+        raise ValueError(f"record `{record_id}` was not found in the memory; see `list_records()`")
     values = {name: value for name, value in changes.items() if value is not None}
     if "scope" in values:
         values["scope"] = join_scope_paths(root, values["scope"])

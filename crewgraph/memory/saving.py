@@ -231,5 +231,5 @@ def _check(request: SaveRequest) -> None:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"the metadata `{key}` of what is to be remembered is no JSON data ({error}); give texts, numbers, lists, dicts"
+                f"the metadata `{key}` of a memory are not JSON data ({error}); use texts, numbers, lists, dicts"
             ) from error

@@ -237,7 +237,7 @@ def test_records_are_changed(memory: Memory, mode: Mode):
     assert (changed.content, changed.scope, changed.metadata) == ("The ferry leaves at ten", "/times", {"k": 1})
     assert memory.list_records() == [changed]
     assert memory.list_scopes() == ["/times"]
-    with pytest.raises(ValueError, match="there is no record `nope`"):
+    with pytest.raises(ValueError, match="record `nope` was not found"):
         memory.update("nope", content="x")
     with pytest.raises(ValidationError):
         memory.update(record.id, importance=2.0)
@@ -318,7 +318,7 @@ def test_a_slice_is_written_only_where_it_may_be_and_looks(memory: Memory, mode:
     assert mode.run(closed.remember, closed.aremember, "x", "/a") is None
     record = mode.run(open_one.remember, open_one.aremember, "x", "/a/n")
     assert record is not None and record.scope == "/a/n"
-    with pytest.raises(ValueError, match="the scope `/ab` is none of the slice's, which are `/a`"):
+    with pytest.raises(ValueError, match="the scope `/ab` is not part of the slice; its scopes are `/a`"):
         open_one.remember("x", "/ab")
 
 

@@ -150,7 +150,7 @@ def test_what_cannot_be_had_here_is_refused_with_what_to_do():
 def test_a_provider_that_chromadb_has_alone_needs_it():
     with pytest.raises(EmbedderError, match='its model is `{"provider": "sentence-transformer"}`'):
         build_embedder({"provider": "onnx", "config": {}})
-    with pytest.raises(EmbedderError, match="`onnx` is no provider"):
+    with pytest.raises(EmbedderError, match="`onnx` is not a supported provider"):
         ONNXProvider().made()
 
 

@@ -85,7 +85,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
             for chunk in self._chunk_text(part.text)
         ]
         if not passages:
-            raise SourceError(f"there is no text in the knowledge source `{self.title}`; leave it out, or fill it")
+            raise SourceError(f"the knowledge source `{self.title}` contains no text; remove it, or add text to it")
         return passages
 
     def _parts(self) -> list[Passage]:

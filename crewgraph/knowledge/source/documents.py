@@ -53,7 +53,7 @@ def pdf_pages(data: bytes, name: str) -> list[Passage]:
     pages = read_or_fail("PDF file", name, read)
     if not any(page.text.strip() for page in pages):
         raise SourceError(
-            f"the knowledge source `{name}` holds no text, only pictures; `CrewDoclingSource` reads those"
+            f"the knowledge source `{name}` contains no text, only images; `CrewDoclingSource` reads those"
         )
     return [page for page in pages if page.text.strip()]
 

@@ -89,8 +89,8 @@ def _as_source(value: Any) -> BaseKnowledgeSource:
     if is_loader(value):
         return DocumentsKnowledgeSource(loader=value)
     raise ValueError(
-        f"{value!r:.80} is no source of knowledge; give a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a LangChain "
-        "retriever, loader or document"
+        f"{value!r:.80} is not a source of knowledge; pass a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a "
+        "LangChain retriever, loader or document"
     )
 
 

@@ -50,7 +50,7 @@ class DocumentsKnowledgeSource(BaseKnowledgeSource):
         for document in (documents := [*self.documents, *loaded]):
             if not is_document(document):
                 raise SourceError(
-                    f"the knowledge source `{self.title}` holds {document!r:.60}, which is no LangChain document"
+                    f"the knowledge source `{self.title}` contains {document!r:.60}, which is not a LangChain document"
                 )
         return documents
 

@@ -56,7 +56,7 @@ class Difference(NamedTuple):
         """
         groups, seen, *gone = json.loads(text)
         if not all(isinstance(versions, dict) for versions in seen.values()):
-            raise TypeError("what a node has seen is no object")
+            raise TypeError("the versions that a node has seen are not an object")
         channels: dict[str, Version] = {}
         value_ids: dict[str, int] = {}
         for version, names in groups:
@@ -65,7 +65,7 @@ class Difference(NamedTuple):
                 if isinstance(place, int):
                     value_ids[channel] = place
                 elif place is not None:
-                    raise TypeError("the number of a value is no number")
+                    raise TypeError("the id of a value is not a number")
         return cls(channels, seen, value_ids, (gone[0], gone[1])) if gone else cls(channels, seen, value_ids)
 
 

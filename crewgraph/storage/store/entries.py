@@ -16,8 +16,8 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, SearchItem, Sear
 from crewgraph.storage.store.plan import NewEntry
 from crewgraph.storage.store.schema import (
     Namespace,
-    labels_of,
     matches_conditions,
+    namespace_labels,
     namespaces_below,
     path_of,
     path_range,
@@ -224,7 +224,7 @@ class StoredEntry(NamedTuple):
         return Item(
             value=json.loads(self.value),
             key=self.key,
-            namespace=labels_of(self.path),
+            namespace=namespace_labels(self.path),
             created_at=_datetime(self.created),
             updated_at=_datetime(self.updated),
         )
@@ -232,7 +232,7 @@ class StoredEntry(NamedTuple):
     def search_item(self, score: float | None) -> SearchItem:
         """LangGraph's item for `search`."""
         return SearchItem(
-            labels_of(self.path),
+            namespace_labels(self.path),
             self.key,
             json.loads(self.value),
             _datetime(self.created),
@@ -304,7 +304,7 @@ def list_namespaces(connection: sqlite3.Connection, op: ListNamespacesOp, since:
         f"WHERE EXISTS (SELECT 1 FROM entries AS e WHERE e.namespace = n.no AND {_NOT_EXPIRED})",
         (since,),
     )
-    namespaces = (labels_of(path) for (path,) in rows)
+    namespaces = (namespace_labels(path) for (path,) in rows)
     matching = {
         labels[: op.max_depth] for labels in namespaces if matches_conditions(labels, op.match_conditions or ())
     }

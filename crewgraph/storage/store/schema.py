@@ -17,7 +17,15 @@ from langgraph.store.base import InvalidNamespaceError, MatchCondition
 
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 
-__all__ = ["STORE_SCHEMA", "Namespace", "labels_of", "matches_conditions", "namespaces_below", "path_of", "path_range"]
+__all__ = [
+    "STORE_SCHEMA",
+    "Namespace",
+    "matches_conditions",
+    "namespace_labels",
+    "namespaces_below",
+    "path_of",
+    "path_range",
+]
 
 
 _TABLES = """
@@ -92,7 +100,7 @@ def path_of(namespace: Namespace) -> str:
     return path
 
 
-def labels_of(path: str) -> Namespace:
+def namespace_labels(path: str) -> Namespace:
     """The labels of a namespace's text."""
     return tuple(path.split(_DOT)) if path else ()
 

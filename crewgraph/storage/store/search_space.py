@@ -21,7 +21,7 @@ import numpy as np
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.database import MEMORY, Database
-from crewgraph.storage.store.schema import STORE_SCHEMA, Namespace, labels_of, namespaces_below
+from crewgraph.storage.store.schema import STORE_SCHEMA, Namespace, namespace_labels, namespaces_below
 from crewgraph.storage.store.vectors import (
     LogChange,
     VectorRow,
@@ -112,7 +112,7 @@ class NamespaceViews:
             "SELECT no, path FROM namespaces WHERE no > ? AND no <= ?", (self._last_namespace, upto)
         )
         for no, path in rows.fetchall():
-            labels = labels_of(path)
+            labels = namespace_labels(path)
             over = [self._views.get(labels[:length]) for length in range(len(labels) + 1)]
             self._views_over[no] = [view for view in over if view is not None]
         self._last_namespace = upto
