@@ -124,8 +124,8 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
     [
         ({"importance": 7}, ValidationError, "less than or equal to 1"),
         ({"categories": "sea"}, ValidationError, "valid list"),
-        ({"metadata": {"at": datetime.now(UTC)}}, TypeError, "the metadata `at` .* no JSON data"),
-        ({"metadata": {"nan": float("nan")}}, TypeError, "no JSON data"),
+        ({"metadata": {"at": datetime.now(UTC)}}, TypeError, "the metadata `at` .* not JSON data"),
+        ({"metadata": {"nan": float("nan")}}, TypeError, "not JSON data"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], told: str):
