@@ -45,7 +45,7 @@ format: $(VENV)/.installed  ## put the code in its form
 
 kills: $(VENV)/.installed  ## the whole kill matrix, and writers of a store killed 1,000 times (minutes): results.md, kills.md
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
-	PYTHONPATH=tests:compat $(BIN)/python -m stores.kills
+	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
 
 parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)

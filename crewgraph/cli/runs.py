@@ -36,12 +36,14 @@ __all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "ope
 
 if TYPE_CHECKING:
     from crewgraph.runtime import storage
+    from crewgraph.storage.checkpoints import schema
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.storage.database import Database
 else:
     storage = lazy_module("crewgraph.runtime.storage")
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     Database = lazy("crewgraph.storage.database:Database")
+    schema = lazy_module("crewgraph.storage.checkpoints.schema")
 
 DatabaseFile = Annotated[
     Path | None,
@@ -287,7 +289,9 @@ def where() -> None:
         typer.echo("          not there yet: the first run that is kept creates it")
         return
     typer.echo(f"size      {_readable(_size(database))}")
-    with closing(Database(str(database), synchronous="NORMAL", timeout=_SECONDS)) as opened:
+    with closing(
+        Database(str(database), synchronous="NORMAL", timeout=_SECONDS, schema=schema.CHECKPOINT_SCHEMA)
+    ) as opened:
         typer.echo(f"threads   {opened.read(_threads)}")
 
 

@@ -17,9 +17,9 @@ from crewgraph.events.knowledge import (
     MemoryRetrievalFailedEvent,
     MemoryRetrievalStartedEvent,
 )
-from crewgraph.memory.contextual import LATEST, contents, query_of, recollection
-from crewgraph.memory.events import REMEMBERING, tell, told_save, told_search
-from crewgraph.memory.storage import KEPT_IN
+from crewgraph.memory.contextual import MAX_LATEST, format_memories, memory_query, memory_texts
+from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
+from crewgraph.memory.storage import RUN_STORE
 from crewgraph.prompts.book import Book
 
 __all__ = ["Remembers", "is_ours", "looked_up", "put_away"]
@@ -34,12 +34,12 @@ class Remembers:
 
     def enter(self) -> None:
         """Let memories of this context tell of their work in its name, and use the store of the graph around."""
-        REMEMBERING.set(self._who)
-        KEPT_IN.set(_store_around())
+        MEMORY_CALLER.set(self._who)
+        RUN_STORE.set(_store_around())
 
     def tell(self, event: Any, **fields: Any) -> None:
         """Emit an event in its name."""
-        tell(self.agent if self.task is None else self.task, event, **self._who, **fields)
+        emit_memory_event(self.agent if self.task is None else self.task, event, **self._who, **fields)
 
 
 def _store_around() -> Any:
@@ -68,7 +68,7 @@ def looked_up(
     Returns:
         `text`, for the prompt, empty where nothing is known; `failed`: what each memory that failed raised.
     """
-    query = query_of(description, context)
+    query = memory_query(description, context)
     source = "agent" if who.task is not None else "agent_kickoff"
     who.tell(MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
@@ -76,12 +76,12 @@ def looked_up(
     failed: dict[str, str] = {}
     for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
-            found[kind] = contents(kind, search())
+            found[kind] = memory_texts(kind, search())
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - told, and the work goes on without
             failed[kind] = f"{type(error).__name__}: {error}"
-    text = recollection(found, book)
+    text = format_memories(found, book)
     took = (time.perf_counter() - started) * 1000
     if failed and not found:
         who.tell(MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
@@ -100,7 +100,7 @@ def _searches(memories: Memories, description: str, query: str, limit: int) -> d
 
 def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], Any]:
     if kind == "long_term_memory":
-        about, most, least, given = description, LATEST, None, {"latest_n": LATEST}
+        about, most, least, given = description, MAX_LATEST, None, {"latest_n": MAX_LATEST}
     else:
         about, most, least, given = query, 5, 0.6, {}
 
@@ -108,7 +108,7 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
         return call(memory.search, about, **given)
 
     # A version of the user's own tells nothing itself.
-    return search if is_ours(memory, "search") else lambda: told_search(memory, kind, about, most, least, search)
+    return search if is_ours(memory, "search") else lambda: search_with_events(memory, kind, about, most, least, search)
 
 
 def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any], given: Any = None) -> None:
@@ -131,7 +131,7 @@ def put_away(memory: Any, kind: str, value: str | None, metadata: dict[str, Any]
     if is_ours(memory, "save"):
         save()
     else:
-        told_save(memory, kind, value, metadata, save)
+        save_with_events(memory, kind, value, metadata, save)
 
 
 def is_ours(memory: Any, verb: str) -> bool:

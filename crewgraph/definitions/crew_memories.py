@@ -50,7 +50,7 @@ class CrewMemories(CrewKnowledge):
     def memory_in_use(self, field: str) -> Any:
         """The memory of a kind that a run uses; None where there is none, or where it was made and `memory` is off now."""
         memory: Any = getattr(self, field)
-        return None if isinstance(memory, StoredMemory) and memory.is_made and not self._remembers else memory
+        return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._remembers else memory
 
     @property
     def _remembers(self) -> bool:
@@ -66,13 +66,13 @@ class CrewMemories(CrewKnowledge):
         made: Any = self
         if self._remembers and isinstance(made.memory, bool):
             if made.short_term_memory is None:
-                made.short_term_memory = ShortTermMemory(crew=self, embedder_config=made.embedder).made()
+                made.short_term_memory = ShortTermMemory(crew=self, embedder_config=made.embedder).mark_automatic()
             if made.long_term_memory is None:
-                made.long_term_memory = LongTermMemory().made()
+                made.long_term_memory = LongTermMemory().mark_automatic()
             if made.entity_memory is None:
-                made.entity_memory = EntityMemory(crew=self, embedder_config=made.embedder).made()
+                made.entity_memory = EntityMemory(crew=self, embedder_config=made.embedder).mark_automatic()
             if made.external_memory is None and made.memory_config:
-                made.external_memory = ExternalMemory(embedder_config=made.memory_config).made()
+                made.external_memory = ExternalMemory(embedder_config=made.memory_config).mark_automatic()
         if isinstance(made.external_memory, ExternalMemory):
             made.external_memory.set_crew(self)
         return self

@@ -1,4 +1,4 @@
-"""What agents know: sources of texts, and the search in them."""
+"""Knowledge of agents: sources of texts, and semantic search in them."""
 
 from typing import TYPE_CHECKING
 

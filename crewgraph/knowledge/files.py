@@ -1,11 +1,8 @@
-"""Files of knowledge: found in their folder, and read.
+"""Reading files and fetching web pages for knowledge sources.
 
-Pages of the web: fetched only from public addresses, unless it is said otherwise.
-
-A name is looked up once, and the address that was checked is the one that is connected to: a name server that answers
-differently the next time leads nowhere else. Each redirect is checked anew.
-
-Readers of files by others, whose failures name the file.
+Files must be inside the knowledge folder. Pages are fetched from public addresses only, unless allowed otherwise: a name is
+resolved once and the checked address is the one connected to, so that a name server cannot redirect the connection. Each
+redirect is checked in the same way.
 """
 
 import http.client
@@ -23,53 +20,62 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from crewgraph.errors import CrewgraphError, SourceError, SourceNotFound, SourceRefused
 from crewgraph.settings import flag, knowledge_dir
 
-__all__ = ["FetchedPage", "Fetcher", "checked_url", "decoded", "found_file", "read_as", "read_file", "shown"]
+__all__ = [
+    "FetchedPage",
+    "Fetcher",
+    "decode_text",
+    "display_name",
+    "parse_url",
+    "read_file",
+    "read_or_fail",
+    "resolve_file",
+]
 
 
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-def found_file(given: str | Path, root: str | Path | None = None) -> Path:
-    """The file that is meant, as the program may open it.
+def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
+    """The path of a knowledge file, checked to be inside the folder.
 
     Args:
-        given: a text is a path in the folder for knowledge; a `Path` is one in the working directory, or in that folder.
-        root: the folder for knowledge; `knowledge_dir()` where None.
+        path: a text is relative to the knowledge folder; a `Path` to the working directory or that folder.
+        root: the knowledge folder; `knowledge_dir()` if None.
 
     Raises:
-        SourceNotFound: there is no such file (also FileNotFoundError).
-        SourceRefused: it lies outside of the folder, or leads out of it (also PermissionError).
-        SourceError: it is no file.
+        SourceNotFound: the file does not exist (also FileNotFoundError).
+        SourceRefused: it is outside the folder, possibly through a link (also PermissionError).
+        SourceError: it is not a file.
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
-    places = [folder / given, Path(given)] if isinstance(given, str) else [given, folder / given]
-    file = next((place for place in places if _is_there(place)), None)
+    candidates = [folder / path, Path(path)] if isinstance(path, str) else [path, folder / path]
+    file = next((candidate for candidate in candidates if _exists(candidate)), None)
     if file is None:
         raise SourceNotFound(
-            f"there is no file `{places[0]}` for the knowledge source `{given}`. Files of knowledge lie in the folder "
-            f"`{folder}`: put it there and name it by its path in that folder, or give the source another `root=`."
+            f"the file `{candidates[0]}` of the knowledge source `{path}` was not found. Knowledge files are in the folder "
+            f"`{folder}`: put it there and name it by its path in that folder, or pass another `root=` to the source."
         )
     home, target = folder.resolve(), file.resolve()
     if not target.is_relative_to(home):
         raise SourceRefused(
-            f"the knowledge source `{given}` is `{target}`, outside of the folder for knowledge, `{home}`. Put the file into "
+            f"the knowledge source `{path}` is `{target}`, outside of the folder for knowledge, `{home}`. Put the file into "
             "that folder; or, if it is to be read where it is, give the source the folder it lies in (`root=`), or all sources "
             "(CREWGRAPH_KNOWLEDGE_DIR)."
         )
     if not target.is_file():
-        raise SourceError(f"the knowledge source `{given}` is a folder, or no file to be read; name a file in it")
+        raise SourceError(f"the knowledge source `{path}` is a folder or not a regular file; name a file in it")
     return file
 
 
-def _is_there(place: Path) -> bool:
+def _exists(place: Path) -> bool:
     try:
         return place.exists()
     except (OSError, ValueError):  # a name that no file can have
         return False
 
 
-def shown(file: Path, root: str | Path | None = None) -> str:
-    """What a file is called: its path in the folder for knowledge, the same on every machine."""
+def display_name(file: Path, root: str | Path | None = None) -> str:
+    """A file's path relative to the knowledge folder, which is the same on every machine."""
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     target = file.resolve()
     home = folder.resolve()
@@ -77,60 +83,60 @@ def shown(file: Path, root: str | Path | None = None) -> str:
 
 
 def read_file(file: Path) -> bytes:
-    """What is in a file.
+    """Read a file.
 
     Raises:
-        SourceNotFound: it is not there any more.
+        SourceNotFound: it no longer exists.
         SourceError: it cannot be read, or is empty.
     """
     try:
         data = file.read_bytes()
     except FileNotFoundError as error:
-        raise SourceNotFound(f"the knowledge source `{file}` is not there any more") from error
+        raise SourceNotFound(f"the knowledge source `{file}` no longer exists") from error
     except OSError as error:
         raise SourceError(f"the knowledge source `{file}` cannot be read: {error}") from error
     if not data.strip():
-        raise SourceError(f"the knowledge source `{file}` is empty; fill it, or leave it out")
+        raise SourceError(f"the knowledge source `{file}` is empty; add content, or remove it")
     return data
 
 
-def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
-    """Bytes as text: UTF-8, or what a mark at the beginning says.
+def decode_text(data: bytes, name: str, encoding: str | None = None) -> str:
+    """Decode bytes as UTF-8, or as their byte order mark says.
 
     Args:
         data: the bytes.
-        name: where they are from, for messages.
-        encoding: how they are written, where it is known.
+        name: their origin, for messages.
+        encoding: the encoding, if known.
 
     Raises:
-        SourceError: they are written otherwise.
+        SourceError: they have another encoding.
     """
-    written = encoding or next((one for mark, one in _MARKS if data.startswith(mark)), "utf-8")
+    encoding_used = encoding or next((codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode(written)
+        return data.decode(encoding_used)
     except (UnicodeDecodeError, LookupError) as error:
         raise SourceError(
-            f"the knowledge source `{name}` cannot be read as {written}: {error}. Save it as UTF-8, or say how it is written: "
-            '`encoding="cp1252"`.'
+            f"the knowledge source `{name}` cannot be read as {encoding_used}: {error}. Save it as UTF-8, or set "
+            'its encoding: `encoding="cp1252"`.'
         ) from error
 
 
 _PORTS = {"http": 80, "https": 443}
-_MOVED = {301, 302, 303, 307, 308}
-_HOPS = 5
-_PART = 1 << 16
+_REDIRECTS = {301, 302, 303, 307, 308}
+_MAX_REDIRECTS = 5
+_CHUNK_BYTES = 1 << 16
 _OPT_OUT = "CREWGRAPH_ALLOW_PRIVATE_URLS"
 
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """What was at an address."""
+    """A fetched page."""
 
     url: str
-    """Where it was in the end."""
+    """The final address, after redirects."""
 
     kind: str
-    """What it is, as `text/html`."""
+    """The media type, such as `text/html`."""
 
     charset: str | None
     data: bytes
@@ -138,109 +144,113 @@ class FetchedPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Fetcher:
-    """How pages are fetched."""
+    """Fetches pages."""
 
     allow_private: bool | None = None
-    """Whether private addresses may be asked; what CREWGRAPH_ALLOW_PRIVATE_URLS says where None."""
+    """Whether private addresses are allowed; None for CREWGRAPH_ALLOW_PRIVATE_URLS."""
 
     timeout: float
-    """Seconds for a page, all of its redirects together."""
+    """Seconds for a page, including redirects."""
 
     max_bytes: int
-    """The most bytes of a page."""
+    """The maximum size of a page."""
 
     def fetch(self, url: str) -> FetchedPage:
-        """What is at an address.
+        """Fetch a page.
 
         Raises:
-            SourceRefused: it is a private address, or leads to one (also PermissionError).
+            SourceRefused: the address, or a redirect, is private (also PermissionError).
             SourceError: it cannot be fetched, takes too long, or is too large.
         """
-        deadline, at = time.monotonic() + self.timeout, url
-        for _ in range(_HOPS + 1):
-            answer = self._asked(checked_url(at), deadline)
-            if isinstance(answer, FetchedPage):
-                return answer
-            at = urljoin(at, answer)
-        raise SourceError(f"the knowledge source `{url}` leads from one address to the next, more than {_HOPS} times")
+        deadline, location = time.monotonic() + self.timeout, url
+        for _ in range(_MAX_REDIRECTS + 1):
+            result = self._request(parse_url(location), deadline)
+            if isinstance(result, FetchedPage):
+                return result
+            location = urljoin(location, result)
+        raise SourceError(f"the knowledge source `{url}` redirects more than {_MAX_REDIRECTS} times")
 
-    def _asked(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
-        """The page, or the address that it has moved to."""
+    def _request(self, at: SplitResult, deadline: float) -> "FetchedPage | str":
+        """The page, or the address that it redirects to."""
         url = at.geturl()
-        connection = self._connected(at, deadline)
-        ends = threading.Timer(max(deadline - time.monotonic(), 0), _shut, [connection])
-        ends.start()
+        connection = self._connect(at, deadline)
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), _abort, [connection])
+        timer.start()
         try:
             path = (at.path or "/") + (f"?{at.query}" if at.query else "")
             headers = {"User-Agent": "crewgraph", "Accept-Encoding": "identity", "Accept": "text/html,text/*,*/*;q=0.5"}
             connection.request("GET", path, headers=headers)
-            answer = connection.getresponse()
-            moved = answer.getheader("Location")
-            if answer.status in _MOVED and moved:
-                return moved
-            if answer.status != 200:
-                raise SourceError(f"the knowledge source `{url}` cannot be fetched: {answer.status} {answer.reason}")
-            kind = answer.headers.get_content_type()
-            return FetchedPage(url, kind, answer.headers.get_content_charset(), self._body(answer, url))
+            response = connection.getresponse()
+            location = response.getheader("Location")
+            if response.status in _REDIRECTS and location:
+                return location
+            if response.status != 200:
+                raise SourceError(
+                    f"the knowledge source `{url}` cannot be fetched: {response.status} {response.reason}"
+                )
+            kind = response.headers.get_content_type()
+            return FetchedPage(url, kind, response.headers.get_content_charset(), self._body(response, url))
         except (OSError, http.client.HTTPException) as error:
-            late = time.monotonic() >= deadline
-            why = f"it took longer than {self.timeout:g} seconds" if late else f"{type(error).__name__}: {error}"
-            raise SourceError(f"the knowledge source `{url}` cannot be fetched: {why}") from error
+            timed_out = time.monotonic() >= deadline
+            reason = (
+                f"it took longer than {self.timeout:g} seconds" if timed_out else f"{type(error).__name__}: {error}"
+            )
+            raise SourceError(f"the knowledge source `{url}` cannot be fetched: {reason}") from error
         finally:
-            ends.cancel()
+            timer.cancel()
             connection.close()
 
-    def _body(self, answer: http.client.HTTPResponse, url: str) -> bytes:
+    def _body(self, response: http.client.HTTPResponse, url: str) -> bytes:
         data = bytearray()
-        while part := answer.read(_PART):
+        while part := response.read(_CHUNK_BYTES):
             data += part
             if len(data) > self.max_bytes:
                 raise SourceError(
                     f"the knowledge source `{url}` is larger than {self.max_bytes} bytes; give the source more `max_bytes`"
                 )
-        if answer.length:  # the connection ended early
-            raise SourceError(f"the knowledge source `{url}` cannot be fetched: its end is missing")
+        if response.length:  # the connection ended early
+            raise SourceError(f"the knowledge source `{url}` cannot be fetched: the response is incomplete")
         return bytes(data)
 
-    def _connected(self, at: SplitResult, deadline: float) -> http.client.HTTPConnection:
+    def _connect(self, at: SplitResult, deadline: float) -> http.client.HTTPConnection:
         host, port = at.hostname or "", at.port or _PORTS[at.scheme]
         addresses = self._addresses(at.geturl(), host, port)
         failure: OSError | None = None
         for address in addresses:
-            left = max(deadline - time.monotonic(), 0.001)
+            remaining = max(deadline - time.monotonic(), 0.001)
             try:
-                plain: Any = socket.create_connection(address, left)
+                plain: Any = socket.create_connection(address, remaining)
                 if at.scheme == "https":
                     plain = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
             except OSError as error:
                 failure = error
                 continue
-            connection = http.client.HTTPConnection(host, port, timeout=left)
+            connection = http.client.HTTPConnection(host, port, timeout=remaining)
             connection.sock, connection.default_port = plain, _PORTS[at.scheme]
             return connection
         raise SourceError(f"the knowledge source `{at.geturl()}` cannot be reached: {failure}") from failure
 
     def _addresses(self, url: str, host: str, port: int) -> list[tuple[str, int]]:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise SourceError(f"the knowledge source `{url}` cannot be found: {error}") from error
-        addresses = list(dict.fromkeys((str(one[4][0]), port) for one in found))
+        addresses = list(dict.fromkeys((str(info[4][0]), port) for info in infos))
         allowed = flag(_OPT_OUT) if self.allow_private is None else self.allow_private
         private = [address for address, _ in addresses if not _is_public(address)]
         if private and not allowed:
             raise SourceRefused(
-                f"the knowledge source `{url}` is at {private[0]}, an address of this machine or of a private network. Agents "
-                f"are told only what is public, unless you say so: `allow_private=True` for this source, or {_OPT_OUT}=1."
+                f"the knowledge source `{url}` is at {private[0]}, an address of this machine or of a private network. Only "
+                f"public addresses are fetched by default; to allow it, set `allow_private=True` on this source, or {_OPT_OUT}=1."
             )
         return addresses
 
 
-def checked_url(url: str) -> SplitResult:
-    """An address in its parts.
+def parse_url(url: str) -> SplitResult:
+    """Parse and validate an address.
 
     Raises:
-        SourceError: it is none that can be fetched.
+        SourceError: it cannot be fetched.
     """
     try:
         at = urlsplit(url)
@@ -249,28 +259,28 @@ def checked_url(url: str) -> SplitResult:
         usable = False
     if not usable or any(sign.isspace() or ord(sign) < 32 for sign in url):
         raise SourceError(
-            f"the knowledge source `{url}` is no address that can be fetched; give one that begins with https://"
+            f"the knowledge source `{url}` is not an address that can be fetched; use one that starts with https://"
         )
     at = urlsplit(url)
     if at.username is not None:
         raise SourceError(
-            f"the knowledge source at `{at.hostname}` has a name or password in its address; leave it out"
+            f"the knowledge source at `{at.hostname}` has a user name or password in its address; remove it"
         )
     return at._replace(fragment="")
 
 
 def _is_public(address: str) -> bool:
-    read = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(read, "ipv4_mapped", None) or getattr(read, "sixtofour", None)
-    teredo: Any = getattr(read, "teredo", None)
-    within = [read, *([inner] if inner else []), *(teredo or ())]
-    if isinstance(read, ipaddress.IPv6Address) and read in ipaddress.ip_network("64:ff9b::/96"):
-        within.append(ipaddress.IPv4Address(int(read) & 0xFFFFFFFF))
-    return all(one.is_global and not one.is_multicast for one in within)
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
+    teredo: Any = getattr(parsed, "teredo", None)
+    addresses = [parsed, *([inner] if inner else []), *(teredo or ())]
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed in ipaddress.ip_network("64:ff9b::/96"):
+        addresses.append(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+    return all(item.is_global and not item.is_multicast for item in addresses)
 
 
-def _shut(connection: http.client.HTTPConnection) -> None:
-    """End what a connection waits for."""
+def _abort(connection: http.client.HTTPConnection) -> None:
+    """Interrupt a connection that waits."""
     sock = connection.sock
     if sock is not None:
         try:
@@ -282,21 +292,21 @@ def _shut(connection: http.client.HTTPConnection) -> None:
 T = TypeVar("T")
 
 
-def read_as(kind: str, name: str, read: Callable[[], T]) -> T:
-    """What a reader gives; files from anywhere make readers raise whatever there is.
+def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
+    """Call a reader, converting its errors: arbitrary files make parsers raise anything.
 
     Args:
         kind: what it reads: "PDF file".
-        name: where the file is from, for messages.
+        name: the file's origin, for messages.
         read: the reader.
 
     Raises:
-        SourceError: it cannot read this.
+        SourceError: the reader failed.
     """
     try:
         return read()
     except CrewgraphError:
         raise
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        raise SourceError(f"the knowledge source `{name}` is no {kind} that can be read: {why:.300}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise SourceError(f"the knowledge source `{name}` is not a readable {kind}: {reason:.300}") from error

@@ -1,42 +1,39 @@
-"""Rows of tables as texts that say what each value is.
-
-JSON as lines that each say where a value stands.
-"""
+"""Tables and JSON as lines of text that name each value."""
 
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["delimiter_of", "rows_of_csv", "told_rows", "told_tree"]
+__all__ = ["delimiter_of", "json_as_text", "rows_as_text", "rows_of_csv"]
 
 
 _DELIMITERS = ",;\t|"
-_LOOKED_AT = 20
+_SAMPLE_ROWS = 20
 
 
 def delimiter_of(text: str) -> str:
-    """What separates the columns: that which gives the most of them, the same number in the first rows."""
-    lines = text.splitlines()[: _LOOKED_AT * 2]
+    """Detect the delimiter: the one that splits the first rows into the most columns, the same number in each."""
+    lines = text.splitlines()[: _SAMPLE_ROWS * 2]
     best, most = ",", 1
     for sign in _DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=sign) if row][:_LOOKED_AT]
+        widths = [len(row) for row in csv.reader(lines, delimiter=sign) if row][:_SAMPLE_ROWS]
         if widths and min(widths) == max(widths) and widths[0] > most:
             best, most = sign, widths[0]
     return best
 
 
 def rows_of_csv(text: str, delimiter: str | None = None) -> list[list[str]]:
-    """The rows of a table.
+    """Parse the rows of a table.
 
     Raises:
-        csv.Error: it is none.
+        csv.Error: it is malformed.
     """
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text)) if row]
 
 
-def told_rows(rows: Iterable[Sequence[Any]]) -> str:
-    """A line for each row but the first, which names the columns: `name: Bo, age: 5`; empty cells are left out."""
+def rows_as_text(rows: Iterable[Sequence[Any]]) -> str:
+    """A line for each row after the header row: `name: Bo, age: 5`; empty cells are left out."""
     lines: list[str] = []
     names: list[str] | None = None
     for row in rows:
@@ -55,21 +52,21 @@ def _cell(names: Sequence[str], at: int, cell: str) -> str:
     return f"{name}: {cell}" if name else cell
 
 
-def told_tree(value: Any) -> str:
-    """A line for each value, with the way to it: `crew.members[0].name: Bo`."""
+def json_as_text(value: Any) -> str:
+    """A line for each value, with its path: `crew.members[0].name: Bo`."""
     return "\n".join(_lines(value, ""))
 
 
-def _lines(value: Any, way: str) -> Iterator[str]:
+def _lines(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
-        for name, one in cast(Mapping[str, Any], value).items():
-            yield from _lines(one, f"{way}.{name}" if way else str(name))
+        for name, item in cast(Mapping[str, Any], value).items():
+            yield from _lines(item, f"{path}.{name}" if path else str(name))
     elif isinstance(value, list) and value:
-        for number, one in enumerate(cast(list[Any], value)):
-            yield from _lines(one, f"{way}[{number}]")
+        for number, item in enumerate(cast(list[Any], value)):
+            yield from _lines(item, f"{path}[{number}]")
     else:
-        told = _TOLD.get(repr(cast(Any, value)), str(cast(Any, value)))
-        yield f"{way}: {told}" if way else told
+        word = _WORDS.get(repr(cast(Any, value)), str(cast(Any, value)))
+        yield f"{path}: {word}" if path else word
 
 
-_TOLD = {"None": "none", "True": "true", "False": "false", "{}": "nothing", "[]": "nothing"}
+_WORDS = {"None": "none", "True": "true", "False": "false", "{}": "nothing", "[]": "nothing"}

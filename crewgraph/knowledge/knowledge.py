@@ -1,7 +1,4 @@
-"""Knowledge: sources in a storage, and the search in both.
-
-From sources to the passages that are to be kept.
-"""
+"""`Knowledge`: sources, a storage, and the search in both; and the collection of a source's passages."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -13,7 +10,7 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import call, in_thread, wait_for
-from crewgraph.knowledge.passage import Passage, SearchResult, grouped
+from crewgraph.knowledge.passage import Passage, SearchResult, group_passages
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.kinds import as_sources
 from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
@@ -21,36 +18,47 @@ from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, 
 from crewgraph.lazy import lazy
 from crewgraph.overrides import override_of
 
-__all__ = ["Knowledge", "Units", "gathered"]
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
+
+    from crewgraph.storage.store.retriever import Retriever, retriever_tool
+else:
+    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
+    retriever_tool = lazy("crewgraph.storage.store.retriever:retriever_tool")
+    Document = lazy("langchain_core.documents:Document")
+
+__all__ = ["Knowledge", "Units", "collect_units"]
 
 
 Units = dict[str, list[Passage]]
-"""Passages by what they belong to: a file, an address, or a source."""
+"""Passages by unit: a file, an address, or a source."""
 
-_NOT_ITS_NAME = {
+_NOT_IDENTIFYING = {
     *("chunks", "chunk_embeddings", "storage", "collection_name", "document_converter"),
     *("file_path", "file_paths", "safe_file_paths", "urls"),
 }
-"""Fields that do not say which source it is, or stand with each of its passages."""
+"""Fields that do not identify a source, or are stored with each of its passages."""
 
 
-def gathered(source: BaseKnowledgeSource, storage: Any) -> Units:
-    """What a source consists of now, by where it is from; its `chunks` are set, too.
+def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
+    """The current passages of a source by origin; also sets its `chunks`.
 
-    A class with an `add` of its own is asked to add itself, and what it saves is taken.
+    A class that overrides `add` is called to add itself, and what it saves is collected.
 
     Args:
         source: the source.
-        storage: where it will be kept, which is its `storage` from now on.
+        storage: where the passages will be stored; becomes the source's `storage`.
 
     Raises:
-        SourceError: it cannot be used.
-        Exception: whatever a class of the user's raised.
+        SourceError: the source cannot be used.
+        Exception: whatever a custom class raised.
     """
     source.refresh()
-    if _is_ours(source):
-        return _cut(source, storage)
-    collected = _begin(source)
+    if _uses_own_add(source):
+        return _split_source(source, storage)
+    collected = _start_collecting(source)
     try:
         if type(source).add is BaseKnowledgeSource.add:
             wait_for(source.aadd())
@@ -58,22 +66,22 @@ def gathered(source: BaseKnowledgeSource, storage: Any) -> Units:
             call(source.add)
     finally:
         source.storage = storage
-    return _units(source, collected)
+    return _collected_units(source, collected)
 
 
-def _is_ours(source: BaseKnowledgeSource) -> bool:
+def _uses_own_add(source: BaseKnowledgeSource) -> bool:
     kind = type(source)
     return kind.add is BaseKnowledgeSource.add and kind.aadd is BaseKnowledgeSource.aadd
 
 
-def _cut(source: BaseKnowledgeSource, storage: Any) -> Units:
+def _split_source(source: BaseKnowledgeSource, storage: Any) -> Units:
     passages = source.passages()
-    source.chunks, source.storage = [one.text for one in passages], storage
-    return grouped(passages, _named(source))
+    source.chunks, source.storage = [passage.text for passage in passages], storage
+    return group_passages(passages, _source_name(source))
 
 
-class _Collected(BaseKnowledgeStorage):
-    """Takes what a source saves."""
+class _CollectingStorage(BaseKnowledgeStorage):
+    """Collects what a source saves."""
 
     documents: list[str] = []
 
@@ -87,32 +95,34 @@ class _Collected(BaseKnowledgeStorage):
         self.documents = []
 
 
-def _begin(source: BaseKnowledgeSource) -> _Collected:
+def _start_collecting(source: BaseKnowledgeSource) -> _CollectingStorage:
     # An `add` appends to `chunks`: what an earlier one left there would be known for ever.
     source.chunks = list(source.given_chunks())
-    collected = _Collected()
+    collected = _CollectingStorage()
     source.storage = collected
     return collected
 
 
-def _units(source: BaseKnowledgeSource, collected: _Collected) -> Units:
+def _collected_units(source: BaseKnowledgeSource, collected: _CollectingStorage) -> Units:
     saved: Sequence[str] = collected.documents
-    return grouped([Passage(text, dict(source.metadata)) for text in saved if text.strip()], _named(source))
+    return group_passages(
+        [Passage(text, dict(source.metadata)) for text in saved if text.strip()], _source_name(source)
+    )
 
 
-def _named(source: BaseKnowledgeSource) -> str:
-    """What a source is called among others of its kind: the same as long as it is made in the same way.
+def _source_name(source: BaseKnowledgeSource) -> str:
+    """The name of a source among others of its kind, stable as long as it is configured in the same way.
 
-    Where its texts are from stands behind it, so the names of files and addresses are no part of it.
+    The origin of its texts is appended to the name, so names of files and addresses are not part of it.
     """
-    fields = {field: getattr(source, field) for field in type(source).model_fields if field not in _NOT_ITS_NAME}
+    fields = {field: getattr(source, field) for field in type(source).model_fields if field not in _NOT_IDENTIFYING}
     if not isinstance(fields.get("content"), str):
         fields.pop("content", None)
-    return f"{type(source).__name__}-{digest({field: _told(value) for field, value in fields.items()})}"
+    return f"{type(source).__name__}-{digest({field: _name_value(value) for field, value in fields.items()})}"
 
 
-def _told(value: Any) -> Any:
-    """A field as it stands in a name; what is no data, as a vector store, by its class."""
+def _name_value(value: Any) -> Any:
+    """A field's value as part of a name; a value that is not data, such as a vector store, is represented by its class."""
     if isinstance(value, Path):
         return str(value)
     try:
@@ -122,46 +132,33 @@ def _told(value: Any) -> Any:
     return value
 
 
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
-    from langchain_core.tools import BaseTool
-
-    from crewgraph.storage.store.retriever import Retriever
-    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
-else:
-    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
-    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
-    Document = lazy("langchain_core.documents:Document")
-
 _LIMIT = 5
 _THRESHOLD = 0.6
 
 
 class Knowledge(BaseModel):
-    """What agents know: texts from sources, found by what they mean.
+    """What agents know: texts from sources, searched by meaning.
 
         knowledge = Knowledge(collection_name="mill", sources=["The mill closes at noon.", "opening_hours.pdf"])
         knowledge.query(["When does the mill close?"])
 
-    Sources are read when it is first asked, or by `load`. What has not changed since then, in this or an earlier process, is
-    not embedded again; what is in no source any more is not found.
+    Sources are read on the first query, or by `load`. What has not changed since then, in this or an earlier process, is
+    not embedded again; what is no longer in a source is no longer found.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     sources: list[Any] = Field(default_factory=list[Any])
-    """Where it comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """Sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     storage: Any = None
-    """Where it is kept: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
+    """A `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
 
     embedder: Any = None
-    """What turns texts into vectors: `{"provider": ..., "config": {...}}`, a function, LangChain's `Embeddings`; the local one
-    where None."""
+    """The embedder: `{"provider": ..., "config": {...}}`, a function, LangChain's `Embeddings`; None for the local one."""
 
     collection_name: str | None = None
-    """What it is called in the storage; others of the same name share what they have in common."""
+    """The name of the collection in the storage; knowledge with the same name shares its passages."""
 
     _made_of: tuple[int, ...] = PrivateAttr(default=())
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
@@ -169,9 +166,9 @@ class Knowledge(BaseModel):
     _units: frozenset[str] = PrivateAttr(default=frozenset[str]())
 
     def __init__(
-        self, collection_name: str | None = None, sources: Iterable[Any] = (), embedder: Any = None, **given: Any
+        self, collection_name: str | None = None, sources: Iterable[Any] = (), embedder: Any = None, **data: Any
     ) -> None:
-        super().__init__(collection_name=collection_name, sources=list(sources), embedder=embedder, **given)
+        super().__init__(collection_name=collection_name, sources=list(sources), embedder=embedder, **data)
 
     @field_validator("sources", mode="before")
     @classmethod
@@ -182,9 +179,9 @@ class Knowledge(BaseModel):
         super().model_post_init(context)
         if not isinstance(self.storage, BaseKnowledgeStorage):
             store = self.storage
-            made = resolve_knowledge_storage(self.embedder, self.collection_name) if store is None else None
-            usual = KnowledgeStorage(self.embedder, self.collection_name, store=store)
-            self.storage = usual if made is None else made
+            custom = resolve_knowledge_storage(self.embedder, self.collection_name) if store is None else None
+            default = KnowledgeStorage(self.embedder, self.collection_name, store=store)
+            self.storage = default if custom is None else custom
 
     @property
     def made_of(self) -> tuple[int, ...]:
@@ -193,40 +190,41 @@ class Knowledge(BaseModel):
 
     @made_of.setter
     def made_of(self, of: tuple[int, ...]) -> None:
+        """What a crew or an agent created it from; empty if a program created it."""
         self._made_of = of
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is where it is kept, and copies of an agent know the same
 
     def load(self) -> None:
-        """Read the sources, and keep what is new in them; a run of a crew begins with it.
+        """Read the sources and store what is new; called at the start of a crew's run.
 
         Raises:
             SourceError: a source cannot be used.
-            StorageError: it cannot be kept.
+            StorageError: the passages cannot be stored.
         """
         with self._lock:
             self._load()
 
     async def aload(self) -> None:
-        """Read the sources; see `load`."""
+        """Async `load`."""
         await in_thread(self.load)
 
-    def ready(self) -> None:
-        """Read the sources, where this was not done yet in this process; raises as `load`."""
+    def ensure_loaded(self) -> None:
+        """Read the sources unless that was done in this process; raises like `load`."""
         with self._lock:
             if self._loaded is None:
                 self._load()
 
-    async def aready(self) -> None:
-        """Read the sources, where this was not done yet; see `ready`."""
+    async def aensure_loaded(self) -> None:
+        """Async `ensure_loaded`."""
         if self._loaded is None:
-            await in_thread(self.ready)
+            await in_thread(self.ensure_loaded)
 
     def _load(self) -> None:
-        units = _together([gathered(one, self.storage) for one in self.sources])
-        state = _state(units)
-        if self._has_units:
+        units = _merge_units([collect_units(source, self.storage) for source in self.sources])
+        state = _units_digest(units)
+        if self._supports_units:
             if state != self._loaded or not self.storage.has(units):
                 self.storage.keep(units)
         elif units and state != self._loaded:
@@ -248,27 +246,29 @@ class Knowledge(BaseModel):
         score_threshold: float = _THRESHOLD,
         metadata_filter: dict[str, Any] | None = None,
     ) -> list[SearchResult]:
-        """What is known of something, the best first.
+        """The passages that match a query, best first.
 
         Args:
-            query: what is looked for; several texts are one query.
-            results_limit: at most so many results.
-            score_threshold: from 0 to 1, how near they are at least; 0.5 has nothing to do with the query.
-            metadata_filter: what their metadata have to hold, with LangGraph's operators: `{"page": {"$lte": 3}}`.
+            query: what to look for; several texts are one query.
+            results_limit: the maximum number of results.
+            score_threshold: the minimum score from 0 to 1; 0.5 is unrelated to the query.
+            metadata_filter: conditions on the metadata, with LangGraph's operators: `{"page": {"$lte": 3}}`.
 
         Raises:
             SourceError: a source cannot be used.
             StorageError: the storage cannot be searched.
         """
-        asked = _asked(query)
-        if not asked:
+        texts = _query_texts(query)
+        if not texts:
             return []
-        self.ready()
-        kept: list[SearchResult] = []
-        if self._is_kept:
-            kept = self.storage.search(asked, **self._wanted(results_limit, score_threshold, metadata_filter))
-        live = [one.found(" ".join(asked), results_limit) for one in self._live]
-        return _alternating([kept, *live])[:results_limit]
+        self.ensure_loaded()
+        stored: list[SearchResult] = []
+        if self._has_stored:
+            stored = self.storage.search(
+                texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
+            )
+        retrieved = [retriever.search(" ".join(texts), results_limit) for retriever in self._retrievers]
+        return _interleave([stored, *retrieved])[:results_limit]
 
     async def aquery(
         self,
@@ -277,28 +277,30 @@ class Knowledge(BaseModel):
         score_threshold: float = _THRESHOLD,
         metadata_filter: dict[str, Any] | None = None,
     ) -> list[SearchResult]:
-        """What is known of something; see `query`."""
-        asked = _asked(query)
-        if not asked:
+        """Async `query`."""
+        texts = _query_texts(query)
+        if not texts:
             return []
-        await self.aready()
-        kept: list[SearchResult] = []
-        if self._is_kept:
-            kept = await self.storage.asearch(asked, **self._wanted(results_limit, score_threshold, metadata_filter))
-        live = [await one.afound(" ".join(asked), results_limit) for one in self._live]
-        return _alternating([kept, *live])[:results_limit]
+        await self.aensure_loaded()
+        stored: list[SearchResult] = []
+        if self._has_stored:
+            stored = await self.storage.asearch(
+                texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
+            )
+        retrieved = [await retriever.asearch(" ".join(texts), results_limit) for retriever in self._retrievers]
+        return _interleave([stored, *retrieved])[:results_limit]
 
     def reset(self) -> None:
-        """Forget everything in the collection; the sources are read again when it is next asked.
+        """Delete everything in the collection; the next query reads the sources again.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: the storage cannot be written.
         """
         self.storage.reset()
         self._loaded = None
 
     async def areset(self) -> None:
-        """Forget everything in the collection; see `reset`."""
+        """Async `reset`."""
         await self.storage.areset()
         self._loaded = None
 
@@ -316,7 +318,8 @@ class Knowledge(BaseModel):
         async def asearch(text: str) -> "list[Document]":
             return _documents(await self.aquery(text, results_limit, score_threshold, metadata_filter))
 
-        return Retriever(search=search, asearch=asearch)
+        retriever: BaseRetriever = Retriever(search=search, asearch=asearch)
+        return retriever
 
     def as_tool(
         self,
@@ -325,63 +328,72 @@ class Knowledge(BaseModel):
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
     ) -> "BaseTool":
-        """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
+        """The search as a LangChain tool, for `Agent(tools=[...])` and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
-        return as_langchain_tool(retriever, name, description)
+        tool: BaseTool = retriever_tool(retriever, name, description)
+        return tool
 
     @property
-    def _live(self) -> list[RetrieverKnowledgeSource]:
-        """The sources that are asked with each query."""
-        return [one for one in self.sources if isinstance(one, RetrieverKnowledgeSource)]
+    def _retrievers(self) -> list[RetrieverKnowledgeSource]:
+        """The sources that are queried directly."""
+        return [source for source in self.sources if isinstance(source, RetrieverKnowledgeSource)]
 
     @property
-    def _is_kept(self) -> bool:
-        """Whether there may be something in the storage."""
-        return bool(self._units) or not self._live
+    def _has_stored(self) -> bool:
+        """Whether the storage may hold passages."""
+        return bool(self._units) or not self._retrievers
 
     @property
-    def _has_units(self) -> bool:
-        """Whether the storage keeps apart what is from different sources: ours does, unless a class of its own saves."""
+    def _supports_units(self) -> bool:
+        """Whether the storage separates units: the built-in one does, unless a subclass overrides `save`."""
         return isinstance(self.storage, KnowledgeStorage) and override_of(self.storage, "save") is None
 
-    def _wanted(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
-        """What a search is told: to find in the sources alone, where the storage can; without sources all there is."""
-        told: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
+    def _search_arguments(self, limit: int, threshold: float, metadata: dict[str, Any] | None) -> dict[str, Any]:
+        """The arguments of a search: restricted to the units of the sources, if any, where the storage supports that."""
+        arguments: dict[str, Any] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
-            told["metadata_filter"] = metadata
-        ours = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))
-        return {**told, "units": self._units} if ours and self._has_units and self.sources else told
+            arguments["metadata_filter"] = metadata
+        is_default_search = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))
+        return (
+            {**arguments, "units": self._units}
+            if is_default_search and self._supports_units and self.sources
+            else arguments
+        )
 
 
-def _asked(query: "Sequence[str] | str") -> list[str]:
+def _query_texts(query: "Sequence[str] | str") -> list[str]:
     texts = [query] if isinstance(query, str) else list(query)
     return [text for text in texts if text.strip()]
 
 
-def _together(units: Iterable[Units]) -> Units:
-    made: Units = {}
-    for one in units:
-        for name, passages in one.items():
-            made.setdefault(name, []).extend(passages)
-    return made
+def _merge_units(units: Iterable[Units]) -> Units:
+    merged: Units = {}
+    for part in units:
+        for name, passages in part.items():
+            merged.setdefault(name, []).extend(passages)
+    return merged
 
 
-def _state(units: Units) -> str:
-    return digest({name: [(one.text, one.metadata) for one in passages] for name, passages in units.items()})
+def _units_digest(units: Units) -> str:
+    return digest(
+        {name: [(passage.text, passage.metadata) for passage in passages] for name, passages in units.items()}
+    )
 
 
 def _texts(units: Units) -> list[str]:
-    return [one.text for passages in units.values() for one in passages]
+    return [passage.text for passages in units.values() for passage in passages]
 
 
-def _alternating(found: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
-    """The best of each, then the second of each, and so on."""
-    longest = max(map(len, found))
-    return [one[rank] for rank in range(longest) for one in found if rank < len(one)]
+def _interleave(result_lists: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
+    """The best of each list, then the second of each, and so on."""
+    longest = max(map(len, result_lists))
+    return [results[rank] for rank in range(longest) for results in result_lists if rank < len(results)]
 
 
-def _documents(found: Iterable[SearchResult]) -> "list[Document]":
+def _documents(results: Iterable[SearchResult]) -> "list[Document]":
     return [
-        Document(id=one["id"], page_content=one["content"], metadata={**one["metadata"], "score": one["score"]})
-        for one in found
+        Document(
+            id=result["id"], page_content=result["content"], metadata={**result["metadata"], "score": result["score"]}
+        )
+        for result in results
     ]

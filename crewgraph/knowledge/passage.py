@@ -1,11 +1,4 @@
-"""Passages: what sources consist of, and what is found.
-
-Texts in pieces that are found one by one.
-
-Markdown in its sections.
-
-How an agent's knowledge is searched.
-"""
+"""Passages of sources, search results, and splitting of texts into chunks and of Markdown into sections."""
 
 import re
 from collections.abc import Iterable
@@ -16,71 +9,71 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
 __all__ = [
-    "OVERLAP",
-    "SIZE",
+    "CHUNK_OVERLAP",
+    "CHUNK_SIZE",
     "KnowledgeConfig",
     "Passage",
     "SearchResult",
-    "chunked",
+    "chunk_size_problem",
     "extract_knowledge_context",
-    "grouped",
-    "sections",
-    "sizes_fault",
+    "group_passages",
+    "markdown_sections",
+    "split_chunks",
 ]
 
 
-_DIVIDER = "\n\n"
+_SEPARATOR = "\n\n"
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A text of a source, with what is known of it."""
+    """A text of a source with its metadata."""
 
     text: str
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Plain data: `source` says where it is from (a file, an address), with its `page`, `sheet` or `heading`."""
+    """Plain data: `source` is its origin (a file, an address), with its `page`, `sheet` or `heading`."""
 
 
 class SearchResult(TypedDict):
-    """Something that was found."""
+    """A passage that was found."""
 
     id: str
     content: str
     metadata: dict[str, Any]
     score: float
-    """From 0 to 1: (1 + cosine) / 2, so that 0.5 has nothing to do with the query."""
+    """From 0 to 1: (1 + cosine) / 2, so 0.5 is unrelated to the query."""
 
 
 def extract_knowledge_context(knowledge_snippets: Iterable[SearchResult]) -> str:
-    """The texts of what was found, one below the other; empty where nothing was."""
-    return _DIVIDER.join(one["content"].strip() for one in knowledge_snippets if one["content"].strip())
+    """Join the texts of search results; empty if there are none."""
+    return _SEPARATOR.join(snippet["content"].strip() for snippet in knowledge_snippets if snippet["content"].strip())
 
 
-def grouped(passages: Iterable[Passage], name: str) -> dict[str, list[Passage]]:
-    """Passages by where they are from, so that what has not changed is left as it is.
+def group_passages(passages: Iterable[Passage], name: str) -> dict[str, list[Passage]]:
+    """Group passages by origin, so that unchanged ones need not be stored again.
 
     Args:
-        passages: those of a source.
-        name: what stands before the names, so that sources of different kinds never mix.
+        passages: the passages of a source.
+        name: a prefix of the groups' names, so that different sources are never mixed.
     """
-    found: dict[str, list[Passage]] = {}
-    for one in passages:
-        found.setdefault(f"{name}:{one.metadata.get('source', '')}", []).append(one)
-    return found
+    groups: dict[str, list[Passage]] = {}
+    for passage in passages:
+        groups.setdefault(f"{name}:{passage.metadata.get('source', '')}", []).append(passage)
+    return groups
 
 
-SIZE = 4000
-"""Characters of a chunk, at most."""
+CHUNK_SIZE = 4000
+"""The default maximum length of a chunk in characters."""
 
-OVERLAP = 200
-"""Characters that a chunk has in common with the one before it."""
+CHUNK_OVERLAP = 200
+"""The default number of characters that a chunk shares with the one before it."""
 
 _BREAKS = ("\n\n", "\n", ". ", "! ", "? ", "。", "; ", " ")
-"""Where a chunk ends best, the best first."""
+"""Where to end a chunk, in order of preference."""
 
 
-def sizes_fault(size: int, overlap: int) -> str | None:
-    """What is wrong with the sizes of chunks; None where nothing is."""
+def chunk_size_problem(size: int, overlap: int) -> str | None:
+    """What is wrong with the sizes of chunks; None if nothing is."""
     if size < 1 or overlap < 0:
         return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
     if overlap >= size:
@@ -91,25 +84,25 @@ def sizes_fault(size: int, overlap: int) -> str | None:
     return None
 
 
-def chunked(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[str]:
-    """A text in chunks, in order; each but the first begins with the last `overlap` characters of the one before it.
+def split_chunks(text: str, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[str]:
+    """Split a text into chunks; each but the first begins with the last `overlap` characters of the one before it.
 
-    A chunk ends at a paragraph, a sentence or a blank where there is one in its last quarter. Chunks of blanks are left out.
+    A chunk ends at a paragraph, a sentence or a space if there is one in its last quarter. Blank chunks are left out.
 
     Args:
         text: the text.
-        size: characters of a chunk, at most.
-        overlap: characters that it has in common with the one before it.
+        size: the maximum length of a chunk in characters.
+        overlap: the number of characters shared with the chunk before it.
 
     Raises:
         ValueError: the overlap is not less than the size.
     """
-    if fault := sizes_fault(size, overlap):
-        raise ValueError(fault)
+    if problem := chunk_size_problem(size, overlap):
+        raise ValueError(problem)
     chunks: list[str] = []
     start = 0
     while start < len(text):
-        end = _end(text, start, size, overlap)
+        end = _chunk_end(text, start, size, overlap)
         chunks.append(text[start:end])
         if end == len(text):
             break
@@ -117,15 +110,15 @@ def chunked(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[str]:
     return [chunk for chunk in chunks if chunk.strip()]
 
 
-def _end(text: str, start: int, size: int, overlap: int) -> int:
+def _chunk_end(text: str, start: int, size: int, overlap: int) -> int:
     last = start + size
     if last >= len(text):
         return len(text)
     first = start + max(overlap + 1, size * 3 // 4)  # behind the overlap, so that there is an end
     for sign in _BREAKS:
-        found = text.rfind(sign, first - len(sign), last)
-        if found >= 0 and found + len(sign) >= first:
-            return found + len(sign)
+        position = text.rfind(sign, first - len(sign), last)
+        if position >= 0 and position + len(sign) >= first:
+            return position + len(sign)
     return last
 
 
@@ -133,12 +126,12 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
-def sections(text: str) -> list[Passage]:
-    """The sections of a Markdown text, each with its headings from the top; `heading` in the metadata says them, too.
+def markdown_sections(text: str) -> list[Passage]:
+    """Split Markdown into sections, each preceded by the path of its headings, which is also its `heading` metadata.
 
-    What stands in a block of code is no heading. A text without headings is one section.
+    Lines in code blocks are not headings. A text without headings is one section.
     """
-    made: list[Passage] = []
+    passages: list[Passage] = []
     trail: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -148,7 +141,7 @@ def sections(text: str) -> list[Passage]:
         if not body.strip():
             return
         path = " > ".join(title for _, title in trail)
-        made.append(Passage(f"{path}\n{body}" if path else body, {"heading": path} if path else {}))
+        passages.append(Passage(f"{path}\n{body}" if path else body, {"heading": path} if path else {}))
 
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -161,16 +154,16 @@ def sections(text: str) -> list[Passage]:
         close()
         lines.clear()
         level = len(heading[1])
-        trail = [*(one for one in trail if one[0] < level), (level, heading[2])]
+        trail = [*(entry for entry in trail if entry[0] < level), (level, heading[2])]
     close()
-    return made
+    return passages
 
 
 class KnowledgeConfig(BaseModel):
-    """How much an agent is told of what is known, and how near to the task it has to be."""
+    """How many passages an agent gets, and how similar to the task they must be."""
 
     results_limit: int = Field(default=5, ge=1)
-    """At most so many passages of its own knowledge, and as many of its crew's."""
+    """The maximum number of passages from its own knowledge, and as many from its crew's."""
 
     score_threshold: float = Field(default=0.6, ge=0, le=1)
-    """How near they are at least: 0.5 has nothing to do with what is looked for, 1 says the same."""
+    """The minimum score: 0.5 is unrelated, 1 is identical."""

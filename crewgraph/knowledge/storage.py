@@ -1,19 +1,11 @@
-"""Where knowledge is kept.
+"""Storages of knowledge: the base for custom ones, their factory, and the built-in one in a LangGraph store.
 
-What a place for knowledge can do.
-
-Who makes the storages of knowledge that names none.
-
-The place where knowledge is kept unless another is given: a LangGraph store, by default on FAISS and SQLite.
-
-A collection of passages on a shelf of a LangGraph store.
-
-It needs LangGraph, which takes a while to import: `crewgraph.extras.load` on first use.
+`KnowledgeCollection` imports LangGraph, which takes a while: `KnowledgeStorage` loads it on first use.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,9 +14,8 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
-from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
-from crewgraph.storage.store.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = [
     "BaseKnowledgeStorage",
@@ -37,28 +28,28 @@ __all__ = [
 
 
 class BaseKnowledgeStorage(BaseModel, ABC):
-    """The base of places for knowledge; subclass it to keep knowledge elsewhere.
+    """The base of knowledge storages; subclass it for a custom one.
 
-    `save`, `search` and `reset` are enough: an event loop calls them in a thread, where there is no `asave`, `asearch` and
-    `areset`. A class may have fields, or an `__init__` of its own that only sets attributes.
+    `save`, `search` and `reset` are enough: without `asave`, `asearch` and `areset` they run in a thread on an event loop.
+    A class may have fields, or an `__init__` of its own that only sets attributes.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
 
     def __new__(cls, *_args: Any, **_given: Any) -> Self:
-        """Make it so that attributes can be set also by an `__init__` that never calls that of its base."""
-        made = super().__new__(cls)
-        begun: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
-        for name, value in begun.items():
-            object.__setattr__(made, f"__pydantic_{name}__", value)
-        return made
+        """Allow attributes to be set by an `__init__` that never calls that of its base."""
+        instance = super().__new__(cls)
+        slots: dict[str, Any] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}
+        for name, value in slots.items():
+            object.__setattr__(instance, f"__pydantic_{name}__", value)
+        return instance
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is where it is
 
     @abstractmethod
     def save(self, documents: list[str]) -> None:
-        """Keep texts."""
+        """Save texts."""
 
     @abstractmethod
     def search(
@@ -68,14 +59,14 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         metadata_filter: dict[str, Any] | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
-        """What is kept that fits a query, the best first."""
+        """The stored texts that match a query, best first."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
 
     async def asave(self, documents: list[str]) -> None:
-        """Keep texts."""
+        """Async `save`."""
         await in_thread(self.save, documents)
 
     async def asearch(
@@ -85,51 +76,46 @@ class BaseKnowledgeStorage(BaseModel, ABC):
         metadata_filter: dict[str, Any] | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
-        """What is kept that fits a query; see `search`."""
+        """Async `search`."""
         return await in_thread(self.search, query, limit, metadata_filter, score_threshold)
 
     async def areset(self) -> None:
-        """Forget everything."""
+        """Async `reset`."""
         await in_thread(self.reset)
 
 
 KnowledgeStorageFactory = Callable[[Any, str | None], BaseKnowledgeStorage | None]
-"""Is given an embedder and the name of a collection; gives their storage, or None for the usual one."""
+"""Takes an embedder and a collection's name; returns their storage, or None for the default one."""
 
-_set: list[KnowledgeStorageFactory] = []
+_factories: list[KnowledgeStorageFactory] = []
 
 
 def set_knowledge_storage_factory(factory: KnowledgeStorageFactory | None) -> None:
-    """Let a function make the storage wherever knowledge is made without one, in this process; None for none."""
-    _set[:] = [] if factory is None else [factory]
+    """Set the function that creates the storage of knowledge without one, in this process; None removes it."""
+    _factories[:] = [] if factory is None else [factory]
 
 
 def resolve_knowledge_storage(embedder: Any, collection_name: str | None) -> BaseKnowledgeStorage | None:
-    """What that function makes of an embedder and a collection's name; None where there is no such function."""
-    return _set[0](embedder, collection_name) if _set else None
-
-
-if TYPE_CHECKING:
-    pass  # DROPIMPORT
-else:
-    KnowledgeCollection = lazy("crewgraph.knowledge.storage:KnowledgeCollection")
+    """Create a storage with the factory; None without a factory."""
+    return _factories[0](embedder, collection_name) if _factories else None
 
 
 class KnowledgeStorage(BaseKnowledgeStorage):
-    """A collection of passages in a store; other projects and other collections have others."""
+    """A collection of passages in a store, separate from other projects and collections."""
 
     collection_name: str | None = None
-    """What the collection is called."""
+    """The name of the collection."""
 
     embedder: Any = None
-    """What turns texts into vectors; the local embedder where None."""
+    """The embedder; None for the local one."""
 
     store: Any = None
     """A LangGraph store with an index, or the path of a folder or database file; None for `knowledge.db` in the storage
-    folder."""
+    folder.
+    """
 
-    def __init__(self, embedder: Any = None, collection_name: str | None = None, **given: Any) -> None:
-        super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **given)
+    def __init__(self, embedder: Any = None, collection_name: str | None = None, **data: Any) -> None:
+        super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **data)
 
     @property
     def _collection(self) -> "KnowledgeCollection":
@@ -137,31 +123,31 @@ class KnowledgeStorage(BaseKnowledgeStorage):
 
     @overridable
     def save(self, documents: list[str]) -> None:
-        """Keep texts, in addition to what is kept already.
+        """Add texts to the collection.
 
         Raises:
-            StorageError: they cannot be written, or not be embedded.
+            StorageError: they cannot be written or embedded.
         """
         self._collection.add(documents)
 
     @overridable
     async def asave(self, documents: list[str]) -> None:
-        """Keep texts; see `save`, of which a class's own is called."""
+        """Async `save`; calls an overridden `save`."""
         if override_of(self, "save") is not None:
             await in_thread(self.save, documents)
         else:
             await self._collection.aadd(documents)
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone: what is there already stays, what is new is embedded, the rest goes.
+        """Replace the content of units: new passages are embedded, existing ones kept, others deleted.
 
         Raises:
-            StorageError: they cannot be written, or not be embedded.
+            StorageError: they cannot be written or embedded.
         """
         self._collection.keep(units)
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these units.
+        """Whether there are passages of each of these units.
 
         Raises:
             StorageError: the store cannot be read.
@@ -178,14 +164,14 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         *,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, the best first.
+        """The passages that match a query, best first.
 
         Args:
-            query: what is looked for; several texts are one query.
-            limit: at most so many results.
-            metadata_filter: what their metadata have to hold, with LangGraph's operators.
-            score_threshold: from 0 to 1, how near they are at least.
-            units: only what belongs to these; everything in the collection where None.
+            query: what to look for; several texts are one query.
+            limit: the maximum number of results.
+            metadata_filter: conditions on the metadata, with LangGraph's operators.
+            score_threshold: the minimum score, from 0 to 1.
+            units: search only these units; None for the whole collection.
 
         Raises:
             StorageError: the store cannot be searched.
@@ -202,14 +188,14 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         *,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query; see `search`, of which a class's own is called."""
-        if own := override_of(self, "search"):
-            told: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
-            return await in_thread(own, query, limit=limit, score_threshold=score_threshold, **told)
+        """Async `search`; calls an overridden `search`."""
+        if override := override_of(self, "search"):
+            filters: dict[str, Any] = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
+            return await in_thread(override, query, limit=limit, score_threshold=score_threshold, **filters)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 
     def reset(self) -> None:
-        """Forget everything in the collection.
+        """Delete everything in the collection.
 
         Raises:
             StorageError: the store cannot be written.
@@ -217,44 +203,44 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         self._collection.reset()
 
     async def areset(self) -> None:
-        """Forget everything in the collection; see `reset`."""
+        """Async `reset`."""
         await self._collection.areset()
 
 
 _FILE = "knowledge.db"
-_BY_HAND = "saved"
-"""The unit of what was saved without one."""
+_SAVED_UNIT = "saved"
+"""The unit of texts that were saved without one."""
 
 _PAGE = 20
 _GROWTH = 4
 
 
 class KnowledgeCollection:
-    """The passages of one collection, in units: what is from one file, or from one source.
+    """The passages of one collection, in units: the content of one file or one source.
 
     Args:
-        name: what it is called.
-        store: as `KnowledgeStorage` takes it.
-        embedder: as `embedder_of` takes it.
+        name: the name of the collection.
+        store: as `KnowledgeStorage` accepts it.
+        embedder: as `embedder_of` accepts it.
     """
 
     def __init__(self, name: str, store: Any = None, embedder: Any = None) -> None:
-        self._shelf = Shelf("knowledge", name, storage=store, embedder=embedder, file=_FILE)
+        self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
 
     def add(self, texts: Sequence[str]) -> None:
-        """Keep texts, whatever else is kept."""
+        """Add texts."""
         drive(self._adding(texts))
 
     async def aadd(self, texts: Sequence[str]) -> None:
-        """Keep texts, whatever else is kept."""
+        """Async `add`."""
         await adrive(self._adding(texts))
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Let units consist of these passages alone."""
+        """Replace the content of units."""
         drive(self._keeping(units))
 
     def has(self, units: Iterable[str]) -> bool:
-        """Whether there is something of each of these."""
+        """Whether there are passages of each of these units."""
         return drive(self._present(units))
 
     def search(
@@ -265,7 +251,7 @@ class KnowledgeCollection:
         filter: Mapping[str, Any] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, of some units or of all."""
+        """The passages that match a query, in some units or in all."""
         return drive(self._searching(query, limit, score_threshold, filter, units))
 
     async def asearch(
@@ -276,31 +262,31 @@ class KnowledgeCollection:
         filter: Mapping[str, Any] | None = None,
         units: Collection[str] | None = None,
     ) -> list[SearchResult]:
-        """What fits a query, of some units or of all."""
+        """Async `search`."""
         return await adrive(self._searching(query, limit, score_threshold, filter, units))
 
     def reset(self) -> None:
-        """Forget everything."""
-        self._shelf.reset()
+        """Delete everything."""
+        self._namespace.reset()
 
     async def areset(self) -> None:
-        """Forget everything."""
-        await self._shelf.areset()
+        """Async `reset`."""
+        await self._namespace.areset()
 
     def _adding(self, texts: Sequence[str]) -> Program[None]:
-        there = {entry.key for entry in (yield from self._shelf.listing(None, (_BY_HAND,)))}
-        entries = _entries(_BY_HAND, [Passage(text) for text in texts])
-        yield from self._shelf.putting([entry for key, entry in entries.items() if key not in there])
+        existing = {entry.key for entry in (yield from self._namespace.listing(None, (_SAVED_UNIT,)))}
+        entries = _entries(_SAVED_UNIT, [Passage(text) for text in texts])
+        yield from self._namespace.putting([entry for key, entry in entries.items() if key not in existing])
 
     def _present(self, units: Iterable[str]) -> Program[bool]:
-        return {*units} <= {place[0] for place in (yield from self._shelf.places()) if place}
+        return {*units} <= {place[0] for place in (yield from self._namespace.places()) if place}
 
     def _keeping(self, units: Mapping[str, Sequence[Passage]]) -> Program[None]:
         for unit, passages in units.items():
-            there = {entry.key: entry for entry in (yield from self._shelf.listing(None, (unit,)))}
-            wanted = _entries(unit, passages)
-            yield from self._shelf.putting([entry for key, entry in wanted.items() if key not in there])
-            yield from self._shelf.deleting([entry for key, entry in there.items() if key not in wanted])
+            existing = {entry.key: entry for entry in (yield from self._namespace.listing(None, (unit,)))}
+            new_entries = _entries(unit, passages)
+            yield from self._namespace.putting([entry for key, entry in new_entries.items() if key not in existing])
+            yield from self._namespace.deleting([entry for key, entry in existing.items() if key not in new_entries])
 
     def _searching(
         self,
@@ -311,32 +297,32 @@ class KnowledgeCollection:
         units: Collection[str] | None,
     ) -> Program[list[SearchResult]]:
         # Others may keep something in the collection, too: whoever names units reads on until there is enough of these.
-        found: list[SearchResult] = []
+        results: list[SearchResult] = []
         offset, page = 0, limit if units is None else max(limit, _PAGE)
-        while query.strip() and len(found) < limit:
-            read: list[Found] = yield from self._shelf.searching(query, page, None, filter, (), offset)
-            near = [one for one in read if _score(one) >= score_threshold]
-            found += [_result(one) for one in near if units is None or one.below[0] in units]
-            if len(near) < page:
+        while query.strip() and len(results) < limit:
+            hits: list[FoundEntry] = yield from self._namespace.searching(query, page, None, filter, (), offset)
+            matches = [entry for entry in hits if _score(entry) >= score_threshold]
+            results += [_result(entry) for entry in matches if units is None or entry.below[0] in units]
+            if len(matches) < page:
                 break
             offset, page = offset + page, page * _GROWTH
-        return found[:limit]
+        return results[:limit]
 
 
 def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
-    """Passages as entries, by keys that say what is in them: the same text is kept once."""
+    """Passages as entries, with keys derived from their content, so that the same text is stored once."""
     entries: dict[str, Entry] = {}
-    for one in passages:
-        metadata = plain(one.metadata)
-        key = digest(one.text, metadata)
-        entries[key] = Entry(key, one.text, metadata, (unit,))
+    for passage in passages:
+        metadata = plain(passage.metadata)
+        key = digest(passage.text, metadata)
+        entries[key] = Entry(key, passage.text, metadata, (unit,))
     return entries
 
 
-def _score(found: Found) -> float:
-    """From the cosine to the scale of `SearchResult`."""
-    return (1 + (found.score or 0.0)) / 2
+def _score(entry: FoundEntry) -> float:
+    """Convert a cosine to the scale of `SearchResult`."""
+    return (1 + (entry.score or 0.0)) / 2
 
 
-def _result(found: Found) -> SearchResult:
-    return {"id": found.key, "content": found.text, "metadata": dict(found.metadata), "score": _score(found)}
+def _result(entry: FoundEntry) -> SearchResult:
+    return {"id": entry.key, "content": entry.text, "metadata": dict(entry.metadata), "score": _score(entry)}

@@ -1,4 +1,4 @@
-"""What crews, agents, flows and programs remember."""
+"""Memory of crews, agents, flows and programs."""
 
 from crewgraph.memory.memory import Memory, MemoryScope, MemorySlice
 from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, compute_composite_score

@@ -1,4 +1,4 @@
-"""What a model says about what is remembered, or looked for."""
+"""The schemas of a model's replies about memories. Their docstrings and descriptions are part of the prompts."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-class _Said(BaseModel):
+class _ModelReply(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _lists(cls, value: Any, info: Any) -> Any:
@@ -25,7 +25,7 @@ class _Said(BaseModel):
         return [] if value is None else [value] if isinstance(value, str) else value
 
 
-class ExtractedMetadata(_Said):
+class ExtractedMetadata(_ModelReply):
     """Who and what a text is about."""
 
     entities: list[str] = Field(default_factory=list[str], description="people, places, things that it names")
@@ -33,7 +33,7 @@ class ExtractedMetadata(_Said):
     topics: list[str] = Field(default_factory=list[str], description="what it is about, in single words")
 
 
-class MemoryAnalysis(_Said):
+class MemoryAnalysis(_ModelReply):
     """Where something belongs that is to be remembered."""
 
     suggested_scope: str = Field(description="the path of its scope")
@@ -57,11 +57,11 @@ class ConsolidationAction(BaseModel):
 
     @property
     def kind(self) -> Literal["keep", "update", "delete"]:
-        """What is done: what cannot be done is keeping."""
-        said = self.action.strip().lower()
-        if said == "delete":
+        """The action to take; anything that cannot be done means keeping the record."""
+        action = self.action.strip().lower()
+        if action == "delete":
             return "delete"
-        return "update" if said == "update" and (self.new_content or "").strip() else "keep"
+        return "update" if action == "update" and (self.new_content or "").strip() else "keep"
 
 
 class ConsolidationPlan(BaseModel):
@@ -72,13 +72,13 @@ class ConsolidationPlan(BaseModel):
     insert_reason: str = Field(default="", description="why, in a few words")
 
 
-class ExtractedMemories(_Said):
+class ExtractedMemories(_ModelReply):
     """What is worth remembering of a text."""
 
     memories: list[str] = Field(default_factory=list[str], description="one sentence each")
 
 
-class QueryAnalysis(_Said):
+class QueryAnalysis(_ModelReply):
     """What a query asks for."""
 
     keywords: list[str] = Field(default_factory=list[str], description="the words that matter")
@@ -93,7 +93,7 @@ class QueryAnalysis(_Said):
     )
 
 
-class QueryGaps(_Said):
+class QueryGaps(_ModelReply):
     """What a search did not find."""
 
     missing: list[str] = Field(default_factory=list[str], description="what is still missing, in a few words each")

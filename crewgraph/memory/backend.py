@@ -1,7 +1,4 @@
-"""What a storage of one's own has, to be given to a memory.
-
-Who makes the storages that memories name by a text.
-"""
+"""The interface of custom memory storages, and the factory that creates storages from a text."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +16,7 @@ __all__ = [
 
 
 class EmbeddingDimensionMismatchError(ValueError):
-    """Vectors of another length are kept; for storages of one's own: ours embeds anew."""
+    """The stored vectors have another length. For custom storages: the built-in one embeds again."""
 
     def __init__(self, stored_dim: int, new_dim: int) -> None:
         self.stored_dim, self.new_dim = stored_dim, new_dim
@@ -31,14 +28,14 @@ class EmbeddingDimensionMismatchError(ValueError):
 
 @runtime_checkable
 class StorageBackend(Protocol):
-    """A storage of one's own: `Memory(storage=MyStorage())`.
+    """A custom storage: `Memory(storage=MyStorage())`.
 
-    The memory embeds; records come with their `embedding`. A scope prefix means the scope and all below it: `/a` is no prefix of
-    `/ab`. Methods may be async; `asave`, `asearch` and `adelete` are taken on an event loop where they are there.
+    The memory embeds; records come with their `embedding`. A scope prefix means the scope and all below it: `/a` is not a
+    prefix of `/ab`. Methods may be async; `asave`, `asearch` and `adelete` are preferred on an event loop if they exist.
     """
 
     def save(self, records: list[MemoryRecord]) -> None:
-        """Keep records; those of the same id are replaced."""
+        """Save records, replacing those with the same id."""
 
     def search(
         self,
@@ -49,7 +46,7 @@ class StorageBackend(Protocol):
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
-        """The nearest records with their nearness, 0 to 1, the nearest first."""
+        """The nearest records with their similarity, 0 to 1, nearest first."""
         ...
 
     def delete(
@@ -60,52 +57,51 @@ class StorageBackend(Protocol):
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget the records that meet all of it; how many there were."""
+        """Delete the records that match all conditions and return their number."""
         ...
 
     def update(self, record: MemoryRecord) -> None:
-        """Replace the record of this id."""
+        """Replace the record with the same id."""
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
-        """The record of an id."""
+        """The record of an id; None if there is none."""
         ...
 
     def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """Records, the newest first."""
+        """Records, newest first."""
         ...
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
-        """What is in a scope."""
+        """Statistics of a scope."""
         ...
 
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """The scopes right below a scope."""
+        """The scopes directly below a scope."""
         ...
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
-        """How many records there are of each category."""
+        """The number of records by category."""
         ...
 
     def count(self, scope_prefix: str | None = None) -> int:
-        """How many records there are."""
+        """The number of records."""
         ...
 
     def reset(self, scope_prefix: str | None = None) -> None:
-        """Forget all records."""
+        """Delete all records."""
 
 
 MemoryStorageFactory = Callable[[str], Any]
-"""Is given what a memory says of its storage: "lancedb" where it says nothing; gives a `StorageBackend`, or None for the
-usual one."""
+"""Takes a memory's `storage` text, "lancedb" by default; returns a `StorageBackend`, or None for the default storage."""
 
-_set: list[MemoryStorageFactory] = []
+_factories: list[MemoryStorageFactory] = []
 
 
 def set_memory_storage_factory(factory: MemoryStorageFactory | None) -> None:
-    """Let a function make the storages of memories that are made from here on, in this process; None for none."""
-    _set[:] = [] if factory is None else [factory]
+    """Set the function that creates the storages of new memories in this process; None removes it."""
+    _factories[:] = [] if factory is None else [factory]
 
 
 def resolve_memory_storage(spec: str) -> Any:
-    """What that function makes of a text; None where there is no such function."""
-    return _set[0](spec) if _set else None
+    """Create a storage with the factory; None without a factory."""
+    return _factories[0](spec) if _factories else None

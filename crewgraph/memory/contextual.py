@@ -1,4 +1,4 @@
-"""What all memories together know of a task."""
+"""Searching all memories for a task, and formatting the results for a prompt."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -7,28 +7,28 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import shorten
 
-__all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
+__all__ = ["MAX_ENTRY_LENGTH", "MAX_LATEST", "ContextualMemory", "format_memories", "memory_query", "memory_texts"]
 
 
-LATEST = 2
-"""How many entries of the long-term memory an agent is told of."""
+MAX_LATEST = 2
+"""The maximum number of entries from the long-term memory."""
 
-LONGEST = 2000
-"""How many characters of an entry agents are told: a tool may have given a whole book."""
+MAX_ENTRY_LENGTH = 2000
+"""The maximum length of an entry in characters: a tool may have returned a whole book."""
 
 _KINDS = ("memory", "long_term_memory", "short_term_memory", "entity_memory", "external_memory")
 
 
 class ContextualMemory:
-    """What all memories together know of a task.
+    """Searches all kinds of memory for a task.
 
     Args:
-        stm: the short-term memory; None where there is none, as for the others.
+        stm: the short-term memory, or None; likewise the others.
         ltm: the long-term memory.
         em: the entity memory.
         exm: the external memory.
-        agent: who remembers, for events.
-        task: what for.
+        agent: the agent, for events.
+        task: the task, for events.
     """
 
     def __init__(
@@ -43,43 +43,43 @@ class ContextualMemory:
                 memory.task = task
 
     def build_context_for_task(self, task: Any, context: str = "") -> str:
-        """What the memories know of a task, as a text for a prompt; empty where that is nothing.
+        """The memories related to a task, as text for a prompt; empty if there are none.
 
         Args:
             task: the task.
-            context: what others have found out.
+            context: the results of other tasks.
 
         Raises:
-            Exception: what a memory raises.
+            Exception: whatever a memory raises.
         """
-        query = query_of(task.description, context)
+        query = memory_query(task.description, context)
         if not query:
             return ""
         searches: tuple[tuple[str, Any, Callable[[], Any]], ...] = (
-            ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=LATEST)),
+            ("long_term_memory", self.ltm, lambda: self.ltm.search(task.description, latest_n=MAX_LATEST)),
             ("short_term_memory", self.stm, lambda: self.stm.search(query)),
             ("entity_memory", self.em, lambda: self.em.search(query)),
             ("external_memory", self.exm, lambda: self.exm.search(query)),
         )
-        found = {kind: contents(kind, call(search)) for kind, memory, search in searches if memory is not None}
-        return recollection(found, english())
+        results = {kind: memory_texts(kind, call(search)) for kind, memory, search in searches if memory is not None}
+        return format_memories(results, english())
 
 
-def query_of(description: str, context: str) -> str:
-    """What memories are searched for."""
+def memory_query(description: str, context: str) -> str:
+    """The text that memories are searched with."""
     return f"{description} {context}".strip()
 
 
-def contents(kind: str, found: Any) -> list[str]:
-    """The texts of what a memory has found, each once and not longer than `LONGEST`.
+def memory_texts(kind: str, found: Any) -> list[str]:
+    """The texts of a memory's search results, without duplicates, each at most `MAX_ENTRY_LENGTH` long.
 
     Args:
-        kind: the kind of memory: of the long-term memory it is what was suggested.
-        found: entries, as dicts that hold a text, or as texts.
+        kind: the kind of memory; for the long-term memory the texts are its suggestions.
+        found: entries, as texts or as dicts with a text.
     """
     results: Any = cast("dict[str, Any]", found).get("results") if isinstance(found, dict) else found
-    texts: Iterable[str] = (text for one in cast("Sequence[Any]", results or ()) for text in _texts(kind, one))
-    return list(dict.fromkeys(filter(None, (shorten(text.strip(), LONGEST) for text in texts))))
+    texts: Iterable[str] = (text for entry in cast("Sequence[Any]", results or ()) for text in _texts(kind, entry))
+    return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
 
 
 def _texts(kind: str, one: Any) -> list[str]:
@@ -95,13 +95,13 @@ def _texts(kind: str, one: Any) -> list[str]:
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 
 
-def recollection(found: Mapping[str, Sequence[str]], book: Book) -> str:
-    """What the memories have found, as a text for a prompt; empty where that is nothing."""
-    listed = {kind: "\n".join(map(_listed, found[kind])) for kind in _KINDS if found.get(kind)}
+def format_memories(found: Mapping[str, Sequence[str]], book: Book) -> str:
+    """Search results by kind of memory, as text for a prompt; empty if there are none."""
+    listed = {kind: "\n".join(map(_list_item, found[kind])) for kind in _KINDS if found.get(kind)}
     return "\n\n".join(_section(kind, memories, book) for kind, memories in listed.items())
 
 
-def _listed(text: str) -> str:
+def _list_item(text: str) -> str:
     return text if text.startswith("- ") else f"- {text}"
 
 

@@ -1,4 +1,4 @@
-"""Texts as vectors, for storages of one's own."""
+"""Embedding texts, for custom storages."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ __all__ = ["embed_text", "embed_texts"]
 
 
 def embed_text(embedder: Any, text: str) -> list[float]:
-    """A text as a vector; an empty one for a text without words.
+    """Embed a text; an empty vector for a blank text.
 
     Args:
-        embedder: as a memory takes it.
+        embedder: as a memory accepts it.
         text: the text.
     """
     return embed_texts(embedder, [text])[0]
 
 
 def embed_texts(embedder: Any, texts: list[str]) -> list[list[float]]:
-    """Texts as vectors, with one request; an empty one for each text without words."""
-    worded = [text for text in texts if text.strip()]
-    made = iter(embedder_of(embedder).embeddings.embed_documents(worded) if worded else ())
-    return [list(next(made)) if text.strip() else [] for text in texts]
+    """Embed texts with one request; an empty vector for each blank text."""
+    non_blank = [text for text in texts if text.strip()]
+    vectors = iter(embedder_of(embedder).embeddings.embed_documents(non_blank) if non_blank else ())
+    return [list(next(vectors)) if text.strip() else [] for text in texts]

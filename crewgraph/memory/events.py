@@ -1,4 +1,4 @@
-"""What memories tell of their work: events with how long it took, in the name of whoever remembers."""
+"""Memory events, with timings and the task and agent on whose behalf the memory is used."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,95 +6,92 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.replay import is_replayed
-from crewgraph.lazy import lazy, lazy_module
-
-__all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
-
+from crewgraph.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from crewgraph.events import knowledge as events
+    from crewgraph import events
     from crewgraph.events.base import BaseEvent
-    from crewgraph.events.bus import crewai_event_bus
-else:
-    events = lazy_module("crewgraph.events.knowledge")
-    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
+else:  # a program that only declares a crew needs no events
+    events = lazy_module("crewgraph.events")
+
+__all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_with_events"]
 
 
 T = TypeVar("T")
 
-REMEMBERING: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
-"""Who remembers, as fields of an event: `from_task`, `from_agent`, `agent_role`; None outside of a run."""
+MEMORY_CALLER: ContextVar[Mapping[str, Any] | None] = ContextVar("crewgraph_remembering", default=None)
+"""The task and agent that use the memory, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
 
 
-def told_save(
+def save_with_events(
     source: Any,
     kind: str,
     value: str | None,
     metadata: dict[str, Any] | None,
-    work: Callable[[], dict[str, Any] | None],
+    save: Callable[[], dict[str, Any] | None],
 ) -> None:
-    """Save, and tell of it.
+    """Run `save` and emit its started, completed and failed events.
 
     Args:
         source: the memory.
-        kind: what kind it is: "short_term_memory" ...
+        kind: the kind of memory, such as "short_term_memory".
         value: what is saved.
-        metadata: what is noted with it.
-        work: saves it; what it returns are fields of the event that it is done.
+        metadata: its metadata.
+        save: saves it, and returns further fields for the completed event.
     """
-    about = {"source_type": kind, "value": value, "metadata": metadata, **_who(source)}
-    tell(source, events.MemorySaveStartedEvent, **about)
-    begun = time.perf_counter()
+    fields = {"source_type": kind, "value": value, "metadata": metadata, **_caller(source)}
+    emit_memory_event(source, events.MemorySaveStartedEvent, **fields)
+    start = time.perf_counter()
     try:
-        done = work()
+        result_fields = save()
     except BaseException as error:
-        tell(source, events.MemorySaveFailedEvent, **about, error=str(error))
+        emit_memory_event(source, events.MemorySaveFailedEvent, **fields, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    told = {**about, "value": value or "", **(done or {})}
-    tell(source, events.MemorySaveCompletedEvent, **told, save_time_ms=took)
+    milliseconds = (time.perf_counter() - start) * 1000
+    completed = {**fields, "value": value or "", **(result_fields or {})}
+    emit_memory_event(source, events.MemorySaveCompletedEvent, **completed, save_time_ms=milliseconds)
 
 
-def told_search(
-    source: Any, kind: str, query: str, limit: int, score_threshold: float | None, work: Callable[[], T]
+def search_with_events(
+    source: Any, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
 ) -> T:
-    """Search, and tell of it.
+    """Run `search` and emit its started, completed and failed events.
 
     Args:
         source: the memory.
-        kind: what kind it is: "short_term_memory" ...
-        query: what is searched for.
-        limit: at most so many entries.
-        score_threshold: how near they are at least.
-        work: finds them.
+        kind: the kind of memory, such as "short_term_memory".
+        query: the query.
+        limit: the maximum number of entries.
+        score_threshold: the minimum score.
+        search: returns the entries.
     """
-    about = {
+    fields = {
         "source_type": kind,
         "query": query,
         "limit": limit,
         "score_threshold": score_threshold,
-        **_who(source),
+        **_caller(source),
     }
-    tell(source, events.MemoryQueryStartedEvent, **about)
-    begun = time.perf_counter()
+    emit_memory_event(source, events.MemoryQueryStartedEvent, **fields)
+    start = time.perf_counter()
     try:
-        found = work()
+        results = search()
     except BaseException as error:
-        tell(source, events.MemoryQueryFailedEvent, **about, error=str(error))
+        emit_memory_event(source, events.MemoryQueryFailedEvent, **fields, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    tell(source, events.MemoryQueryCompletedEvent, **about, results=found, query_time_ms=took)
-    return found
+    milliseconds = (time.perf_counter() - start) * 1000
+    emit_memory_event(source, events.MemoryQueryCompletedEvent, **fields, results=results, query_time_ms=milliseconds)
+    return results
 
 
-def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
-    """Emit an event, where somebody wants it."""
-    if crewai_event_bus.wants(event) and not is_replayed():
-        crewai_event_bus.emit(source, event(**fields))
+def emit_memory_event(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
+    """Emit an event if it has listeners and the run is not being replayed."""
+    if events.crewai_event_bus.wants(event) and not is_replayed():
+        events.crewai_event_bus.emit(source, event(**fields))
 
 
-def _who(source: Any) -> dict[str, Any]:
-    at_work = REMEMBERING.get()
-    if at_work is not None:
-        return dict(at_work)
+def _caller(source: Any) -> dict[str, Any]:
+    caller = MEMORY_CALLER.get()
+    if caller is not None:
+        return dict(caller)
     return {"from_task": getattr(source, "task", None), "from_agent": getattr(source, "agent", None)}

@@ -1,4 +1,4 @@
-"""A memory that lives elsewhere."""
+"""Memory in an external service or a custom storage."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -11,55 +11,55 @@ __all__ = ["ExternalMemory"]
 
 
 class ExternalMemory(StoredMemory):
-    """A memory that lives elsewhere: in a `Storage` of your own, or with Mem0.
+    """A memory in a custom `Storage`, or in Mem0.
 
         ExternalMemory(storage=MyStorage())
         ExternalMemory(embedder_config={"provider": "mem0", "config": {"user_id": "john"}})
 
     Args:
-        storage: a `Storage`, or a LangGraph store.
-        data: `embedder_config`, which names a provider in its place; `crew`.
+        storage: a `Storage` or a LangGraph store.
+        data: `embedder_config`, which names a provider instead; `crew`.
     """
 
     kind: ClassVar[str] = "external_memory"
-    kept_as: ClassVar[str] = "external"
+    stored_as: ClassVar[str] = "external"
 
     def __init__(self, storage: Any = None, **data: Any) -> None:
         super().__init__(storage=storage, **data)
 
     @staticmethod
     def external_supported_storages() -> dict[str, Callable[..., Any]]:
-        """The providers by name: what makes their storage of a crew and of their `config`."""
+        """The providers by name, with functions that create their storage from a crew and a `config`."""
         return {"mem0": _mem0}
 
     @staticmethod
     def create_storage(crew: Any, embedder_config: Any) -> Any:
-        """The storage that a configuration names.
+        """Create the storage that a configuration names.
 
         Raises:
-            ValueError: it names none.
-            MissingExtra: it needs a package that is not installed.
+            ValueError: the configuration names no known provider.
+            MissingExtra: a package is not installed.
         """
         if not embedder_config:
             raise ValueError(
                 "an `ExternalMemory` needs a `storage`, or an `embedder_config` that names a provider: "
                 '`{"provider": "mem0", "config": {"user_id": "john"}}`'
             )
-        known = ExternalMemory.external_supported_storages()
+        providers = ExternalMemory.external_supported_storages()
         provider = embedder_config.get("provider")
-        if provider not in known:
+        if provider not in providers:
             raise ValueError(
                 f"`embedder_config` of an `ExternalMemory` names the provider {provider!r}; there is "
-                f"{', '.join(map(repr, known))}. For any other one give a `storage` of your own."
+                f"{', '.join(map(repr, providers))}. For any other one give a `storage` of your own."
             )
-        return known[provider](crew, embedder_config.get("config") or {})
+        return providers[provider](crew, embedder_config.get("config") or {})
 
     def set_crew(self, crew: Any) -> Self:
-        """Let it be the memory of a crew; its storage is made, where it was described.
+        """Assign the memory to a crew, and create its storage if it is only configured.
 
         Raises:
-            ValueError: it was given neither a storage nor a provider.
-            MissingExtra: its provider needs a package that is not installed.
+            ValueError: there is neither a storage nor a provider.
+            MissingExtra: the provider's package is not installed.
         """
         super().set_crew(crew)
         if self.storage is None:
@@ -67,17 +67,17 @@ class ExternalMemory(StoredMemory):
         return self
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text; see `StoredMemory.save`."""
+        """Save a text; see `StoredMemory.save`."""
         self._check()
         super().save(value, metadata)
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """The entries nearest to a text; see `StoredMemory.search`."""
+        """Search by similarity; see `StoredMemory.search`."""
         self._check()
         return super().search(query, limit, score_threshold)
 
     def reset(self) -> None:
-        """Forget everything; see `StoredMemory.reset`."""
+        """Delete everything; see `StoredMemory.reset`."""
         self._check()
         super().reset()
 

@@ -1,17 +1,14 @@
-"""What memories are given to keep.
-
-Entities found in a text by rule, where no model finds them.
-"""
+"""The items that memories save, and rule-based extraction of entities from a text."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "entities_in"]
+__all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "extract_entities"]
 
 
 class ShortTermMemoryItem:
-    """Something that was found out in a run."""
+    """A finding of a run."""
 
     def __init__(self, data: Any, agent: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         self.data, self.agent = data, agent
@@ -22,12 +19,12 @@ class LongTermMemoryItem:
     """How well a task was done.
 
     Args:
-        agent: the role of who did it.
-        task: its description.
-        expected_output: what was expected of it.
-        datetime: when, in seconds since 1970, as a text.
-        quality: from 0 to 10; None where nobody judged it.
-        metadata: what else is known; `suggestions` are told to whoever does such a task again.
+        agent: the agent's role.
+        task: the task's description.
+        expected_output: the expected output.
+        datetime: seconds since 1970, as text.
+        quality: from 0 to 10; None if it was not evaluated.
+        metadata: further data; `suggestions` are passed to agents that do the task again.
     """
 
     def __init__(
@@ -45,13 +42,13 @@ class LongTermMemoryItem:
 
 
 class EntityMemoryItem:
-    """Somebody or something that was met.
+    """A person, place or thing.
 
     Args:
-        name: what it is called.
-        type: what it is: a person, a place ...
-        description: what was found out about it.
-        relationships: how it stands to others.
+        name: its name.
+        type: its type: a person, a place ...
+        description: what is known about it.
+        relationships: its relations to others.
     """
 
     def __init__(self, name: str, type: str, description: str, relationships: str) -> None:
@@ -60,15 +57,15 @@ class EntityMemoryItem:
 
 
 class ExternalMemoryItem:
-    """Something for a memory that lives elsewhere."""
+    """An item for an external memory."""
 
     def __init__(self, value: Any, metadata: dict[str, Any] | None = None, agent: str | None = None) -> None:
         self.value, self.metadata, self.agent = value, metadata, agent
 
 
-_MOST = 20
-_DESCRIBED = 200
-_LONGEST_NAME = 60
+_MAX_ENTITIES = 20
+_MAX_DESCRIPTION = 200
+_MAX_NAME_LENGTH = 60
 
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„\n]{2,60})[”\"»“]|[「『]([^」』\n]{1,60})[」』]")
 _TITLE = re.compile(r"《([^》\n]{1,60})》")
@@ -86,27 +83,27 @@ _COMMON = (
 _FIRST_WORDS = frozenset(_COMMON.split())
 
 
-def entities_in(text: str, most: int = _MOST) -> list[EntityMemoryItem]:
-    """Names and quoted terms in a text, each with the sentence that it first stands in.
+def extract_entities(text: str, most: int = _MAX_ENTITIES) -> list[EntityMemoryItem]:
+    """Names and quoted terms in a text, each with the first sentence that contains it.
 
-    The rule: words that begin with a capital letter within a sentence, several in a row being one name; what stands in
-    quotation marks; titles in 《》. Languages without capital letters give only what is marked.
+    The rules: capitalized words within a sentence, where a sequence is one name; text in quotation marks; titles in 《》. In
+    languages without capital letters only the latter two apply.
 
     Args:
         text: the text.
-        most: at most so many, the first.
+        most: the maximum number of entities.
     """
-    found: dict[str, EntityMemoryItem] = {}
-    for sentence in filter(None, (one.strip() for one in _SENTENCE.split(text))):
-        for name, kind in _named(sentence):
-            if name.casefold() not in found:
-                found[name.casefold()] = EntityMemoryItem(name, kind, _short(sentence), "")
-            if len(found) == most:
-                return list(found.values())
-    return list(found.values())
+    entities: dict[str, EntityMemoryItem] = {}
+    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
+        for name, kind in _names_in(sentence):
+            if name.casefold() not in entities:
+                entities[name.casefold()] = EntityMemoryItem(name, kind, _shortened(sentence), "")
+            if len(entities) == most:
+                return list(entities.values())
+    return list(entities.values())
 
 
-def _named(sentence: str) -> Iterator[tuple[str, str]]:
+def _names_in(sentence: str) -> Iterator[tuple[str, str]]:
     rest = sentence
     for pattern, kind in ((_TITLE, "title"), (_QUOTED, "term")):
         for match in pattern.finditer(sentence):
@@ -114,12 +111,12 @@ def _named(sentence: str) -> Iterator[tuple[str, str]]:
         rest = pattern.sub(lambda match: " " * len(match[0]), rest)
     for match in _NAME.finditer(rest):
         name = _without_first_word(match[0], rest[: match.start()])
-        if name and len(name) <= _LONGEST_NAME:
+        if name and len(name) <= _MAX_NAME_LENGTH:
             yield name, "name"
 
 
 def _without_first_word(name: str, before: str) -> str:
-    """A name without the capital letter that only begins a sentence, or an item of a list."""
+    """A name without the capitalized word that merely starts a sentence or a list item."""
     words = name.split()
     at_start = not re.sub(r"[\W\d_]+", "", before)
     while words and words[0].casefold() in _FIRST_WORDS:
@@ -129,5 +126,5 @@ def _without_first_word(name: str, before: str) -> str:
     return " ".join(words) if len(words) > 1 or len(words[0]) > 1 else ""
 
 
-def _short(sentence: str) -> str:
-    return sentence if len(sentence) <= _DESCRIBED else f"{sentence[: _DESCRIBED - 1]}…"
+def _shortened(sentence: str) -> str:
+    return sentence if len(sentence) <= _MAX_DESCRIPTION else f"{sentence[: _MAX_DESCRIPTION - 1]}…"

@@ -1,10 +1,10 @@
-"""The memory of how well tasks were done."""
+"""Memory of how well tasks were done."""
 
 import time
 from typing import Any, ClassVar, cast
 
 from crewgraph.core.loops.bridge import call, in_thread
-from crewgraph.memory.events import told_save, told_search
+from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage
@@ -13,12 +13,12 @@ __all__ = ["LongTermMemory"]
 
 
 class LongTermMemory(StoredMemory):
-    """How well tasks were done, and what is to be done better: for whoever does a task of the same description again.
+    """How well tasks were done and what to improve, for later runs of tasks with the same description.
 
         LongTermMemory(storage=LTMSQLiteStorage(db_path="./memory/long_term.db"))
 
     Args:
-        storage: an `LTMSQLiteStorage`, or any object with its verbs; a LangGraph store.
+        storage: an `LTMSQLiteStorage` or an object with its methods; a LangGraph store.
         path: an SQLite file instead.
     """
 
@@ -34,35 +34,35 @@ class LongTermMemory(StoredMemory):
     def save(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
     ) -> None:
-        """Keep how well a task was done.
+        """Save how well a task was done.
 
         Args:
-            item: what is known of it; or its result as a text.
-            metadata: with a text: `task`, its description; `agent`, `quality`, `expected_output`, and what else is known.
+            item: an item, or the task's result as text.
+            metadata: with a text: `task`, its description; `agent`, `quality`, `expected_output`, and further data.
 
         Raises:
-            StorageError: it cannot be kept. A storage of your own raises what it raises.
+            StorageError: it cannot be saved. A custom storage raises its own errors.
         """
-        kept = item if isinstance(item, LongTermMemoryItem) else _item(item, metadata or {})
-        noted = {**kept.metadata, "agent": kept.agent, "expected_output": kept.expected_output}
-        noted.setdefault("quality", kept.quality)
+        result = item if isinstance(item, LongTermMemoryItem) else _item(item, metadata or {})
+        fields = {**result.metadata, "agent": result.agent, "expected_output": result.expected_output}
+        fields.setdefault("quality", result.quality)
 
         def work() -> dict[str, Any]:
             call(
                 self.storage.save,
-                task_description=kept.task,
-                score=noted["quality"] if kept.quality is None else kept.quality,
-                metadata=noted,
-                datetime=kept.datetime,
+                task_description=result.task,
+                score=fields["quality"] if result.quality is None else result.quality,
+                metadata=fields,
+                datetime=result.datetime,
             )
-            return {"metadata": noted}
+            return {"metadata": fields}
 
-        told_save(self, self.kind, kept.task, kept.metadata, work)
+        save_with_events(self, self.kind, result.task, result.metadata, work)
 
     async def asave(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, item: "LongTermMemoryItem | str", metadata: dict[str, Any] | None = None
     ) -> None:
-        """Keep how well a task was done; see `save`."""
+        """Async `save`."""
         await in_thread(self.save, item, metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -74,25 +74,29 @@ class LongTermMemory(StoredMemory):
         limit: int | None = None,
         score_threshold: float | None = None,
     ) -> list[dict[str, Any]]:
-        """What is known of a task, the latest first: dicts with `metadata`, `datetime` and `score`.
+        """The results of a task, latest first: dicts with `metadata`, `datetime` and `score`.
 
         Args:
-            task: its description, the same text as it was saved with.
-            latest_n: at most so many.
-            query: `task` under the name that other memories have for it.
-            limit: the same of `latest_n`.
-            score_threshold: only those of at least this quality, from 0 to 10.
+            task: the task's description, exactly as saved.
+            latest_n: the maximum number of results.
+            query: alias of `task`, as in other memories.
+            limit: alias of `latest_n`.
+            score_threshold: the minimum quality, from 0 to 10.
 
         Raises:
-            StorageError: it cannot be found. A storage of your own raises what it raises.
+            StorageError: the storage cannot be read. A custom storage raises its own errors.
         """
-        about, most = (query or "") if task is None else task, latest_n if limit is None else limit
+        description, count = (query or "") if task is None else task, latest_n if limit is None else limit
 
         def work() -> list[dict[str, Any]]:
-            found: Any = call(self.storage.load, about, most)
-            return [one for one in cast("list[dict[str, Any]]", found or []) if _good(one, score_threshold)]
+            results: Any = call(self.storage.load, description, count)
+            return [
+                result
+                for result in cast("list[dict[str, Any]]", results or [])
+                if _is_good_enough(result, score_threshold)
+            ]
 
-        return told_search(self, self.kind, about, most, score_threshold, work)
+        return search_with_events(self, self.kind, description, count, score_threshold, work)
 
     async def asearch(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -103,24 +107,24 @@ class LongTermMemory(StoredMemory):
         limit: int | None = None,
         score_threshold: float | None = None,
     ) -> list[dict[str, Any]]:
-        """What is known of a task; see `search`."""
-        more: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": score_threshold}
+        """Async `search`."""
+        options: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": score_threshold}
         return await in_thread(
-            self.search, task, latest_n, **{name: one for name, one in more.items() if one is not None}
+            self.search, task, latest_n, **{name: value for name, value in options.items() if value is not None}
         )
 
 
-def _good(found: dict[str, Any], least: float | None) -> bool:
-    return least is None or (found.get("score") is not None and found["score"] >= least)
+def _is_good_enough(result: dict[str, Any], least: float | None) -> bool:
+    return least is None or (result.get("score") is not None and result["score"] >= least)
 
 
 def _item(value: str, metadata: dict[str, Any]) -> LongTermMemoryItem:
-    noted = {name: one for name, one in metadata.items() if name not in ("task", "agent", "expected_output")}
+    fields = {name: field for name, field in metadata.items() if name not in ("task", "agent", "expected_output")}
     return LongTermMemoryItem(
         agent=str(metadata.get("agent", "")),
         task=str(metadata.get("task", value)),
         expected_output=str(metadata.get("expected_output", "")),
         datetime=str(time.time()),
         quality=metadata.get("quality"),
-        metadata={**noted, "output": value} if "task" in metadata else noted,
+        metadata={**fields, "output": value} if "task" in metadata else fields,
     )

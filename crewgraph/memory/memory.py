@@ -1,12 +1,7 @@
-"""Memory: texts by scope, found by meaning.
+"""`Memory`: texts in a tree of scopes, recalled by meaning.
 
-What can be asked of a memory, of a scope of one, and of a slice of one.
-
-What can be done with a memory, and with a scope of one.
-
-A part of a memory: a scope and all below it.
-
-Several parts of a memory, read as one.
+`MemoryReads` and `MemoryWrites` are the methods that a memory shares with its parts: `MemoryScope`, a scope and all below it,
+and `MemorySlice`, several scopes read as one. The work is done by programs in `saving.py`, `recall.py` and `queries.py`.
 """
 
 import warnings
@@ -22,66 +17,103 @@ from crewgraph.errors import NoModelError, RunError
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
-from crewgraph.memory.query import Wanted
-from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, parts_of
+from crewgraph.memory.query import RecordFilter
+from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
 from crewgraph.prompts.book import Book, english
 
-__all__ = ["Depth", "Memory", "MemoryReads", "MemoryScope", "MemorySlice", "MemoryWrites"]
-
-
 if TYPE_CHECKING:
-    from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.core.operations import Program, adrive, drive
-    from crewgraph.memory.queries import categories, children, described, documents, drawn, listed
-    from crewgraph.memory.recall import Asked, recalling
-    from crewgraph.memory.saving import extracted
-
-    pass  # DROPIMPORT
-    from crewgraph.prompts.book import english
-    from crewgraph.storage.store.retriever import Retriever
-    from crewgraph.storage.store.retriever import as_tool as as_langchain_tool
+    from crewgraph.core.operations import adrive, drive
+    from crewgraph.memory.analyze import extraction_program
+    from crewgraph.memory.custom_storage import BackendRecords
+    from crewgraph.memory.queries import (
+        categories_program,
+        child_scopes_program,
+        deletion_program,
+        listing_program,
+        match_documents,
+        scope_info_program,
+        tree_program,
+        update_program,
+    )
+    from crewgraph.memory.recall import RecallRequest, recall_program
+    from crewgraph.memory.saving import SaveRequest, save_program
+    from crewgraph.memory.store_records import StoreRecords
+    from crewgraph.storage.store.namespace import StoreNamespace, is_store
+    from crewgraph.storage.store.retriever import Retriever, retriever_tool
+    from crewgraph.storage.vectors.resolve import embedder_of
 else:
-    adrive = lazy("crewgraph.core.operations:adrive")
+    retriever_tool = lazy("crewgraph.storage.store.retriever:retriever_tool")
+    is_store = lazy("crewgraph.storage.store.namespace:is_store")
+    StoreNamespace = lazy("crewgraph.storage.store.namespace:StoreNamespace")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
     drive = lazy("crewgraph.core.operations:drive")
-    documents = lazy("crewgraph.memory.queries:documents")
-    categories = lazy("crewgraph.memory.queries:categories")
-    children = lazy("crewgraph.memory.queries:children")
-    described = lazy("crewgraph.memory.queries:described")
-    drawn = lazy("crewgraph.memory.queries:drawn")
-    listed = lazy("crewgraph.memory.queries:listed")
-    extracted = lazy("crewgraph.memory.saving:extracted")
-    english = lazy("crewgraph.prompts.book:english")
+    adrive = lazy("crewgraph.core.operations:adrive")
+    child_scopes_program = lazy("crewgraph.memory.queries:child_scopes_program")
+    categories_program = lazy("crewgraph.memory.queries:categories_program")
+    match_documents = lazy("crewgraph.memory.queries:match_documents")
     Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
-    Asked = lazy("crewgraph.memory.recall:Asked")
-    recalling = lazy("crewgraph.memory.recall:recalling")
-    as_langchain_tool = lazy("crewgraph.storage.store.retriever:as_tool")
+    extraction_program = lazy("crewgraph.memory.analyze:extraction_program")
+    listing_program = lazy("crewgraph.memory.queries:listing_program")
+    scope_info_program = lazy("crewgraph.memory.queries:scope_info_program")
+    tree_program = lazy("crewgraph.memory.queries:tree_program")
+    deletion_program = lazy("crewgraph.memory.queries:deletion_program")
+    BackendRecords = lazy("crewgraph.memory.custom_storage:BackendRecords")
+    StoreRecords = lazy("crewgraph.memory.store_records:StoreRecords")
+    update_program = lazy("crewgraph.memory.queries:update_program")
+    RecallRequest = lazy("crewgraph.memory.recall:RecallRequest")
+    recall_program = lazy("crewgraph.memory.recall:recall_program")
+    SaveRequest = lazy("crewgraph.memory.saving:SaveRequest")
+    save_program = lazy("crewgraph.memory.saving:save_program")
+
+
+__all__ = [
+    "Depth",
+    "Memory",
+    "MemoryReads",
+    "MemoryScope",
+    "MemorySlice",
+    "MemoryWrites",
+    "arun_program",
+    "run_program",
+]
+
 
 Depth = Literal["shallow", "deep"]
-"""How thoroughly is looked."""
+"""How thorough a recall is."""
+
+
+def run_program(program: Any) -> Any:
+    """Run a program."""
+    return drive(program)
+
+
+async def arun_program(program: Any) -> Any:
+    """Run a program on this event loop."""
+    return await adrive(program)
 
 
 class MemoryReads(ABC):
-    """Recalling and looking. Each verb is also there for event loops, with an `a` before it.
+    """Recalling and inspecting. Each method has an async form with the prefix `a`.
 
-    All raise `StorageError` where what is kept cannot be read.
+    All raise `StorageError` if the storage cannot be read.
     """
 
     @abstractmethod
-    def _of(self) -> "Memory":
-        """The memory that is asked."""
+    def _memory_ref(self) -> "Memory":
+        """The underlying memory."""
 
     @abstractmethod
     def _roots(self) -> Sequence[str]:
-        """The scopes that can be seen."""
+        """The visible scopes."""
 
-    def _places(self, scope: str | None) -> list[str]:
-        """The scopes that a path of the caller's means."""
+    def _resolve_scope(self, scope: str | None) -> list[str]:
+        """The absolute scopes that a caller's path refers to."""
         return [join_scope_paths(root, scope) for root in self._roots()]
 
-    def _kinds(self, categories: Sequence[str] | None) -> Sequence[str] | None:
+    def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return categories
 
     def recall(
@@ -94,19 +126,19 @@ class MemoryReads(ABC):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """What is remembered that fits a query, the best first.
+        """The memories that match a query, best first.
 
         Args:
-            query: what is looked for, in words.
+            query: what to look for.
             scope: only this scope and those below it.
-            categories: only records of at least one of these.
-            limit: at most so many.
-            depth: "shallow" searches once; "deep" has the model, if there is one, take a long query apart, and look once more
-                where little was found.
-            source: whose private records count, too.
-            include_private: whether all private records count.
+            categories: only records with at least one of these.
+            limit: the maximum number of matches.
+            depth: "shallow" searches once; "deep" lets the model, if there is one, analyze a long query, and search again
+                if the matches are weak.
+            source: also include this source's private records.
+            include_private: include all private records.
         """
-        return drive(self._recalling(query, scope, categories, limit, depth, source, include_private))
+        return run_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     async def arecall(
         self,
@@ -118,94 +150,95 @@ class MemoryReads(ABC):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """What is remembered that fits a query; see `recall`."""
-        return await adrive(self._recalling(query, scope, categories, limit, depth, source, include_private))
+        """Async `recall`."""
+        return await arun_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
 
     def extract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text, by the model; the text itself where there is none. Nothing is kept."""
-        return drive(extracted(self._of(), content))
+        """What is worth remembering of a text, as the model says; the text itself without a model. Nothing is saved."""
+        return run_program(self._extraction_program(content))
 
     async def aextract_memories(self, content: str) -> list[str]:
-        """What is worth remembering of a text; see `extract_memories`."""
-        return await adrive(extracted(self._of(), content))
+        """Async `extract_memories`."""
+        return await arun_program(self._extraction_program(content))
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """The records of a scope and of those below it, the newest first."""
-        return drive(self._listing(scope))[offset : offset + limit]
+        """The records of a scope and those below it, newest first."""
+        return run_program(self._listing_program(scope))[offset : offset + limit]
 
     async def alist_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """The records of a scope; see `list_records`."""
-        return (await adrive(self._listing(scope)))[offset : offset + limit]
+        """Async `list_records`."""
+        return (await arun_program(self._listing_program(scope)))[offset : offset + limit]
 
     def list_scopes(self, path: str | None = None) -> list[str]:
-        """The whole paths of the scopes right below a scope."""
-        return drive(children(self._of(), self._places(path)))
+        """The absolute paths of the scopes directly below a scope."""
+        return run_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
-        """The scopes right below a scope; see `list_scopes`."""
-        return await adrive(children(self._of(), self._places(path)))
+        """Async `list_scopes`."""
+        return await arun_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
-        """How many records of a scope, and of those below it, there are of each category."""
-        return drive(categories(self._of(), self._places(path)))
+        """The number of records by category, in a scope and below it."""
+        return run_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
-        """How many records there are of each category; see `list_categories`."""
-        return await adrive(categories(self._of(), self._places(path)))
+        """Async `list_categories`."""
+        return await arun_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
 
     def info(self, path: str | None = None) -> ScopeInfo:
-        """What there is in a scope and below it."""
-        return drive(self._describing(path))
+        """Statistics of a scope and those below it."""
+        return run_program(self._info_program(path))
 
     async def ainfo(self, path: str | None = None) -> ScopeInfo:
-        """What there is in a scope and below it; see `info`."""
-        return await adrive(self._describing(path))
+        """Async `info`."""
+        return await arun_program(self._info_program(path))
 
     def tree(self, path: str | None = None, max_depth: int = 3) -> str:
-        """The scopes below a scope with their numbers of records, as a text with a line for each."""
-        return drive(self._drawing(path, max_depth))
+        """The scopes below a scope with their numbers of records, as text with a line for each."""
+        return run_program(self._tree_program(path, max_depth))
 
     async def atree(self, path: str | None = None, max_depth: int = 3) -> str:
-        """The scopes below a scope as a text; see `tree`."""
-        return await adrive(self._drawing(path, max_depth))
+        """Async `tree`."""
+        return await arun_program(self._tree_program(path, max_depth))
 
     def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: Any) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
 
         Args:
-            limit: at most so many documents.
+            limit: the maximum number of documents.
             depth: as for `recall`.
             words: `scope`, `categories`, `source`, `include_private`, as for `recall`.
 
         Returns:
-            A retriever whose documents have the contents, with `score`, `scope`, `categories`, `id`, `source` and `importance`
-            in their metadata beside what was noted.
+            A retriever whose documents have `score`, `scope`, `categories`, `id`, `source` and `importance` in their metadata,
+            beside the record's own.
         """
-        given: dict[str, Any] = {"limit": limit, "depth": depth, **words}
+        arguments: dict[str, Any] = {"limit": limit, "depth": depth, **words}
+        documents = match_documents
 
-        def search(query: str) -> "list[Document]":
-            return documents(self.recall(query, **given))
+        def search(query: str) -> Any:
+            return documents(self.recall(query, **arguments))
 
-        async def asearch(query: str) -> "list[Document]":
-            return documents(await self.arecall(query, **given))
+        async def asearch(query: str) -> Any:
+            return documents(await self.arecall(query, **arguments))
 
         return Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self, name: str = "search_memory", description: str | None = None, limit: int = 4, **words: Any
     ) -> "BaseTool":
-        """The memory as a LangChain tool that takes a `query`, for any agent.
+        """The memory as a LangChain tool with a `query` argument, for any agent.
 
         Args:
-            name: what models call it.
-            description: what models are told of it.
-            limit: at most so many texts.
+            name: the tool's name.
+            description: the tool's description for models.
+            limit: the maximum number of texts.
             words: as for `as_retriever`.
         """
-        told = description or str(english().text("tools", "recall_memory"))
-        return as_langchain_tool(self.as_retriever(limit, **words), name, told)
+        tool_description = description or str(english().text("tools", "recall_memory"))
+        return retriever_tool(self.as_retriever(limit, **words), name, tool_description)
 
-    def _recalling(
+    def _recall_program(
         self,
         query: str,
         scope: str | None,
@@ -214,59 +247,51 @@ class MemoryReads(ABC):
         depth: Depth,
         source: str | None,
         include_private: bool,
-    ) -> "Program[list[MemoryMatch]]":
-        places = self._places(scope)
-        asked = Asked(
+    ) -> Any:
+        places = self._resolve_scope(scope)
+        request = RecallRequest(
             query=query,
             places=places,
-            categories=self._kinds(categories),
+            categories=self._effective_categories(categories),
             limit=limit if places else 0,
             depth=depth,
             source=source,
             include_private=include_private,
         )
-        return recalling(self._of(), asked)
+        return recall_program(self._memory_ref(), request)
 
-    def _listing(self, scope: str | None) -> "Program[list[MemoryRecord]]":
-        return listed(self._of(), self._places(scope))
+    def _extraction_program(self, content: str) -> Any:
+        memory = self._memory_ref()
+        return extraction_program(content, memory.model, memory.wording)
 
-    def _describing(self, path: str | None) -> "Program[ScopeInfo]":
-        places = self._places(path)
-        return described(self._of(), _shown(places, path), places)
+    def _listing_program(self, scope: str | None) -> Any:
+        return listing_program(self._memory_ref(), self._resolve_scope(scope))
 
-    def _drawing(self, path: str | None, max_depth: int) -> "Program[str]":
-        places = self._places(path)
-        return drawn(self._of(), _shown(places, path), places, max_depth)
+    def _info_program(self, path: str | None) -> Any:
+        places = self._resolve_scope(path)
+        return scope_info_program(self._memory_ref(), _display_path(places, path), places)
+
+    def _tree_program(self, path: str | None, max_depth: int) -> Any:
+        places = self._resolve_scope(path)
+        return tree_program(self._memory_ref(), _display_path(places, path), places, max_depth)
 
 
-def _shown(places: Sequence[str], path: str | None) -> str:
-    return places[0] if len(places) == 1 else "/" + "/".join(parts_of(path))
-
-
-if TYPE_CHECKING:
-    from crewgraph.core.operations import Program, adrive, drive
-    from crewgraph.memory.queries import forgetting
-    from crewgraph.memory.saving import Given, remembering
-else:
-    forgetting = lazy("crewgraph.memory.queries:forgetting")
-    adrive = lazy("crewgraph.core.operations:adrive")
-    drive = lazy("crewgraph.core.operations:drive")
-    Given = lazy("crewgraph.memory.saving:Given")
-    remembering = lazy("crewgraph.memory.saving:remembering")
+def _display_path(places: Sequence[str], path: str | None) -> str:
+    return places[0] if len(places) == 1 else "/" + "/".join(scope_parts(path))
 
 
 class MemoryWrites(MemoryReads):
-    """Remembering and forgetting. Each verb is also there for event loops, with an `a` before it.
+    """Remembering and forgetting. Each method has an async form with the prefix `a`.
 
-    All raise `StorageError` where what is kept cannot be read or written.
+    All raise `StorageError` if the storage cannot be read or written.
     """
 
     @abstractmethod
     def _root(self) -> str:
-        """The scope that all of it is below."""
+        """The scope that all others are below."""
 
     def _scope(self, scope: str | None) -> str | None:
-        """The scope below it; None where a model is to say it."""
+        """The scope to save in; None to let the model choose."""
         return scope
 
     def remember(
@@ -281,33 +306,33 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Remember something: when this returns, it is kept.
+        """Save a memory; it is stored when this returns.
 
-        What is not given of `scope`, `categories` and `importance` says the model, if there is one; else it is the root, none
-        and `default_importance`. What is remembered already, in the same words, scope, source and privacy, stays one record.
-        Records that are much like it are merged as the model says.
+        The model, if there is one, chooses the `scope`, `categories` and `importance` that are None; otherwise they are the root,
+        none and `default_importance`. The same words with the same scope, source and privacy stay one record. Similar records are
+        consolidated as the model says.
 
         Args:
-            content: what, in words.
-            scope: where it belongs: a path.
-            categories: what it is about.
-            metadata: what else is known of it: JSON data.
-            importance: how much it matters, 0 to 1.
-            source: who it comes from.
+            content: the text.
+            scope: the path of its scope.
+            categories: its topics.
+            metadata: further JSON data.
+            importance: from 0 to 1.
+            source: where it comes from.
             private: whether only that source recalls it.
-            agent_role: the agent that remembers, for events.
-            root_scope: the scope that `scope` is read from, instead of the memory's own.
+            agent_role: the role of the agent, for events.
+            root_scope: the scope that `scope` is relative to, instead of the memory's own.
 
         Returns:
-            The record that holds it now; None where the memory is read-only.
+            The record that now holds it; None if the memory is read-only.
 
         Raises:
-            TypeError: the metadata are no JSON data.
-            ValueError: a value does not fit.
+            TypeError: the metadata are not JSON data.
+            ValueError: a value is invalid.
         """
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        kept = drive(self._remembering([content], words))
-        return kept[0] if kept else None
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        records = run_program(self._save_program([content], options))
+        return records[0] if records else None
 
     async def aremember(
         self,
@@ -321,10 +346,10 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Remember something; see `remember`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        kept = await adrive(self._remembering([content], words))
-        return kept[0] if kept else None
+        """Async `remember`."""
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        records = await arun_program(self._save_program([content], options))
+        return records[0] if records else None
 
     def remember_many(
         self,
@@ -338,9 +363,9 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
-        """Remember several things, with one write: when this returns, they are kept. See `remember`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return drive(self._remembering(contents, words))
+        """Save several memories in one write; see `remember`."""
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        return run_program(self._save_program(contents, options))
 
     async def aremember_many(
         self,
@@ -354,9 +379,9 @@ class MemoryWrites(MemoryReads):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
-        """Remember several things; see `remember_many`."""
-        words = self._words(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return await adrive(self._remembering(contents, words))
+        """Async `remember_many`."""
+        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
+        return await arun_program(self._save_program(contents, options))
 
     def forget(
         self,
@@ -366,22 +391,22 @@ class MemoryWrites(MemoryReads):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Forget the records that meet all that is given; with nothing given, everything.
+        """Delete the records that match all conditions; without any, all records.
 
         Args:
-            scope: those of this scope and of those below it.
-            categories: those of at least one of these.
-            older_than: those remembered before; a time without a zone is in UTC.
-            metadata_filter: those that have all of these values.
-            record_ids: those of these ids.
+            scope: records of this scope and those below it.
+            categories: records with at least one of these.
+            older_than: records created before; a time without a zone is in UTC.
+            metadata_filter: records with all of these values.
+            record_ids: records with these ids.
 
         Returns:
-            How many there were.
+            The number of deleted records.
 
         Raises:
             RunError: the memory is read-only.
         """
-        return drive(self._forgetting(scope, categories, older_than, metadata_filter, record_ids))
+        return run_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
 
     async def aforget(
         self,
@@ -391,8 +416,8 @@ class MemoryWrites(MemoryReads):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Forget records; see `forget`."""
-        return await adrive(self._forgetting(scope, categories, older_than, metadata_filter, record_ids))
+        """Async `forget`."""
+        return await arun_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
 
     def reset(self, scope: str | None = None) -> None:
         """Forget everything, or all of a scope.
@@ -403,10 +428,10 @@ class MemoryWrites(MemoryReads):
         self.forget(scope)
 
     async def areset(self, scope: str | None = None) -> None:
-        """Forget everything; see `reset`."""
+        """Async `reset`."""
         await self.aforget(scope)
 
-    def _words(
+    def _save_options(
         self,
         scope: str | None,
         categories: Sequence[str] | None,
@@ -428,53 +453,53 @@ class MemoryWrites(MemoryReads):
             "agent_role": agent_role,
         }
 
-    def _remembering(self, contents: Sequence[str], words: dict[str, Any]) -> "Program[list[MemoryRecord]]":
-        memory = self._of()
-        given = Given(contents=[] if memory.read_only else list(contents), **words)
-        return remembering(memory, given)
+    def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
+        memory = self._memory_ref()
+        request = SaveRequest(contents=[] if memory.read_only else list(contents), **options)
+        return save_program(memory, request)
 
-    def _forgetting(
+    def _deletion_program(
         self,
         scope: str | None,
         categories: Sequence[str] | None,
         older_than: datetime | None,
         metadata: dict[str, Any] | None,
         record_ids: Sequence[str] | None,
-    ) -> "Program[int]":
+    ) -> Any:
         self._refuse_read_only("forget")
-        place = join_scope_paths(self._root(), scope)
-        wanted = Wanted(
-            scope=place, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
+        path = join_scope_paths(self._root(), scope)
+        record_filter = RecordFilter(
+            scope=path, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
         )
-        return forgetting(self._of(), wanted)
+        return deletion_program(self._memory_ref(), record_filter)
 
     def _refuse_read_only(self, verb: str) -> None:
-        if self._of().read_only:
-            raise RunError(f"`{verb}` on a read-only memory: make it with `read_only=False` to change what it holds")
+        if self._memory_ref().read_only:
+            raise RunError(f"`{verb}` on a read-only memory: create it with `read_only=False` to change it")
 
 
 class MemoryScope(MemoryWrites, BaseModel):
-    """A memory that sees and writes only what is below a path: `memory.scope("/agent/writer")`.
+    """The part of a memory below a path: `memory.scope("/agent/writer")`.
 
-    Paths that it is given are read from there, whatever they look like; those that it gives are whole.
+    Paths that it takes are relative to there, with or without a leading slash; paths that it returns are absolute.
     """
 
     memory_kind: Literal["scope"] = "scope"
-    """Tells it from memories and slices where it is dumped."""
+    """Distinguishes it from memories and slices when dumped."""
 
     root_path: str = "/"
-    """Where it begins."""
+    """The path of its root."""
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **given: Any) -> None:
-        """Take a part of a memory.
+    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
+        """Create a scope of a memory.
 
         Args:
             memory: the memory; None until `bind`.
-            given: `root_path`.
+            data: `root_path`.
         """
-        super().__init__(**given)
+        super().__init__(**data)
         self._memory = memory
 
     @field_validator("root_path")
@@ -488,27 +513,27 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing is written."""
-        return self._of().read_only
+        """Whether writes are disabled."""
+        return self._memory_ref().read_only
 
     def bind(self, memory: "Memory") -> Self:
-        """Say of which memory it is a part."""
+        """Set the memory."""
         self._memory = memory
         return self
 
     def subscope(self, path: str) -> "MemoryScope":
-        """A part of this part."""
-        return MemoryScope(memory=self._of(), root_path=join_scope_paths(self.root_path, path))
+        """A scope below this one."""
+        return MemoryScope(memory=self._memory_ref(), root_path=join_scope_paths(self.root_path, path))
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         if self._memory is None:
             raise RunError(
-                f"the scope `{self.root_path}` is of no memory yet: take it with `memory.scope(...)`, or `bind` it"
+                f"the scope `{self.root_path}` has no memory yet: create it with `memory.scope(...)`, or `bind` it"
             )
         return self._memory
 
     def _root(self) -> str:
-        return join_scope_paths(self._of().root_scope, self.root_path)
+        return join_scope_paths(self._memory_ref().root_scope, self.root_path)
 
     def _roots(self) -> Sequence[str]:
         return [self._root()]
@@ -518,30 +543,30 @@ class MemoryScope(MemoryWrites, BaseModel):
 
 
 class MemorySlice(MemoryReads, BaseModel):
-    """A memory that sees some scopes and what is below them: `memory.slice(["/agent/writer", "/company"])`."""
+    """Several scopes of a memory, read as one: `memory.slice(["/agent/writer", "/company"])`."""
 
     memory_kind: Literal["slice"] = "slice"
-    """Tells it from memories and scopes where it is dumped."""
+    """Distinguishes it from memories and scopes when dumped."""
 
     scopes: list[str] = Field(default_factory=list[str])
-    """Where it looks."""
+    """The paths of the scopes."""
 
     categories: list[str] | None = None
-    """What it recalls, unless it is told otherwise: only records of at least one of these."""
+    """The default of `categories` when recalling."""
 
     read_only: bool = True
-    """Whether nothing is written."""
+    """Whether writes are disabled."""
 
     _memory: "Memory | None" = PrivateAttr(default=None)
 
-    def __init__(self, memory: "Memory | None" = None, **given: Any) -> None:
-        """Take parts of a memory.
+    def __init__(self, memory: "Memory | None" = None, **data: Any) -> None:
+        """Create a slice of a memory.
 
         Args:
             memory: the memory; None until `bind`.
-            given: `scopes`, `categories`, `read_only`.
+            data: `scopes`, `categories`, `read_only`.
         """
-        super().__init__(**given)
+        super().__init__(**data)
         self._memory = memory
 
     @field_validator("scopes")
@@ -554,7 +579,7 @@ class MemorySlice(MemoryReads, BaseModel):
         return self
 
     def bind(self, memory: "Memory") -> Self:
-        """Say of which memory they are parts."""
+        """Set the memory."""
         self._memory = memory
         return self
 
@@ -568,17 +593,19 @@ class MemorySlice(MemoryReads, BaseModel):
         source: str | None = None,
         private: bool = False,
     ) -> MemoryRecord | None:
-        """Remember something in one of the scopes, or below one; see `Memory.remember`.
+        """Save a memory in or below one of the scopes; see `Memory.remember`.
 
         Returns:
-            The record; None where the slice is read-only.
+            The record; None if the slice is read-only.
 
         Raises:
-            ValueError: the scope is none of the slice's.
+            ValueError: the scope is not part of the slice.
         """
         if self.read_only:
             return None
-        return self._of().remember(content, self._own(scope), categories, metadata, importance, source, private)
+        return self._memory_ref().remember(
+            content, self._check_scope(scope), categories, metadata, importance, source, private
+        )
 
     async def aremember(
         self,
@@ -590,93 +617,77 @@ class MemorySlice(MemoryReads, BaseModel):
         source: str | None = None,
         private: bool = False,
     ) -> MemoryRecord | None:
-        """Remember something in one of the scopes; see `remember`."""
+        """Async `remember`."""
         if self.read_only:
             return None
-        return await self._of().aremember(content, self._own(scope), categories, metadata, importance, source, private)
+        return await self._memory_ref().aremember(
+            content, self._check_scope(scope), categories, metadata, importance, source, private
+        )
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         if self._memory is None:
-            raise RunError("the slice is of no memory yet: take it with `memory.slice([...])`, or `bind` it")
+            raise RunError("the slice has no memory yet: create it with `memory.slice([...])`, or `bind` it")
         return self._memory
 
     def _roots(self) -> Sequence[str]:
-        return [join_scope_paths(self._of().root_scope, path) for path in self.scopes]
+        return [join_scope_paths(self._memory_ref().root_scope, path) for path in self.scopes]
 
-    def _places(self, scope: str | None) -> list[str]:
-        """The scopes below a path of the memory's; where it is one of them, or below one, the path itself."""
-        asked = parts_of(join_scope_paths(self._of().root_scope, scope))
-        roots = {root: parts_of(root) for root in self._roots()}
-        if any(asked[: len(parts)] == parts for parts in roots.values()):
-            return ["/" + "/".join(asked)]
-        return [root for root, parts in roots.items() if parts[: len(asked)] == asked]
+    def _resolve_scope(self, scope: str | None) -> list[str]:
+        """The slice's scopes below a path; the path itself if it is in the slice."""
+        requested = scope_parts(join_scope_paths(self._memory_ref().root_scope, scope))
+        roots = {root: scope_parts(root) for root in self._roots()}
+        if any(requested[: len(parts)] == parts for parts in roots.values()):
+            return ["/" + "/".join(requested)]
+        return [root for root, parts in roots.items() if parts[: len(requested)] == requested]
 
-    def _kinds(self, categories: Sequence[str] | None) -> Sequence[str] | None:
+    def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return self.categories if categories is None else categories
 
-    def _own(self, scope: str) -> str:
-        parts = parts_of(scope)
-        if not any(parts[: len(own)] == own for own in map(parts_of, self.scopes)):
-            known = ", ".join(f"`{path}`" for path in self.scopes)
-            raise ValueError(f"the scope `{scope}` is none of the slice's, which are {known}")
+    def _check_scope(self, scope: str) -> str:
+        parts = scope_parts(scope)
+        if not any(parts[: len(allowed)] == allowed for allowed in map(scope_parts, self.scopes)):
+            scopes = ", ".join(f"`{path}`" for path in self.scopes)
+            raise ValueError(f"the scope `{scope}` is not part of the slice; its scopes are {scopes}")
         return scope
 
 
-if TYPE_CHECKING:
-    from crewgraph.core.operations import Program, adrive, drive
-    from crewgraph.memory.custom_storage import ForeignRecords
-    from crewgraph.memory.queries import forgetting, updating
-    from crewgraph.memory.query import Wanted
-    from crewgraph.memory.store_records import ShelvedRecords
-    from crewgraph.storage.store.shelf import Shelf, is_store
-    from crewgraph.storage.vectors.resolve import embedder_of
-else:
-    ForeignRecords = lazy("crewgraph.memory.custom_storage:ForeignRecords")
-    updating = lazy("crewgraph.memory.queries:updating")
-    ShelvedRecords = lazy("crewgraph.memory.store_records:ShelvedRecords")
-    Wanted = lazy("crewgraph.memory.query:Wanted")
-    drive = lazy("crewgraph.core.operations:drive")
-    forgetting = lazy("crewgraph.memory.queries:forgetting")
-    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
-    is_store = lazy("crewgraph.storage.store.shelf:is_store")
-    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
-    adrive = lazy("crewgraph.core.operations:adrive")
-
-_USUAL = "lancedb"
-_DEFAULT_STORAGES = (_USUAL, "qdrant-edge")
+_DEFAULT_STORAGE = "lancedb"
+_DEFAULT_STORAGES = (_DEFAULT_STORAGE, "qdrant-edge")
 
 
 class Memory(MemoryWrites, MemoryConfig):
-    """What crews, agents, flows and programs remember.
+    """Memory of crews, agents, flows and programs.
 
         memory = Memory()
         memory.remember("The harbour master is called Ines.", scope="/people")
         memory.recall("who runs the harbour?")
 
-    Memories of the same project and storage see the same records. It needs neither a key nor a model.
+    Memories of the same project and storage share their records. Neither a key nor a model is needed.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, validate_assignment=False)
 
     memory_kind: Literal["memory"] = "memory"
-    """Tells it from scopes and slices where it is dumped."""
+    """Distinguishes it from scopes and slices when dumped."""
 
     llm: Any = None
-    """Who says where things belong: anything that an agent takes as `llm`. None is the model that the environment names, and none
-    where it names none; False is none."""
+    """The model that classifies memories: anything that an agent accepts as `llm`. None is the model that the environment
+    names, if any; False is no model.
+    """
 
     storage: Any = Field(default=None, validate_default=True)
-    """Where it is kept: a path, a LangGraph store (which has to search by meaning), or a `StorageBackend`; None for the storage
-    folder, where each project has records of its own."""
+    """A path, a LangGraph store with semantic search, or a `StorageBackend`; None for the storage folder, where
+    each project has its own records.
+    """
 
     embedder: Any = None
-    """What turns texts into vectors; None is a local one, without a key. Of no meaning for a LangGraph store."""
+    """The embedder; None for the local one, which needs no key. Ignored for a LangGraph store."""
 
     query_analysis_threshold: int = Field(default=200, ge=0)
-    """Queries of so many characters are first taken apart by the model."""
+    """Queries of at least this many characters are analyzed by the model."""
 
     read_only: bool = False
-    """Whether nothing is written: `remember` does nothing then, `forget` is refused."""
+    """Whether writes are disabled: `remember` does nothing, `forget` is refused."""
 
     root_scope: str | None = None
     """The scope that all others are below."""
@@ -686,25 +697,25 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _known_words(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            words = cast("Mapping[str, Any]", given)
-            unknown = [name for name in words if name not in cls.model_fields]
+    def _warn_unknown_fields(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            fields = cast("Mapping[str, Any]", data)
+            unknown = [name for name in fields if name not in cls.model_fields]
             if unknown:
-                told = ", ".join(f"`{name}`" for name in unknown)
-                warnings.warn(f"`{cls.__name__}` does not know {told}: without effect", UserWarning, stacklevel=3)
-        return given  # pyright: ignore[reportUnknownVariableType]
+                names = ", ".join(f"`{name}`" for name in unknown)
+                warnings.warn(f"`{cls.__name__}` does not know {names}: without effect", UserWarning, stacklevel=3)
+        return data  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("storage")
     @classmethod
-    def _some_storage(cls, given: Any) -> Any:
-        if given is None or isinstance(given, str):
-            made = resolve_memory_storage(_USUAL if given is None else given)
-            given = made if made is not None else None if given in _DEFAULT_STORAGES else given
-        if given is None or isinstance(given, (str, Path)) or callable(getattr(given, "search", None)):
-            return given
+    def _validate_storage(cls, storage: Any) -> Any:
+        if storage is None or isinstance(storage, str):
+            custom = resolve_memory_storage(_DEFAULT_STORAGE if storage is None else storage)
+            storage = custom if custom is not None else None if storage in _DEFAULT_STORAGES else storage
+        if storage is None or isinstance(storage, (str, Path)) or callable(getattr(storage, "search", None)):
+            return storage
         raise ValueError(
-            f"a `{type(given).__name__}` is no storage; give a path, a LangGraph store (`InMemoryStore(index=...)`), or an "
+            f"a `{type(storage).__name__}` is not a storage; pass a path, a LangGraph store (`InMemoryStore(index=...)`), or an "
             "object with the methods of `StorageBackend`"
         )
 
@@ -714,12 +725,12 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @property
     def config(self) -> MemoryConfig:
-        """How it weighs and merges."""
+        """The weights and thresholds."""
         return self
 
     @property
     def model(self) -> Any:
-        """Who is asked; None where there is none."""
+        """The model; None if there is none."""
         if self.llm is not None:
             return self.llm or None
         try:
@@ -729,24 +740,24 @@ class Memory(MemoryWrites, MemoryConfig):
 
     @property
     def wording(self) -> Book:
-        """The texts of its requests."""
+        """The texts of its prompts."""
         return self._book or english()
 
     @property
-    def records(self) -> "ShelvedRecords | ForeignRecords":
-        """What keeps its records, as programs."""
+    def records(self) -> "StoreRecords | BackendRecords":
+        """The records, through the configured storage."""
         if self._records is None:
-            self._records = self._kept()
+            self._records = self._open_records()
         return self._records
 
-    def _kept(self) -> "ShelvedRecords | ForeignRecords":
+    def _open_records(self) -> Any:
         storage = self.storage
         if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
-            return ForeignRecords(storage, lambda: embedder_of(self.embedder))
-        shelf = Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
-        return ShelvedRecords(shelf)
+            return BackendRecords(storage, lambda: embedder_of(self.embedder))
+        namespace = StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        return StoreRecords(namespace)
 
-    def _of(self) -> "Memory":
+    def _memory_ref(self) -> "Memory":
         return self
 
     def _root(self) -> str:
@@ -764,13 +775,13 @@ class Memory(MemoryWrites, MemoryConfig):
         metadata: dict[str, Any] | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
-        """Change a record; what is not given stays.
+        """Change a record; values that are None are left as they are.
 
         Raises:
-            ValueError: there is no such record, or a value does not fit.
+            ValueError: the record does not exist, or a value is invalid.
             RunError: the memory is read-only.
         """
-        return drive(self._updating(record_id, content, scope, categories, metadata, importance))
+        return run_program(self._update_program(record_id, content, scope, categories, metadata, importance))
 
     async def aupdate(
         self,
@@ -781,31 +792,31 @@ class Memory(MemoryWrites, MemoryConfig):
         metadata: dict[str, Any] | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
-        """Change a record; see `update`."""
-        return await adrive(self._updating(record_id, content, scope, categories, metadata, importance))
+        """Async `update`."""
+        return await arun_program(self._update_program(record_id, content, scope, categories, metadata, importance))
 
     def scope(self, path: str) -> MemoryScope:
         """The part of the memory below a path."""
         return MemoryScope(memory=self, root_path=path)
 
     def slice(self, scopes: list[str], categories: list[str] | None = None, read_only: bool = True) -> MemorySlice:
-        """Several parts of the memory, to be read as one."""
+        """Several scopes of the memory, read as one."""
         return MemorySlice(memory=self, scopes=scopes, categories=categories, read_only=read_only)
 
     def reset_all(self) -> None:
-        """Forget everything, also what is not below `root_scope`."""
+        """Delete everything, also outside `root_scope`."""
         self._refuse_read_only("reset_all")
-        drive(forgetting(self, Wanted()))
+        run_program(deletion_program(self, RecordFilter()))
 
     def drain_writes(self) -> None:
-        """Wait until all is kept that was remembered: it is when `remember` returns."""
+        """Wait for pending writes: there are none, as `remember` returns after saving."""
 
     def close(self) -> None:
-        """End with it. Nothing has to be done: files are shared by all memories of a process."""
+        """Release the memory. Does nothing: files are shared by all memories of a process."""
 
-    def _updating(self, record_id: str, *given: Any) -> "Program[MemoryRecord]":
+    def _update_program(self, record_id: str, *values: Any) -> Any:
         self._refuse_read_only("update")
         changes: dict[str, Any] = dict(
-            zip(("content", "scope", "categories", "metadata", "importance"), given, strict=True)
+            zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True)
         )
-        return updating(self, self._root(), record_id, changes)
+        return update_program(self, self._root(), record_id, changes)

@@ -1,7 +1,4 @@
-"""Programs that look at what there is, and change or forget it.
-
-What is recalled, as LangChain documents.
-"""
+"""Programs that inspect, change and delete records."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,34 +7,43 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.documents import Document
 
 from crewgraph.core.operations import Program
-from crewgraph.memory.query import Wanted
-from crewgraph.memory.records import MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, now, parts_of
+from crewgraph.memory.query import RecordFilter
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts, utc_now
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
 
-__all__ = ["categories", "children", "described", "documents", "drawn", "forgetting", "listed", "updating"]
+__all__ = [
+    "categories_program",
+    "child_scopes_program",
+    "deletion_program",
+    "listing_program",
+    "match_documents",
+    "scope_info_program",
+    "tree_program",
+    "update_program",
+]
 
 
-def listed(memory: "Memory", places: Sequence[str]) -> Program[list[MemoryRecord]]:
-    """The records of some scopes and of those below them, the newest first."""
-    found: dict[str, MemoryRecord] = {}
+def listing_program(memory: "Memory", places: Sequence[str]) -> Program[list[MemoryRecord]]:
+    """The records of some scopes and those below them, newest first."""
+    records: dict[str, MemoryRecord] = {}
     for place in places:
-        found |= {one.id: one for one in (yield from memory.records.listing(Wanted(scope=place)))}
-    return sorted(found.values(), key=lambda one: one.created_at, reverse=True)
+        records |= {record.id: record for record in (yield from memory.records.listing(RecordFilter(scope=place)))}
+    return sorted(records.values(), key=lambda record: record.created_at, reverse=True)
 
 
-def children(memory: "Memory", places: Sequence[str]) -> Program[list[str]]:
-    """The scopes right below some scopes."""
-    found: set[str] = set()
+def child_scopes_program(memory: "Memory", places: Sequence[str]) -> Program[list[str]]:
+    """The scopes directly below some scopes."""
+    scopes: set[str] = set()
     for place in places:
-        found |= _children(place, (yield from memory.records.scopes(place)))
-    return sorted(found)
+        scopes |= _children(place, (yield from memory.records.scopes(place)))
+    return sorted(scopes)
 
 
-def described(memory: "Memory", path: str, places: Sequence[str]) -> Program[ScopeInfo]:
-    """What there is in some scopes, told of one path."""
-    records = yield from listed(memory, places)
+def scope_info_program(memory: "Memory", path: str, places: Sequence[str]) -> Program[ScopeInfo]:
+    """Statistics of some scopes, reported for one path."""
+    records = yield from listing_program(memory, places)
     times = [record.created_at for record in records]
     below = {path for place in places for path in _children(place, [one.scope for one in records])}
     return ScopeInfo(
@@ -50,53 +56,53 @@ def described(memory: "Memory", path: str, places: Sequence[str]) -> Program[Sco
     )
 
 
-def categories(memory: "Memory", places: Sequence[str]) -> Program[dict[str, int]]:
-    """How many records there are of each category, the most frequent first."""
-    records = yield from listed(memory, places)
+def categories_program(memory: "Memory", places: Sequence[str]) -> Program[dict[str, int]]:
+    """The number of records by category, most frequent first."""
+    records = yield from listing_program(memory, places)
     return dict(Counter(name for record in records for name in record.categories).most_common())
 
 
-def drawn(memory: "Memory", path: str, places: Sequence[str], max_depth: int) -> Program[str]:
-    """The scopes below a path as an indented text."""
-    records = yield from listed(memory, places)
+def tree_program(memory: "Memory", path: str, places: Sequence[str], max_depth: int) -> Program[str]:
+    """The scopes below a path as indented text."""
+    records = yield from listing_program(memory, places)
     counts: Counter[tuple[str, ...]] = Counter()
     for record in records:
-        parts = parts_of(record.scope)
+        parts = scope_parts(record.scope)
         counts.update(parts[:length] for length in range(len(parts) + 1))
-    top = len(parts_of(path))
+    top = len(scope_parts(path))
     lines = [_line(path, len(records), 0)]
     for parts in sorted(parts for parts in counts if top < len(parts) <= top + max_depth):
         lines.append(_line("/" + "/".join(parts), counts[parts], len(parts) - top))
     return "\n".join(lines)
 
 
-def forgetting(memory: "Memory", wanted: Wanted) -> Program[int]:
-    """Forget the records that are meant; how many there were."""
-    return (yield from memory.records.deleting((yield from memory.records.listing(wanted))))
+def deletion_program(memory: "Memory", record_filter: RecordFilter) -> Program[int]:
+    """Delete the records that match a filter and return their number."""
+    return (yield from memory.records.deleting((yield from memory.records.listing(record_filter))))
 
 
-def updating(memory: "Memory", root: str, record_id: str, changes: Mapping[str, Any]) -> Program[MemoryRecord]:
+def update_program(memory: "Memory", root: str, record_id: str, changes: Mapping[str, Any]) -> Program[MemoryRecord]:
     """Change a record.
 
     Raises:
-        ValueError: there is none of this id, or a value does not fit.
+        ValueError: the record does not exist, or a value is invalid.
     """
-    found = yield from memory.records.listing(Wanted(scope=root, record_ids=[record_id]))
-    if not found:
-        raise ValueError(f"there is no record `{record_id}` in the memory; `list_records()` tells those that there are")
-    given = {name: value for name, value in changes.items() if value is not None}
-    if "scope" in given:
-        given["scope"] = join_scope_paths(root, given["scope"])
-    changed = MemoryRecord.model_validate({**found[0].model_dump(), **given, "last_accessed": now()})
+    matches = yield from memory.records.listing(RecordFilter(scope=root, record_ids=[record_id]))
+    if not matches:
+        raise ValueError(f"record `{record_id}` was not found in the memory; see `list_records()`")
+    values = {name: value for name, value in changes.items() if value is not None}
+    if "scope" in values:
+        values["scope"] = join_scope_paths(root, values["scope"])
+    changed = MemoryRecord.model_validate({**matches[0].model_dump(), **values, "last_accessed": utc_now()})
     yield from memory.records.replacing([changed])
-    if found[0].scope != changed.scope:
-        yield from memory.records.moved(found[0])
+    if matches[0].scope != changed.scope:
+        yield from memory.records.moved(matches[0])
     return changed
 
 
 def _children(scope: str, paths: Sequence[str]) -> set[str]:
-    base = parts_of(scope)
-    below = (parts_of(path) for path in paths)
+    base = scope_parts(scope)
+    below = (scope_parts(path) for path in paths)
     return {
         "/" + "/".join(parts[: len(base) + 1])
         for parts in below
@@ -108,15 +114,15 @@ def _line(path: str, count: int, depth: int) -> str:
     return f"{'  ' * depth}{path} ({count} {'record' if count == 1 else 'records'})"
 
 
-_NOTED = {"id", "scope", "categories", "importance", "source"}
+_RECORD_FIELDS = {"id", "scope", "categories", "importance", "source"}
 
 
-def documents(matches: Sequence[MemoryMatch]) -> list[Document]:
-    """A document for each match."""
+def match_documents(matches: Sequence[MemoryMatch]) -> list[Document]:
+    """Matches as LangChain documents."""
     return [
         Document(
             page_content=match.record.content,
-            metadata={**match.record.metadata, **match.record.model_dump(include=_NOTED), "score": match.score},
+            metadata={**match.record.metadata, **match.record.model_dump(include=_RECORD_FIELDS), "score": match.score},
         )
         for match in matches
     ]

@@ -1,4 +1,4 @@
-"""Programs that recall."""
+"""The program that recalls: query analysis, search, ranking, and a second search where matches are weak."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -10,28 +10,28 @@ from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
 from crewgraph.events.knowledge import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
 from crewgraph.memory.analysis import QueryAnalysis
-from crewgraph.memory.analyze import looking_closer, taking_apart
-from crewgraph.memory.events import REMEMBERING, tell
-from crewgraph.memory.query import Wanted
-from crewgraph.memory.records import MemoryMatch, MemoryRecord, compute_composite_score, parts_of
+from crewgraph.memory.analyze import gaps_program, query_analysis_program
+from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
+from crewgraph.memory.query import RecordFilter
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, compute_composite_score, scope_parts
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
 
-__all__ = ["Asked", "recalling"]
+__all__ = ["RecallRequest", "recall_program"]
 
 
-_QUERIES = 3
+_MAX_QUERIES = 3
 _SOURCE = "unified_memory"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is to be recalled."""
+class RecallRequest:
+    """What to recall."""
 
     query: str
     places: Sequence[str]
-    """The scopes that are searched, with all below them."""
+    """The scopes to search, with all below them."""
 
     categories: Sequence[str] | None = None
     limit: int = 10
@@ -40,9 +40,9 @@ class Asked:
     include_private: bool = False
     since: datetime | None = None
 
-    def wanted(self, scope: str) -> Wanted:
-        """The records of one scope."""
-        return Wanted(
+    def record_filter(self, scope: str) -> RecordFilter:
+        """The filter for one scope."""
+        return RecordFilter(
             scope=scope,
             categories=self.categories,
             newer_than=self.since,
@@ -51,106 +51,109 @@ class Asked:
         )
 
 
-_Near = dict[str, tuple[MemoryRecord, float]]
+_Candidates = dict[str, tuple[MemoryRecord, float]]
 
 
-def recalling(memory: "Memory", asked: Asked) -> Program[list[MemoryMatch]]:
-    """The records that fit a query best."""
-    if not asked.query.strip() or asked.limit < 1:
+def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatch]]:
+    """The records that best match a query."""
+    if not request.query.strip() or request.limit < 1:
         return []
-    known = {"query": asked.query, "limit": asked.limit, "source_type": _SOURCE}
-    event: dict[str, Any] = {**(REMEMBERING.get() or {}), **known}
-    begun = time.perf_counter()
-    tell(memory, MemoryQueryStartedEvent, **event)
+    fields = {"query": request.query, "limit": request.limit, "source_type": _SOURCE}
+    event: dict[str, Any] = {**(MEMORY_CALLER.get() or {}), **fields}
+    start = time.perf_counter()
+    emit_memory_event(memory, MemoryQueryStartedEvent, **event)
     try:
-        found = yield from _found(memory, asked)
+        matches = yield from _recall(memory, request)
     except CrewgraphError as error:
-        tell(memory, MemoryQueryFailedEvent, **event, error=str(error))
+        emit_memory_event(memory, MemoryQueryFailedEvent, **event, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    tell(memory, MemoryQueryCompletedEvent, **event, results=found, query_time_ms=took)
-    return found
+    milliseconds = (time.perf_counter() - start) * 1000
+    emit_memory_event(memory, MemoryQueryCompletedEvent, **event, results=matches, query_time_ms=milliseconds)
+    return matches
 
 
-def _found(memory: "Memory", asked: Asked) -> Program[list[MemoryMatch]]:
-    said = yield from _taken_apart(memory, asked)
-    queries = [text for text in said.recall_queries if text.strip()][:_QUERIES] or [asked.query]
-    near: _Near = {}
-    narrowed = _narrowed(memory, asked, said)
-    yield from _search(memory, narrowed, queries, near)
-    if not near and narrowed.places != asked.places:
-        yield from _search(memory, replace(narrowed, places=asked.places), queries, near)
+def _recall(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatch]]:
+    analysis = yield from _analyze_query(memory, request)
+    queries = [text for text in analysis.recall_queries if text.strip()][:_MAX_QUERIES] or [request.query]
+    candidates: _Candidates = {}
+    narrow_request = _narrow(memory, request, analysis)
+    yield from _search(memory, narrow_request, queries, candidates)
+    if not candidates and narrow_request.places != request.places:
+        yield from _search(memory, replace(narrow_request, places=request.places), queries, candidates)
     gaps: list[str] = []
-    for _ in range(memory.exploration_budget if asked.depth == "deep" else 0):
-        model, ranked = memory.model, _ranked(memory, near)
-        if model is None or not ranked or _confident(memory, ranked[0].score, said):
+    for _ in range(memory.exploration_budget if request.depth == "deep" else 0):
+        model, ranked = memory.model, _rank(memory, candidates)
+        if model is None or not ranked or _is_confident(memory, ranked[0].score, analysis):
             break
-        texts = [one.record.content for one in ranked[: asked.limit]]
-        closer = yield from looking_closer(asked.query, texts, model, memory.wording)
-        gaps = closer.missing
-        if not closer.queries:
+        texts = [match.record.content for match in ranked[: request.limit]]
+        gaps_found = yield from gaps_program(request.query, texts, model, memory.wording)
+        gaps = gaps_found.missing
+        if not gaps_found.queries:
             break
-        yield from _search(memory, asked, closer.queries[:_QUERIES], near)
-    best = _ranked(memory, near)[: asked.limit]
-    yield from memory.records.touching([one.record for one in best])
-    return [one.model_copy(update={"evidence_gaps": gaps}) if place == 0 else one for place, one in enumerate(best)]
+        yield from _search(memory, request, gaps_found.queries[:_MAX_QUERIES], candidates)
+    best = _rank(memory, candidates)[: request.limit]
+    yield from memory.records.touching([match.record for match in best])
+    return [
+        match.model_copy(update={"evidence_gaps": gaps}) if position == 0 else match
+        for position, match in enumerate(best)
+    ]
 
 
-def _taken_apart(memory: "Memory", asked: Asked) -> Program[QueryAnalysis]:
-    """What a long query asks for, by the model; else nothing but itself."""
+def _analyze_query(memory: "Memory", request: RecallRequest) -> Program[QueryAnalysis]:
+    """Let the model analyze a long query; an empty analysis otherwise."""
     model = memory.model
-    if asked.depth != "deep" or model is None or len(asked.query) < memory.query_analysis_threshold:
+    if request.depth != "deep" or model is None or len(request.query) < memory.query_analysis_threshold:
         return QueryAnalysis()
     scopes: list[str] = []
-    for place in asked.places:
+    for place in request.places:
         scopes += yield from memory.records.scopes(place)
-    said = yield from taking_apart(asked.query, scopes, None, model, memory.wording)
-    return said or QueryAnalysis()
+    analysis = yield from query_analysis_program(request.query, scopes, None, model, memory.wording)
+    return analysis or QueryAnalysis()
 
 
-def _narrowed(memory: "Memory", asked: Asked, said: QueryAnalysis) -> Asked:
-    """The query in the scopes and the time that the model says, within those that were asked for."""
-    suggested = ["/" + "/".join(parts_of(path)) for path in said.suggested_scopes]
-    places = [path for path in suggested if any(_below(path, place) for place in asked.places)]
+def _narrow(memory: "Memory", request: RecallRequest, analysis: QueryAnalysis) -> RecallRequest:
+    """Restrict the request to the scopes and the time that the analysis suggests, within those requested."""
+    suggested = ["/" + "/".join(scope_parts(path)) for path in analysis.suggested_scopes]
+    places = [path for path in suggested if any(_is_below(path, place) for place in request.places)]
     try:
-        since = datetime.fromisoformat(said.time_filter) if said.time_filter else None
+        since = datetime.fromisoformat(analysis.time_filter) if analysis.time_filter else None
     except ValueError:
         since = None
-    return replace(asked, places=places or asked.places, since=since)
+    return replace(request, places=places or request.places, since=since)
 
 
-def _below(path: str, scope: str) -> bool:
-    parts = parts_of(scope)
-    return parts_of(path)[: len(parts)] == parts
+def _is_below(path: str, scope: str) -> bool:
+    parts = scope_parts(scope)
+    return scope_parts(path)[: len(parts)] == parts
 
 
-def _confident(memory: "Memory", best: float, said: QueryAnalysis) -> bool:
+def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> bool:
     if best >= memory.confidence_threshold_high:
         return True
-    enough = memory.complex_query_threshold if said.complexity == "complex" else memory.confidence_threshold_low
-    return best >= enough
+    threshold = memory.complex_query_threshold if analysis.complexity == "complex" else memory.confidence_threshold_low
+    return best >= threshold
 
 
-def _search(memory: "Memory", asked: Asked, queries: Sequence[str], near: _Near) -> Program[None]:
-    """Add what the queries find; each record with its best nearness."""
-    look = asked.limit * memory.config.recall_oversample_factor
+def _search(memory: "Memory", request: RecallRequest, queries: Sequence[str], candidates: _Candidates) -> Program[None]:
+    """Add the results of the queries, each record with its best similarity."""
+    limit = request.limit * memory.config.recall_oversample_factor
     programs = [
-        memory.records.searching(query, asked.wanted(place), look)
+        memory.records.searching(query, request.record_filter(place), limit)
         for query in dict.fromkeys(queries)
-        for place in dict.fromkeys(asked.places)
+        for place in dict.fromkeys(request.places)
     ]
     outcomes: Iterable[Any] = [(yield from programs[0])] if len(programs) == 1 else (yield Parallel(programs))
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
         for record, score in outcome:
-            if record.id not in near or near[record.id][1] < score:
-                near[record.id] = (record, score)
+            if record.id not in candidates or candidates[record.id][1] < score:
+                candidates[record.id] = (record, score)
 
 
-def _ranked(memory: "Memory", near: _Near) -> list[MemoryMatch]:
+def _rank(memory: "Memory", candidates: _Candidates) -> list[MemoryMatch]:
     matches: list[MemoryMatch] = []
-    for record, nearness in near.values():
+    for record, nearness in candidates.values():
         score, reasons = compute_composite_score(record, nearness, memory.config)
         matches.append(MemoryMatch(record=record, score=score, match_reasons=reasons))
     return sorted(matches, key=lambda match: match.score, reverse=True)

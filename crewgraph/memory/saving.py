@@ -1,4 +1,4 @@
-"""Programs that remember."""
+"""The program that saves memories: classification by the model, detection of duplicates, consolidation, writing."""
 
 import json
 import time
@@ -11,31 +11,31 @@ from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
 from crewgraph.events.knowledge import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
 from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
-from crewgraph.memory.analyze import extracting, judging, placing
-from crewgraph.memory.events import REMEMBERING, tell
-from crewgraph.memory.query import Wanted
-from crewgraph.memory.records import MemoryRecord, join_scope_paths, now
+from crewgraph.memory.analyze import consolidation_program, placement_program
+from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
+from crewgraph.memory.query import RecordFilter
+from crewgraph.memory.records import MemoryRecord, join_scope_paths, utc_now
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
 
-__all__ = ["Given", "extracted", "remembering"]
+__all__ = ["SaveRequest", "save_program"]
 
 
 _SHOWN_RECORDS = 200
 _SOURCE = "unified_memory"
 
 _Plan = tuple[list[MemoryRecord], ConsolidationPlan]
-"""Records like a new one, and what becomes of them."""
+"""Records similar to a new one, and the plan for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """What is to be remembered, and what the program says of it."""
+class SaveRequest:
+    """What to save, with the values that the program has set."""
 
     contents: Sequence[str]
     root: str
-    """The scope that all of it is below."""
+    """The scope that all others are below."""
 
     scope: str | None = None
     categories: Sequence[str] | None = None
@@ -47,112 +47,116 @@ class Given:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left for a model to say."""
+        """Whether nothing is left for a model to decide."""
         return self.scope is not None and self.categories is not None and self.importance is not None
 
     def event(self) -> dict[str, Any]:
-        """What events tell of it."""
-        told = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
-        known = {"value": told, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
-        return {"agent_role": self.agent_role, **(REMEMBERING.get() or {}), **known}
+        """The fields of its events."""
+        value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
+        fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
+        return {"agent_role": self.agent_role, **(MEMORY_CALLER.get() or {}), **fields}
 
 
-def extracted(memory: "Memory", content: str) -> Program[list[str]]:
-    """What is worth remembering of a text; the text itself where there is no model."""
-    return (yield from extracting(content, memory.model, memory.wording))
-
-
-def remembering(memory: "Memory", given: Given) -> Program[list[MemoryRecord]]:
-    """Keep texts; the records that they are kept in."""
-    if not given.contents:
+def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
+    """Save texts and return the records that hold them."""
+    if not request.contents:
         return []
-    _check(given)
-    event, begun = given.event(), time.perf_counter()
-    tell(memory, MemorySaveStartedEvent, **event)
+    _check(request)
+    event, start = request.event(), time.perf_counter()
+    emit_memory_event(memory, MemorySaveStartedEvent, **event)
     try:
-        kept = yield from _kept(memory, given)
+        records = yield from _save(memory, request)
     except CrewgraphError as error:
-        tell(memory, MemorySaveFailedEvent, **event, error=str(error))
+        emit_memory_event(memory, MemorySaveFailedEvent, **event, error=str(error))
         raise
-    took = (time.perf_counter() - begun) * 1000
-    tell(memory, MemorySaveCompletedEvent, **event, save_time_ms=took)
-    return kept
+    milliseconds = (time.perf_counter() - start) * 1000
+    emit_memory_event(memory, MemorySaveCompletedEvent, **event, save_time_ms=milliseconds)
+    return records
 
 
-def _kept(memory: "Memory", given: Given) -> Program[list[MemoryRecord]]:
-    placed = yield from _placed(memory, given)
-    made: list[MemoryRecord] = []
-    held: set[str] = set()
-    for content, said in zip(given.contents, placed, strict=True):
-        record, before = yield from _known(memory, _made(memory, given, content, said))
-        made.append(record)
-        held |= {record.id} if before else set()
-    plans: list[_Plan] = yield from _together([_plan(memory, record) for record in made])
+def _save(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
+    analyses = yield from _analyze_contents(memory, request)
+    records: list[MemoryRecord] = []
+    existing_ids: set[str] = set()
+    for content, analysis in zip(request.contents, analyses, strict=True):
+        record, existed = yield from _find_duplicate(memory, _new_record(memory, request, content, analysis))
+        records.append(record)
+        existing_ids |= {record.id} if existed else set()
+    plans: list[_Plan] = yield from _run_all([_plan_consolidation(memory, record) for record in records])
     result: list[MemoryRecord] = []
     saved: dict[str, MemoryRecord] = {}
-    gone: dict[str, MemoryRecord] = {}
-    for record, (similar, plan) in zip(made, plans, strict=True):
-        own, changed, left = _applied(record, similar, plan)
-        if any(one.id in saved and one.content != saved[one.id].content for one in changed if one is not record):
-            own, changed, left = record, [record], []  # two texts are worded into one record: only the first can be
-        result.append(own)
-        held |= {one.id for one in similar}
-        gone |= {one.id: one for one in left}
-        for one in changed:
-            saved[one.id] = _merged(saved[one.id], one) if one.id in saved else one
-    holding = {*saved, *(one.id for one in result)}
+    deleted: dict[str, MemoryRecord] = {}
+    for record, (similar, plan) in zip(records, plans, strict=True):
+        holder, updated, deletions = _apply_plan(record, similar, plan)
+        if any(item.id in saved and item.content != saved[item.id].content for item in updated if item is not record):
+            holder, updated, deletions = (
+                record,
+                [record],
+                [],
+            )  # two texts are worded into one record: only the first can be
+        result.append(holder)
+        existing_ids |= {item.id for item in similar}
+        deleted |= {item.id: item for item in deletions}
+        for item in updated:
+            saved[item.id] = _merge(saved[item.id], item) if item.id in saved else item
+    kept_ids = {*saved, *(item.id for item in result)}
     # First what is new: a process that ends in between leaves too much behind rather than too little.
-    yield from memory.records.saving([one for key, one in saved.items() if key not in held])
-    yield from memory.records.replacing([one for key, one in saved.items() if key in held])
-    yield from memory.records.deleting([one for key, one in gone.items() if key not in holding])
-    return [saved.get(one.id, one) for one in result]
+    yield from memory.records.saving([item for key, item in saved.items() if key not in existing_ids])
+    yield from memory.records.replacing([item for key, item in saved.items() if key in existing_ids])
+    yield from memory.records.deleting([item for key, item in deleted.items() if key not in kept_ids])
+    return [saved.get(item.id, item) for item in result]
 
 
-def _placed(memory: "Memory", given: Given) -> Program[list[MemoryAnalysis | None]]:
-    """Where each text belongs, as far as a model is to say it."""
+def _analyze_contents(memory: "Memory", request: SaveRequest) -> Program[list[MemoryAnalysis | None]]:
+    """Let the model classify each text, where the request leaves that open."""
     model = memory.model
-    if given.complete or model is None:
-        return [None] * len(given.contents)
-    paths = yield from memory.records.scopes(given.root)
-    scopes = [path[len(given.root.rstrip("/")) :] or "/" for path in paths]
-    some = yield from memory.records.some(given.root, _SHOWN_RECORDS)
-    categories = dict.fromkeys(name for record in some for name in record.categories)
+    if request.complete or model is None:
+        return [None] * len(request.contents)
+    paths = yield from memory.records.scopes(request.root)
+    scopes = [path[len(request.root.rstrip("/")) :] or "/" for path in paths]
+    sample = yield from memory.records.sampling(request.root, _SHOWN_RECORDS)
+    categories = dict.fromkeys(name for record in sample for name in record.categories)
     return (
-        yield from _together(
-            [placing(content, scopes, list(categories), model, memory.wording) for content in given.contents]
+        yield from _run_all(
+            [
+                placement_program(content, scopes, list(categories), model, memory.wording)
+                for content in request.contents
+            ]
         )
     )
 
 
-def _made(memory: "Memory", given: Given, content: str, said: MemoryAnalysis | None) -> MemoryRecord:
-    scope = given.scope if given.scope is not None else said.suggested_scope if said else None
-    suggested = said.extracted_metadata.model_dump() if said else {}
-    importance = given.importance if given.importance is not None else said.importance if said else None
+def _new_record(memory: "Memory", request: SaveRequest, content: str, analysis: MemoryAnalysis | None) -> MemoryRecord:
+    scope = request.scope if request.scope is not None else analysis.suggested_scope if analysis else None
+    suggested = analysis.extracted_metadata.model_dump() if analysis else {}
+    importance = request.importance if request.importance is not None else analysis.importance if analysis else None
     return MemoryRecord(
         content=content,
-        scope=join_scope_paths(given.root, scope),
-        categories=list(given.categories if given.categories is not None else said.categories if said else ()),
-        metadata={**suggested, **(given.metadata or {})},
+        scope=join_scope_paths(request.root, scope),
+        categories=list(
+            request.categories if request.categories is not None else analysis.categories if analysis else ()
+        ),
+        metadata={**suggested, **(request.metadata or {})},
         importance=memory.default_importance if importance is None else importance,
-        source=given.source,
-        private=given.private,
+        source=request.source,
+        private=request.private,
     )
 
 
-def _known(memory: "Memory", record: MemoryRecord) -> Program[tuple[MemoryRecord, bool]]:
-    """The record under the id of its words, and whether there was one: the same words of a source in a scope are one."""
+def _find_duplicate(memory: "Memory", record: MemoryRecord) -> Program[tuple[MemoryRecord, bool]]:
+    """The record with its content-based id, and whether it exists: the same words of a source in a scope are one record."""
     words = " ".join(record.content.split()).casefold()
-    own = json.dumps([record.scope, record.source, record.private, words])
-    record = record.model_copy(update={"id": str(uuid5(NAMESPACE_URL, own))})
-    before = (yield from memory.records.at([(record.scope, record.id)]))[0]
-    if before is None:
+    identity = json.dumps([record.scope, record.source, record.private, words])
+    record = record.model_copy(update={"id": str(uuid5(NAMESPACE_URL, identity))})
+    stored = (yield from memory.records.getting([(record.scope, record.id)]))[0]
+    if stored is None:
         return record, False
-    if " ".join(before.content.split()).casefold() != words:  # it was changed since, and says something else
+    if " ".join(stored.content.split()).casefold() != words:  # it was changed since, and says something else
         return record.model_copy(update={"id": str(uuid4())}), False
-    return _merged(before, record), True
+    return _merge(stored, record), True
 
 
-def _merged(before: MemoryRecord, after: MemoryRecord) -> MemoryRecord:
+def _merge(before: MemoryRecord, after: MemoryRecord) -> MemoryRecord:
     return after.model_copy(
         update={
             "created_at": before.created_at,
@@ -163,39 +167,39 @@ def _merged(before: MemoryRecord, after: MemoryRecord) -> MemoryRecord:
     )
 
 
-def _plan(memory: "Memory", record: MemoryRecord) -> Program[_Plan]:
-    """The records like this one, and what the model says becomes of them."""
+def _plan_consolidation(memory: "Memory", record: MemoryRecord) -> Program[_Plan]:
+    """The similar records, and the model's plan for them."""
     if (model := memory.model) is None:
         return [], ConsolidationPlan()
-    wanted = Wanted(scope=record.scope, private=False, source=record.source)
-    near = yield from memory.records.searching(record.content, wanted, memory.consolidation_limit + 1)
-    similar = [one for one, score in near if score >= memory.consolidation_threshold and one.id != record.id]
-    similar = [one for one in similar if one.private == record.private][: memory.consolidation_limit]
-    return similar, (yield from judging(record.content, similar, model, memory.wording))
+    record_filter = RecordFilter(scope=record.scope, private=False, source=record.source)
+    hits = yield from memory.records.searching(record.content, record_filter, memory.consolidation_limit + 1)
+    similar = [hit for hit, score in hits if score >= memory.consolidation_threshold and hit.id != record.id]
+    similar = [hit for hit in similar if hit.private == record.private][: memory.consolidation_limit]
+    return similar, (yield from consolidation_program(record.content, similar, model, memory.wording))
 
 
-def _applied(
+def _apply_plan(
     record: MemoryRecord, similar: Sequence[MemoryRecord], plan: ConsolidationPlan
 ) -> tuple[MemoryRecord, list[MemoryRecord], list[MemoryRecord]]:
-    """The record that holds the text now, those to be written, and those to be forgotten."""
-    left = {one.id: one for one in similar}
-    changed: list[MemoryRecord] = []
-    gone: list[MemoryRecord] = []
+    """The record that now holds the text, those to write, and those to delete."""
+    remaining = {other.id: other for other in similar}
+    updated: list[MemoryRecord] = []
+    deleted: list[MemoryRecord] = []
     for action in plan.actions:
-        if action.record_id not in left or action.kind == "keep":
+        if action.record_id not in remaining or action.kind == "keep":
             continue
-        one = left.pop(action.record_id)
+        other = remaining.pop(action.record_id)
         if action.kind == "delete":
-            gone.append(one)
+            deleted.append(other)
         else:
-            changed.append(one.model_copy(update={"content": action.new_content, "last_accessed": now()}))
-    held = [*changed, *left.values()]
-    if plan.insert_new or not held:  # what nothing else holds is kept, whatever the model says
-        return record, [*changed, record], gone
-    return held[0], changed, gone
+            updated.append(other.model_copy(update={"content": action.new_content, "last_accessed": utc_now()}))
+    holders = [*updated, *remaining.values()]
+    if plan.insert_new or not holders:  # what nothing else holds is kept, whatever the model says
+        return record, [*updated, record], deleted
+    return holders[0], updated, deleted
 
 
-def _together(programs: Sequence[Program[Any]]) -> Program[list[Any]]:
+def _run_all(programs: Sequence[Program[Any]]) -> Program[list[Any]]:
     if len(programs) == 1:
         return [(yield from programs[0])]
     outcomes: Iterable[Any] = yield Parallel(programs)
@@ -205,27 +209,27 @@ def _together(programs: Sequence[Program[Any]]) -> Program[list[Any]]:
     return list(outcomes)
 
 
-def _check(given: Given) -> None:
-    """Refuse what cannot be kept, before a model is asked.
+def _check(request: SaveRequest) -> None:
+    """Reject invalid requests before a model is asked.
 
     Raises:
-        TypeError: the metadata are no JSON data.
-        pydantic.ValidationError: something else does not fit.
+        TypeError: the metadata are not JSON data.
+        pydantic.ValidationError: another value is invalid.
     """
-    for content in given.contents:
+    for content in request.contents:
         MemoryRecord.model_validate(
             {
                 "content": content,
-                "categories": [] if given.categories is None else given.categories,
-                "metadata": given.metadata or {},
-                "importance": 0 if given.importance is None else given.importance,
-                "source": given.source,
+                "categories": [] if request.categories is None else request.categories,
+                "metadata": request.metadata or {},
+                "importance": 0 if request.importance is None else request.importance,
+                "source": request.source,
             }
         )
-    for key, value in (given.metadata or {}).items():
+    for key, value in (request.metadata or {}).items():
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"the metadata `{key}` of what is to be remembered is no JSON data ({error}); give texts, numbers, lists, dicts"
+                f"the metadata `{key}` of a memory are not JSON data ({error}); use texts, numbers, lists, dicts"
             ) from error

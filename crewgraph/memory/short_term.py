@@ -1,15 +1,12 @@
-"""The memory of what a crew is busy with.
-
-What the kinds of memory have in common: a storage, and the verbs on it.
-"""
+"""`StoredMemory`, the base of the kinds of memory with a storage, and the short-term memory."""
 
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.core.loops.bridge import call, in_thread
-from crewgraph.memory.events import told_save, told_search
-from crewgraph.memory.storage import RAGStorage, provided_storage
+from crewgraph.memory.events import save_with_events, search_with_events
+from crewgraph.memory.storage import RAGStorage, resolve_storage
 
 __all__ = ["ShortTermMemory", "StoredMemory"]
 
@@ -17,50 +14,50 @@ __all__ = ["ShortTermMemory", "StoredMemory"]
 class StoredMemory(BaseModel):
     """A memory with a storage of its own.
 
-    Each verb has a sibling for event loops, with an `a` before its name, which calls it in a thread: who overrides `save`
-    has overridden `asave`.
+    Each method has an async form with the prefix `a`, which runs the sync method in a thread: overriding `save` also overrides
+    `asave`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     kind: ClassVar[str] = "memory"
-    """What its events call it."""
+    """Its name in events."""
 
-    kept_as: ClassVar[str] = "memory"
-    """What it is called in a store."""
+    stored_as: ClassVar[str] = "memory"
+    """Its name in a store."""
 
     embedder_config: Any = None
-    """What turns its texts into vectors."""
+    """The embedder's configuration."""
 
     crew: Any = Field(default=None, exclude=True, repr=False)
-    """The crew that remembers."""
+    """The crew that owns it."""
 
     storage: Any
-    """Where it keeps its entries: a `Storage`, or any object with its verbs. A LangGraph store is put into one."""
+    """A `Storage` or any object with its methods. A LangGraph store is wrapped in one."""
 
-    _made: bool = PrivateAttr(default=False)
+    _automatic: bool = PrivateAttr(default=False)
     _agent: Any = PrivateAttr(default=None)
     _task: Any = PrivateAttr(default=None)
 
     def __init__(self, storage: Any = None, **data: Any) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
             storage = RAGStorage(
-                type=self.kept_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
+                type=self.stored_as, crew=data.get("crew"), embedder_config=data.get("embedder_config"), path=storage
             )
         super().__init__(storage=storage, **data)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # what is remembered is where it is
 
-    def made(self) -> Self:
-        """Note that it was made for a crew with `memory=True`, not given to it."""
-        self._made = True
+    def mark_automatic(self) -> Self:
+        """Record that it was created for a crew with `memory=True`, not passed to it."""
+        self._automatic = True
         return self
 
     @property
-    def is_made(self) -> bool:
-        """Whether it was made for a crew with `memory=True`."""
-        return self._made
+    def is_automatic(self) -> bool:
+        """Whether it was created for a crew with `memory=True`."""
+        return self._automatic
 
     @property
     def agent(self) -> Any:
@@ -69,6 +66,7 @@ class StoredMemory(BaseModel):
 
     @agent.setter
     def agent(self, agent: Any) -> None:
+        """The agent, for events, if used outside a run."""
         self._agent = agent
 
     @property
@@ -78,64 +76,65 @@ class StoredMemory(BaseModel):
 
     @task.setter
     def task(self, task: Any) -> None:
+        """The task, for events, if used outside a run."""
         self._task = task
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text.
+        """Save a text.
 
         Args:
             value: the text.
-            metadata: what is noted with it, JSON data.
+            metadata: JSON data.
 
         Raises:
-            StorageError: it cannot be kept. A storage of your own raises what it raises.
+            StorageError: it cannot be saved. A custom storage raises its own errors.
         """
-        noted = {} if metadata is None else metadata
+        fields = {} if metadata is None else metadata
 
         def work() -> None:
-            call(self.storage.save, value, noted)
+            call(self.storage.save, value, fields)
 
-        told_save(self, self.kind, _text(value), metadata, work)
+        save_with_events(self, self.kind, _text(value), metadata, work)
 
     async def asave(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text; see `save`."""
+        """Async `save`."""
         await in_thread(self.save, value, metadata)
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """The entries nearest to a text, the nearest first: dicts with `content`, `metadata`, `score` and `id`.
+        """The entries most similar to a text, best first: dicts with `content`, `metadata`, `score` and `id`.
 
         Args:
             query: the text.
-            limit: at most so many.
-            score_threshold: how near they are at least: 1 is the same, 0.5 is nothing in common.
+            limit: the maximum number of entries.
+            score_threshold: the minimum score: 1 is identical, 0.5 is unrelated.
 
         Raises:
-            StorageError: they cannot be found. A storage of your own raises what it raises.
+            StorageError: the storage cannot be searched. A custom storage raises its own errors.
         """
 
         def work() -> list[Any]:
             return call(self.storage.search, query=query, limit=limit, score_threshold=score_threshold)
 
-        return told_search(self, self.kind, query, limit, score_threshold, work)
+        return search_with_events(self, self.kind, query, limit, score_threshold, work)
 
     async def asearch(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """The entries nearest to a text; see `search`."""
+        """Async `search`."""
         return await in_thread(self.search, query, limit, score_threshold)
 
     def reset(self) -> None:
-        """Forget everything.
+        """Delete everything.
 
         Raises:
-            StorageError: that cannot be done. A storage of your own raises what it raises.
+            StorageError: the storage cannot be written. A custom storage raises its own errors.
         """
         call(self.storage.reset)
 
     async def areset(self) -> None:
-        """Forget everything; see `reset`."""
+        """Async `reset`."""
         await in_thread(self.reset)
 
     def set_crew(self, crew: Any) -> Self:
-        """Let it be the memory of a crew."""
+        """Assign the memory to a crew."""
         self.crew = crew
         return self
 
@@ -145,20 +144,20 @@ def _text(value: Any) -> str | None:
 
 
 class ShortTermMemory(StoredMemory):
-    """What agents found out: results of tools, and answers.
+    """What agents found out: tool results and answers.
 
         ShortTermMemory(storage=RAGStorage(type="short_term", embedder_config={...}, path="./memory"))
 
     Args:
-        crew: whose it is.
-        embedder_config: what turns texts into vectors: `{"provider": ..., "config": {...}}`.
-        storage: where it is kept; a `Storage`, or a LangGraph store.
+        crew: the crew that owns it.
+        embedder_config: the embedder: `{"provider": ..., "config": {...}}`.
+        storage: a `Storage` or a LangGraph store.
         path: a folder or a database file instead.
     """
 
     kind: ClassVar[str] = "short_term_memory"
-    kept_as: ClassVar[str] = "short_term"
+    stored_as: ClassVar[str] = "short_term"
 
     def __init__(self, crew: Any = None, embedder_config: Any = None, storage: Any = None, path: Any = None) -> None:
-        kept = provided_storage(self.kept_as, storage, crew, embedder_config, path)
-        super().__init__(storage=kept, crew=crew, embedder_config=embedder_config)
+        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
+        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)

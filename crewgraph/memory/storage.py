@@ -1,16 +1,7 @@
-"""What a memory keeps its entries with.
+"""The storages of the kinds of memory.
 
-Memories kept by Mem0, on its platform or on this machine.
-
-Where in a store the kinds of memory keep their entries.
-
-A storage that finds entries by their meaning.
-
-How well tasks were done, kept in a LangGraph store.
-
-How well tasks were done, kept in an SQLite file of one's own.
-
-The storage that a memory is given, or that is made for it.
+`RAGStorage` searches by meaning in a LangGraph store, `Mem0Storage` uses Mem0; `LTMStorage` and `LTMSQLiteStorage` store how
+well tasks were done. `resolve_storage` chooses one.
 """
 
 import hashlib
@@ -31,55 +22,59 @@ from crewgraph.settings import private_file, storage_dir
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
-    from crewgraph.storage.store.shelf import Shelf
+    from crewgraph.storage.store.namespace import StoreNamespace
+    from crewgraph.storage.vectors.resolve import embedder_of
+else:
+    StoreNamespace = lazy("crewgraph.storage.store.namespace:StoreNamespace")
+    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 __all__ = [
-    "KEPT_IN",
+    "RUN_STORE",
     "LTMSQLiteStorage",
     "LTMStorage",
     "Mem0Storage",
     "RAGStorage",
     "Storage",
-    "provided_storage",
-    "shelf",
+    "memory_namespace",
+    "resolve_storage",
 ]
 
 
 class Storage:
-    """Where a memory keeps its entries; a class of your own overrides all three verbs, which may be async."""
+    """The storage of a memory; a custom class overrides all three methods, which may be async."""
 
     def save(self, value: Any, metadata: dict[str, Any]) -> None:
-        """Keep a text, and what is noted with it."""
+        """Save a text with its metadata."""
         raise NotImplementedError(f"`{type(self).__name__}` has no `save(value, metadata)` of its own")
 
     def search(self, query: str, limit: int, score_threshold: float) -> "dict[str, Any] | list[Any]":
-        """The entries nearest to a text, the nearest first, each a dict with its text under `content`.
+        """The entries most similar to a text, best first, each a dict with its text as `content`.
 
         Args:
             query: the text.
-            limit: at most so many.
-            score_threshold: how near they are at least, from 0 to 1.
+            limit: the maximum number of entries.
+            score_threshold: the minimum score, from 0 to 1.
         """
         raise NotImplementedError(f"`{type(self).__name__}` has no `search(query, limit, score_threshold)` of its own")
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         raise NotImplementedError(f"`{type(self).__name__}` has no `reset()` of its own")
 
 
-_WHO = ("user_id", "agent_id", "run_id")
-_OF_SAVING = ("includes", "excludes")
+_OWNER_KEYS = ("user_id", "agent_id", "run_id")
+_SAVE_OPTIONS = ("includes", "excludes")
 
 
 class Mem0Storage(Storage):
-    """Keeps memories with Mem0.
+    """Stores memories in Mem0.
 
     Args:
-        type: what kind of memory it is; noted with each entry.
-        crew: whose it is.
-        config: `user_id`, `agent_id`, `run_id`: whose memories they are; `infer`: whether Mem0 draws statements from what is
-            said (True); `includes`, `excludes`: what these are about. On its platform `api_key` (else MEM0_API_KEY),
-            `custom_categories`; on this machine `local_mem0_config`, as `mem0.Memory.from_config` takes it.
+        type: the kind of memory, stored with each entry.
+        crew: the crew that owns it.
+        config: `user_id`, `agent_id`, `run_id`: the owner of the memories; `infer`: whether Mem0 extracts facts from the
+            text (True); `includes`, `excludes`: topics of these. On its platform `api_key` (or MEM0_API_KEY) and
+            `custom_categories`; on this machine `local_mem0_config`, for `mem0.Memory.from_config`.
 
     Raises:
         MissingExtra: Mem0 is not installed.
@@ -92,7 +87,7 @@ class Mem0Storage(Storage):
 
     @property
     def memory(self) -> Any:
-        """Mem0's own object, made when it is first used."""
+        """Mem0's own object, created on first use."""
         if self._memory is None:
             mem0, key = self._mem0, self._key
             if key is None:
@@ -105,101 +100,95 @@ class Mem0Storage(Storage):
         return self._memory
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text; `messages` among the metadata are the conversation that it ended."""
-        noted = dict(metadata or {})
+        """Save a text; `messages` in the metadata are the conversation before it."""
+        fields = dict(metadata or {})
         last = {"role": "assistant", "content": str(value)}
-        said = [one for one in _conversation(noted.pop("messages", None) or []) if one != last]
-        more = {name: self.config[name] for name in _OF_SAVING if self._key and name in self.config}
+        conversation = [message for message in _conversation(fields.pop("messages", None) or []) if message != last]
+        options = {name: self.config[name] for name in _SAVE_OPTIONS if self._key and name in self.config}
         self.memory.add(
-            [*said, last],
-            metadata={"type": self.type, **noted},
+            [*conversation, last],
+            metadata={"type": self.type, **fields},
             infer=self.config.get("infer", True),
-            **self._who,
-            **more,
+            **self._owner,
+            **options,
         )
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """The memories nearest to a text: what Mem0 gives, each with its text also under `content`."""
-        who = [{name: value} for name, value in self._who.items()]
+        """Mem0's results for a text, each with its text also as `content`."""
+        who = [{name: value} for name, value in self._owner.items()]
         filters: dict[str, Any] = {}
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
-        found = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
-        results: Any = cast("dict[str, Any]", found).get("results", []) if isinstance(found, dict) else found or []
-        return [{**one, "content": one.get("memory", "")} for one in results]
+        response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
+        results: Any = (
+            cast("dict[str, Any]", response).get("results", []) if isinstance(response, dict) else response or []
+        )
+        return [{**result, "content": result.get("memory", "")} for result in results]
 
     def reset(self) -> None:
-        """Forget what is kept for whom the configuration names; all there is, where it names nobody."""
-        if self._who:
-            self.memory.delete_all(**self._who)
+        """Delete the memories of the configured owner; all memories if none is configured."""
+        if self._owner:
+            self.memory.delete_all(**self._owner)
         else:
             self.memory.reset()
 
     @property
-    def _who(self) -> dict[str, Any]:
-        return {name: self.config[name] for name in _WHO if self.config.get(name)}
+    def _owner(self) -> dict[str, Any]:
+        return {name: self.config[name] for name in _OWNER_KEYS if self.config.get(name)}
 
     @property
     def _key(self) -> str | None:
         return self.config.get("api_key") or os.environ.get("MEM0_API_KEY") or None
 
 
-def _conversation(said: list[Any]) -> list[dict[str, Any]]:
-    """What was asked and answered; not what an agent is told of itself."""
+def _conversation(messages: list[Any]) -> list[dict[str, Any]]:
+    """The user's and the assistant's messages, without system messages."""
     return [
-        {"role": one["role"], "content": one["content"]}
-        for one in cast("list[dict[str, Any]]", said)
-        if one.get("role") in ("user", "assistant") and isinstance(one.get("content"), str) and one["content"]
+        {"role": message["role"], "content": message["content"]}
+        for message in cast("list[dict[str, Any]]", messages)
+        if message.get("role") in ("user", "assistant")
+        and isinstance(message.get("content"), str)
+        and message["content"]
     ]
 
 
-if TYPE_CHECKING:
-    from crewgraph.storage.store.shelf import Shelf
-else:
-    Shelf = lazy("crewgraph.storage.store.shelf:Shelf")
-
-KEPT_IN: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
-"""The store of the graph around the running code, which keeps what has no place of its own; None where it has none."""
+RUN_STORE: ContextVar[Any] = ContextVar("crewgraph_kept_in", default=None)
+"""The store of the running graph, used by memories without a storage of their own; None if the graph has none."""
 
 _MEMORIES = "memories"
 
 
-def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf":
+def memory_namespace(*namespace: str, storage: Any = None, embedder: Any = None) -> "StoreNamespace":
     """The entries of a memory.
 
     Args:
-        namespace: what it is called.
-        storage: a path, or a LangGraph store; where None the store of the run, else a file in the storage folder, in which
-            each project has entries of its own.
-        embedder: what turns texts into vectors; of no meaning for a store, which has its own.
+        namespace: its labels.
+        storage: a path or a LangGraph store; None for the run's store, or else a file in the storage folder, where each
+            project has its own entries.
+        embedder: the embedder; ignored for a store, which has its own.
     """
-    kept = KEPT_IN.get() if storage is None else storage
-    return Shelf(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)
+    location = RUN_STORE.get() if storage is None else storage
+    namespace_class: Any = StoreNamespace
+    return namespace_class(_MEMORIES, *namespace, storage=location, embedder=embedder, of_project=location is None)
 
 
-if TYPE_CHECKING:
-    from crewgraph.storage.store.shelf import Shelf
-    from crewgraph.storage.vectors.resolve import embedder_of
-else:
-    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
-
-_LONGEST = 80
+_MAX_TEAM_LENGTH = 80
 
 
 class RAGStorage(Storage):
-    """Keeps texts with vectors, in a LangGraph store on SQLite and FAISS; opened when it is first used.
+    """Stores texts with vectors in a LangGraph store on SQLite and FAISS; opened on first use.
 
         RAGStorage(type="short_term", embedder_config={"provider": "openai", "config": {...}}, path="./memory")
 
     The same text with the same metadata is one entry, however often it is saved.
 
     Args:
-        type: what is kept: "short_term", "entities" or a name of yours; each has entries of its own.
-        allow_reset: whether `reset` may forget everything.
-        embedder_config: what turns texts into vectors; one on this machine where None.
-        crew: whose it is: crews with other agents have other entries.
-        path: a folder, a database file (`.db`), or a LangGraph store; the storage folder where None, in which each project has
-            entries of its own.
+        type: "short_term", "entities" or a custom name; each has its own entries.
+        allow_reset: whether `reset` may delete everything.
+        embedder_config: the embedder's configuration; None for the local one.
+        crew: the crew that owns it: crews with other agents have other entries.
+        path: a folder, a database file (`.db`), or a LangGraph store; None for the storage folder, where each project has
+            its own entries.
     """
 
     def __init__(
@@ -212,81 +201,81 @@ class RAGStorage(Storage):
     ) -> None:
         self.type, self.allow_reset = type, allow_reset
         self.embedder_config, self.crew, self.path = embedder_config, crew, path
-        self._named: Any = None
+        self._embedder: Any = None
 
     @property
-    def shelf(self) -> "Shelf":
+    def namespace(self) -> "StoreNamespace":
         """Its entries."""
         # Always with a team, if only "": else its entries would be above those of all teams, and theirs among them.
-        return shelf(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
+        return memory_namespace(self.type, _team(self.crew), storage=self.path, embedder=self.embedder)
 
     @property
     def embedder(self) -> Any:
-        """What turns texts into vectors, made once: some take long to make.
+        """The embedder, created once, as that can be slow.
 
         Raises:
-            EmbedderError: `embedder_config` is nothing of that kind.
-            MissingExtra: its provider needs a package that is not installed.
+            EmbedderError: `embedder_config` is invalid.
+            MissingExtra: the provider's package is not installed.
         """
-        if self._named is None and self.embedder_config is not None:
-            self._named = embedder_of(self.embedder_config)
-        return self._named
+        if self._embedder is None and self.embedder_config is not None:
+            self._embedder = embedder_of(self.embedder_config)
+        return self._embedder
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-        """Keep a text; nothing is kept of an empty one.
+        """Save a text, unless it is blank.
 
         Raises:
-            StorageError: it cannot be kept.
+            StorageError: it cannot be saved.
         """
         text = str(value)
         if text.strip():
-            noted = _plain(metadata or {})
-            self.shelf.put(_key(text, noted), text, noted)
+            plain_metadata = _plain(metadata or {})
+            self.namespace.put(_key(text, plain_metadata), text, plain_metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
     ) -> list[Any]:
-        """The entries nearest to a text, the nearest first: dicts with `id`, `content`, `metadata` and `score`.
+        """The entries most similar to a text, best first: dicts with `id`, `content`, `metadata` and `score`.
 
         Args:
             query: the text.
-            limit: at most so many.
-            filter: what their metadata hold.
-            score_threshold: how near they are at least: 1 is the same, 0.5 is nothing in common.
+            limit: the maximum number of entries.
+            filter: conditions on the metadata.
+            score_threshold: the minimum score: 1 is identical, 0.5 is unrelated.
 
         Raises:
-            StorageError: they cannot be found.
+            StorageError: the store cannot be searched.
         """
         if not query.strip():
             return []
-        found = self.shelf.search(query, limit, 2 * score_threshold - 1, filter)
+        entries = self.namespace.search(query, limit, 2 * score_threshold - 1, filter)
         return [
             {
-                "id": one.key,
-                "content": one.text,
-                "metadata": dict(one.metadata),
-                "score": (1 + one.score) / 2 if one.score is not None else None,
+                "id": entry.key,
+                "content": entry.text,
+                "metadata": dict(entry.metadata),
+                "score": (1 + entry.score) / 2 if entry.score is not None else None,
             }
-            for one in found
+            for entry in entries
         ]
 
     def reset(self) -> None:
-        """Forget everything.
+        """Delete everything.
 
         Raises:
-            StorageError: that is not allowed, or cannot be done.
+            StorageError: `allow_reset` is False, or the store cannot be written.
         """
         if not self.allow_reset:
             raise StorageError(f"the storage `{self.type}` was made with `allow_reset=False`; it forgets nothing")
-        self.shelf.reset()
+        self.namespace.reset()
 
 
 def _team(crew: Any) -> str:
-    """What the entries of a crew are called: by the roles of its agents, as they are written."""
+    """The label of a crew's entries: the roles of its agents, as templates."""
     named = "_".join(slug(agent.template("role") or "") for agent in getattr(crew, "agents", None) or ())
-    if len(named) <= _LONGEST:
+    if len(named) <= _MAX_TEAM_LENGTH:
         return named
-    return f"{named[:_LONGEST]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
+    return f"{named[:_MAX_TEAM_LENGTH]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
 
 
 def _key(text: str, metadata: dict[str, Any]) -> str:
@@ -299,53 +288,55 @@ def _plain(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 class LTMStorage:
-    """Keeps how well tasks were done, by the descriptions of the tasks.
+    """Stores how well tasks were done, by task description, in a LangGraph store.
 
     Args:
-        storage: a path, or a LangGraph store; the storage folder where None, in which each project has entries of its own.
+        storage: a path or a LangGraph store; None for the storage folder, where each project has its own entries.
     """
 
     def __init__(self, storage: Any = None) -> None:
         self.storage = storage
 
     @property
-    def shelf(self) -> "Shelf":
+    def namespace(self) -> "StoreNamespace":
         """Its entries."""
-        return shelf("long_term", storage=self.storage)
+        return memory_namespace("long_term", storage=self.storage)
 
     def save(self, task_description: str, metadata: dict[str, Any], datetime: str, score: int | float | None) -> None:
-        """Keep how well a task was done at some time.
+        """Save how well a task was done.
 
         Args:
             task_description: the task.
-            metadata: what is known of it: JSON data.
-            datetime: when, in seconds since 1970, as a text.
+            metadata: JSON data.
+            datetime: seconds since 1970, as text.
             score: from 0 to 10.
 
         Raises:
-            StorageError: it cannot be kept.
+            StorageError: it cannot be saved.
         """
-        named = _digest(task_description)
-        noted = {"of": named, "metadata": metadata, "datetime": datetime, "score": score}
-        self.shelf.put(_digest(f"{named} {datetime} {metadata.get('agent', '')}"), task_description, noted)
+        task_digest = _digest(task_description)
+        entry = {"of": task_digest, "metadata": metadata, "datetime": datetime, "score": score}
+        self.namespace.put(_digest(f"{task_digest} {datetime} {metadata.get('agent', '')}"), task_description, entry)
 
     def load(self, task_description: str, latest_n: int) -> list[dict[str, Any]]:
-        """What is known of a task, the latest first.
+        """The results of a task, latest first.
 
         Raises:
-            StorageError: it cannot be read.
+            StorageError: the store cannot be read.
         """
-        found = [dict(one.metadata) for one in self.shelf.entries({"of": _digest(task_description)})]
-        found.sort(key=lambda one: (_seconds(one["datetime"]), one["datetime"]), reverse=True)
-        return [{name: one[name] for name in ("metadata", "datetime", "score")} for one in found[: max(latest_n, 0)]]
+        entries = [dict(entry.metadata) for entry in self.namespace.entries({"of": _digest(task_description)})]
+        entries.sort(key=lambda entry: (_seconds(entry["datetime"]), entry["datetime"]), reverse=True)
+        return [
+            {name: entry[name] for name in ("metadata", "datetime", "score")} for entry in entries[: max(latest_n, 0)]
+        ]
 
     def reset(self) -> None:
-        """Forget everything.
+        """Delete everything.
 
         Raises:
-            StorageError: that cannot be done.
+            StorageError: the store cannot be written.
         """
-        self.shelf.reset()
+        self.namespace.reset()
 
 
 def _digest(text: str) -> str:
@@ -369,12 +360,12 @@ _INDEX = "CREATE INDEX IF NOT EXISTS long_term_tasks ON long_term_memories (task
 
 
 class LTMSQLiteStorage:
-    """Keeps how well tasks were done, in a table `long_term_memories`; files that CrewAI has written are read.
+    """Stores how well tasks were done in a table `long_term_memories`; reads files written by CrewAI.
 
     Several processes may share the file.
 
     Args:
-        db_path: the file; `long_term_memory_storage.db` in the storage folder where None.
+        db_path: the file; None for `long_term_memory_storage.db` in the storage folder.
     """
 
     def __init__(self, db_path: "str | Path | None" = None) -> None:
@@ -382,19 +373,19 @@ class LTMSQLiteStorage:
         self._lock = threading.Lock()
 
     def save(self, task_description: str, metadata: dict[str, Any], datetime: str, score: int | float | None) -> None:
-        """Keep how well a task was done at some time; the same task, time and metadata are one row.
+        """Save how well a task was done; the same task, time and metadata are one row.
 
         Args:
             task_description: the task.
-            metadata: what is known of it: JSON data.
-            datetime: when, in seconds since 1970, as a text.
+            metadata: JSON data.
+            datetime: seconds since 1970, as text.
             score: from 0 to 10.
 
         Raises:
-            StorageError: it cannot be kept.
+            StorageError: it cannot be saved.
         """
         row = (task_description, json.dumps(metadata, ensure_ascii=False, default=str), datetime)
-        with self._connected("be written") as database:
+        with self._connect("be written") as database:
             database.execute(
                 "DELETE FROM long_term_memories WHERE task_description = ? AND metadata = ? AND datetime = ?", row
             )
@@ -404,12 +395,12 @@ class LTMSQLiteStorage:
             )
 
     def load(self, task_description: str, latest_n: int) -> list[dict[str, Any]]:
-        """What is known of a task, the latest first.
+        """The results of a task, latest first.
 
         Raises:
-            StorageError: it cannot be read.
+            StorageError: the file cannot be read.
         """
-        with self._connected("be read") as database:
+        with self._connect("be read") as database:
             rows = database.execute(
                 "SELECT metadata, datetime, score FROM long_term_memories WHERE task_description = ? "
                 "ORDER BY datetime DESC, score ASC LIMIT ?",
@@ -418,16 +409,16 @@ class LTMSQLiteStorage:
         return [{"metadata": json.loads(row[0]), "datetime": row[1], "score": row[2]} for row in rows]
 
     def reset(self) -> None:
-        """Forget everything.
+        """Delete everything.
 
         Raises:
-            StorageError: that cannot be done.
+            StorageError: the file cannot be written.
         """
-        with self._connected("be emptied") as database:
+        with self._connect("be emptied") as database:
             database.execute("DELETE FROM long_term_memories")
 
     @contextmanager
-    def _connected(self, what: str) -> Generator[sqlite3.Connection]:
+    def _connect(self, action: str) -> Generator[sqlite3.Connection]:
         # Opened for each use: what is kept open would not survive a fork, and a task is saved a few times a minute.
         try:
             private_file(self.db_path)
@@ -441,17 +432,17 @@ class LTMSQLiteStorage:
                 finally:
                     database.close()
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StorageError(f"the long-term memory in `{self.db_path}` could not {what}: {error}") from error
+            raise StorageError(f"the long-term memory in `{self.db_path}` could not {action}: {error}") from error
 
 
-def provided_storage(kind: str, storage: Any, crew: Any, embedder_config: Any, path: Any) -> Any:
-    """What was given, else what the configuration names.
+def resolve_storage(kind: str, storage: Any, crew: Any, embedder_config: Any, path: Any) -> Any:
+    """The storage that was passed, or else the configured one.
 
     Args:
-        kind: what the memory is called in its storage.
-        storage: what was given.
-        crew: whose it is.
-        embedder_config: what turns texts into vectors; Mem0, where it names that.
+        kind: the memory's name in its storage.
+        storage: the storage that was passed, or None.
+        crew: the crew that owns it.
+        embedder_config: the embedder's configuration; may select Mem0.
         path: a folder or a database file.
     """
     if storage is not None:

@@ -33,7 +33,7 @@ from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
 from crewgraph.runtime.stored_run import StoredCrewRun, StoredRun
-from crewgraph.storage.checkpoints.listing import Latest
+from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -64,7 +64,7 @@ class _Asked:
     """Which runs are asked for."""
 
     labels: Mapping[str, Any]
-    told: Callable[[Latest], RunInfo | None]
+    told: Callable[[LatestCheckpoint], RunInfo | None]
     """What is told of a thread; None where it is that of something else."""
     wanted: RunFilter
     is_read: Callable[[str], bool]
@@ -74,7 +74,7 @@ class _Asked:
         """Whether a thread's name is that of such a run."""
         return self.wanted.inside or around(thread_id) is None
 
-    def chosen(self, found: Iterable[Latest]) -> list[RunInfo]:
+    def chosen(self, found: Iterable[LatestCheckpoint]) -> list[RunInfo]:
         """The runs among what was found, which comes in its order."""
         told = filter(None, map(self.told, found))
         status = self.wanted.status
@@ -116,7 +116,9 @@ class _ReadRuns(Operation):
                 latest[thread_id] = one
         found = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
         return self.asked.chosen(
-            Latest(one, datetime.fromisoformat(oldest[thread_id]).timestamp(), StoredRun(one).created_at.timestamp())
+            LatestCheckpoint(
+                one, datetime.fromisoformat(oldest[thread_id]).timestamp(), StoredRun(one).created_at.timestamp()
+            )
             for thread_id, one in found
         )
 
@@ -179,7 +181,7 @@ def waiting(saver: Any) -> list[RunInfo]:
     return drive(_read(saver, asked))
 
 
-def _either_told(found: Latest) -> RunInfo:
+def _either_told(found: LatestCheckpoint) -> RunInfo:
     if FLOW_NAME in found.checkpoint.metadata:
         return _flow_told(None, found)
     return _crew_told({}, found)
@@ -241,14 +243,14 @@ def _is_read(channel: str) -> bool:
     return channel in _OF_FLOWS or leads_on(channel)
 
 
-def _any_told(kind: str | None, found: Latest) -> RunInfo | None:
+def _any_told(kind: str | None, found: LatestCheckpoint) -> RunInfo | None:
     metadata: Mapping[str, Any] = found.checkpoint.metadata
     if FLOW_NAME in metadata:
         return _flow_told(None, found) if kind != "crew" else None
     return _crew_told({}, found) if CREW_NAME in metadata and kind != "flow" else None
 
 
-def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
+def _flow_told(plan: Plan | None, found: LatestCheckpoint) -> RunInfo:
     kept = found.checkpoint
     values: Mapping[str, Any] = kept.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and is_whole(kept.metadata):
@@ -263,7 +265,7 @@ def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
     return _told(found, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
 
 
-def _crew_told(order: Mapping[str, int], found: Latest) -> RunInfo:
+def _crew_told(order: Mapping[str, int], found: LatestCheckpoint) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
     status: RunStatus = "pending" if questions else "open" if has_next(checkpoint["channel_values"]) else "finished"
@@ -272,7 +274,7 @@ def _crew_told(order: Mapping[str, int], found: Latest) -> RunInfo:
 
 
 def _told(
-    found: Latest,
+    found: LatestCheckpoint,
     kind: Any,
     label: str,
     status: RunStatus,

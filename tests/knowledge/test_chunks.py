@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewgraph.knowledge.formats import delimiter_of, rows_of_csv, told_rows, told_tree
-from crewgraph.knowledge.passage import chunked, sections
+from crewgraph.knowledge.formats import delimiter_of, json_as_text, rows_as_text, rows_of_csv
+from crewgraph.knowledge.passage import markdown_sections, split_chunks
 from crewgraph.knowledge.source.base import StringKnowledgeSource
 
 
 def test_each_chunk_begins_with_the_end_of_the_one_before():
-    assert chunked("abcdefghij" * 3, 10, 3) == ["abcdefghij", "hijabcdefg", "efghijabcd", "bcdefghij"]
+    assert split_chunks("abcdefghij" * 3, 10, 3) == ["abcdefghij", "hijabcdefg", "efghijabcd", "bcdefghij"]
 
 
 def test_a_chunk_ends_at_a_paragraph_a_sentence_or_a_blank_that_is_near():
-    assert chunked("One two. Six ten. Red blue.", 20, 0) == ["One two. Six ten. ", "Red blue."]
-    assert chunked("aaaa bbbb\n\ncccc dddd eeee", 14, 0) == ["aaaa bbbb\n\n", "cccc dddd eeee"]
-    assert chunked("aaaaaaaa bbbb cccc", 14, 0) == ["aaaaaaaa bbbb ", "cccc"]
+    assert split_chunks("One two. Six ten. Red blue.", 20, 0) == ["One two. Six ten. ", "Red blue."]
+    assert split_chunks("aaaa bbbb\n\ncccc dddd eeee", 14, 0) == ["aaaa bbbb\n\n", "cccc dddd eeee"]
+    assert split_chunks("aaaaaaaa bbbb cccc", 14, 0) == ["aaaaaaaa bbbb ", "cccc"]
 
 
 def test_what_is_short_is_one_chunk_and_blanks_are_none():
-    assert chunked("short", 4000, 200) == ["short"]
-    assert chunked(" \n ", 4000, 200) == chunked("", 4000, 200) == []
+    assert split_chunks("short", 4000, 200) == ["short"]
+    assert split_chunks(" \n ", 4000, 200) == split_chunks("", 4000, 200) == []
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(10, 10), (10, 11), (0, 0), (10, -1)])
 def test_sizes_that_lead_nowhere_are_refused(size: int, overlap: int):
     with pytest.raises(ValueError, match="`chunk_overlap`"):
-        chunked("text", size, overlap)
+        split_chunks("text", size, overlap)
     with pytest.raises(ValueError, match="`chunk_overlap`"):
         StringKnowledgeSource(content="text", chunk_size=size, chunk_overlap=overlap)
 
@@ -37,19 +37,19 @@ def test_sizes_that_lead_nowhere_are_refused(size: int, overlap: int):
 @given(st.text(alphabet="ab.;\u3002", max_size=300), st.integers(1, 40), st.data())
 def test_chunks_without_what_they_have_in_common_are_the_text(text: str, size: int, data: st.DataObject):
     overlap = data.draw(st.integers(0, size - 1))
-    chunks = chunked(text, size, overlap)
+    chunks = split_chunks(text, size, overlap)
     assert all(len(chunk) <= size for chunk in chunks)
     assert "".join(chunk[overlap if n else 0 :] for n, chunk in enumerate(chunks)) == text
 
 
 @given(st.text(alphabet="ab .\n", max_size=300), st.integers(1, 40))
 def test_only_blanks_are_lost_between_chunks(text: str, size: int):
-    assert "".join("".join(chunked(text, size, 0)).split()) == "".join(text.split())
+    assert "".join("".join(split_chunks(text, size, 0)).split()) == "".join(text.split())
 
 
 def test_sections_of_markdown_stand_under_their_headings():
     text = "intro\n# A\none\n## B ##\ntwo\n```\n# no heading\n```\n# C\nthree\n"
-    assert [(one.text, one.metadata) for one in sections(text)] == [
+    assert [(one.text, one.metadata) for one in markdown_sections(text)] == [
         ("intro", {}),
         ("A\none", {"heading": "A"}),
         ("A > B\ntwo\n```\n# no heading\n```", {"heading": "A > B"}),
@@ -61,15 +61,15 @@ def test_sections_of_markdown_stand_under_their_headings():
 def test_the_delimiter_of_a_table_is_found(sign: str):
     text = f"name{sign}age\nBo{sign}5\nLi{sign}6\n"
     assert delimiter_of(text) == sign
-    assert told_rows(rows_of_csv(text)) == "name: Bo, age: 5\nname: Li, age: 6"
+    assert rows_as_text(rows_of_csv(text)) == "name: Bo, age: 5\nname: Li, age: 6"
 
 
 def test_quotes_empty_cells_and_longer_rows_are_read():
-    assert told_rows(rows_of_csv('name,age\n"Li, A",\nBo,5,x\n\n')) == "name: Li, A\nname: Bo, age: 5, x"
-    assert told_rows([["only", "heads"]]) == "only, heads"
+    assert rows_as_text(rows_of_csv('name,age\n"Li, A",\nBo,5,x\n\n')) == "name: Li, A\nname: Bo, age: 5, x"
+    assert rows_as_text([["only", "heads"]]) == "only, heads"
 
 
 def test_each_value_of_json_says_where_it_stands():
     value: Any = {"crew": {"members": [{"name": "Bo"}, 2]}, "open": True, "none": None, "empty": []}
-    assert told_tree(value) == "crew.members[0].name: Bo\ncrew.members[1]: 2\nopen: true\nnone: none\nempty: nothing"
-    assert told_tree("word") == "word"
+    assert json_as_text(value) == "crew.members[0].name: Bo\ncrew.members[1]: 2\nopen: true\nnone: none\nempty: nothing"
+    assert json_as_text("word") == "word"

@@ -58,7 +58,7 @@ def test_documents_are_cut_at_their_own_structure(folder: Path):
 @pytest.mark.usefixtures("docling")
 def test_what_docling_cannot_read_is_told(folder: Path):
     (folder / "a.docx").write_text("broken")
-    with pytest.raises(SourceError, match="no document for Docling that can be read: _ConversionError: not a doc"):
+    with pytest.raises(SourceError, match="not a readable document for Docling: _ConversionError: not a doc"):
         CrewDoclingSource(file_paths=["a.docx"]).passages()
 
 

@@ -64,7 +64,7 @@ def test_another_folder_may_be_named(folder: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_missing_is_told_with_its_name(folder: Path):
-    with pytest.raises(FileNotFoundError, match="there is no file `knowledge/nope.txt` .* put it there"):
+    with pytest.raises(FileNotFoundError, match="the file `knowledge/nope.txt` .* was not found.* put it there"):
         text_of("nope.txt")
     with pytest.raises(SourceNotFound):
         text_of("x" * 5000)

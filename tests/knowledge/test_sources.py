@@ -13,7 +13,7 @@ from crewgraph.errors import MissingExtra, SourceError
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, StringKnowledgeSource, TextFileKnowledgeSource
-from crewgraph.knowledge.source.documents import ExcelKnowledgeSource, PDFKnowledgeSource, pages_of
+from crewgraph.knowledge.source.documents import ExcelKnowledgeSource, PDFKnowledgeSource, pdf_pages
 from crewgraph.knowledge.source.kinds import SourceKinds, as_sources
 from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
 from crewgraph.knowledge.source.url import URLKnowledgeSource
@@ -27,7 +27,7 @@ def test_a_text_is_cut_and_keeps_its_metadata():
 
 
 def test_a_text_of_blanks_holds_nothing():
-    with pytest.raises(SourceError, match="no text in the knowledge source `StringKnowledgeSource`"):
+    with pytest.raises(SourceError, match="knowledge source `StringKnowledgeSource` contains no text"):
         StringKnowledgeSource(content=" ").passages()
 
 
@@ -43,7 +43,7 @@ def test_json_is_read_and_what_is_none_is_told(folder: Path):
     (folder / "c.json").write_text("[" * 100_000)
     assert JSONKnowledgeSource(file_paths="a.json").passages()[0].text == "crew[0].name: Bo"
     for name in ("b.json", "c.json"):
-        with pytest.raises(SourceError, match=f"`{name}` is no JSON that can be read"):
+        with pytest.raises(SourceError, match=f"`{name}` is not a readable JSON"):
             JSONKnowledgeSource(file_paths=name)
 
 
@@ -66,9 +66,9 @@ def test_pages_of_a_pdf_have_their_numbers(folder: Path):
 def test_a_pdf_without_text_and_one_that_is_none_are_told(folder: Path):
     write_pdf(folder / "scan.pdf", [""])
     (folder / "no.pdf").write_bytes(b"not a pdf at all")
-    with pytest.raises(SourceError, match="`scan.pdf` holds no text, only pictures; `CrewDoclingSource` reads those"):
+    with pytest.raises(SourceError, match="`scan.pdf` contains no text, only images; `CrewDoclingSource` reads those"):
         PDFKnowledgeSource(file_paths=["scan.pdf"])
-    with pytest.raises(SourceError, match="`no.pdf` is no PDF file that can be read"):
+    with pytest.raises(SourceError, match="`no.pdf` is not a readable PDF file"):
         PDFKnowledgeSource(file_paths=["no.pdf"])
 
 
@@ -92,7 +92,7 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
 
 def test_an_excel_file_that_is_none_is_told(folder: Path):
     (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
-    with pytest.raises(SourceError, match="`old.xls` is no Excel file .* that can be read"):
+    with pytest.raises(SourceError, match="`old.xls` is not a readable Excel file"):
         ExcelKnowledgeSource(file_paths=["old.xls"])
 
 
@@ -162,7 +162,7 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (3, "is no source of knowledge"),
+        (3, "is not a source of knowledge"),
         (Path("x.exe"), "files that end as `x.exe` are not read"),
         ({"content": "x"}, "says its `source_type`"),
     ],
@@ -182,6 +182,6 @@ def test_a_damaged_pdf_is_read_or_told(tmp_path: Path, seed: int):
         at = chance.randrange(len(data))
         data[at : at + chance.choice([1, 20])] = bytes([chance.randrange(256)])
     try:
-        pages_of(bytes(data), "a.pdf")
+        pdf_pages(bytes(data), "a.pdf")
     except SourceError as error:
         assert "`a.pdf`" in str(error)

@@ -122,7 +122,7 @@ def test_any_langgraph_store_with_an_index_will_do(mode: Mode):
     assert found(mode, Knowledge("mill", ["The mill closes at noon."], storage=store), "mill") == [
         "The mill closes at noon."
     ]
-    with pytest.raises(StorageError, match="does not search by meaning"):
+    with pytest.raises(StorageError, match="does not support semantic search"):
         Knowledge("mill", ["x"], storage=InMemoryStore()).query("x")
 
 

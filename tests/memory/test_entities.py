@@ -2,7 +2,7 @@
 
 import pytest
 
-from crewgraph.memory.items import entities_in
+from crewgraph.memory.items import extract_entities
 
 CASES: list[tuple[str, list[str]]] = [
     ("Ada Lovelace met Charles Babbage in London.", ["Ada Lovelace", "Charles Babbage", "London"]),
@@ -19,18 +19,18 @@ CASES: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("text", "names"), CASES, ids=[case[0][:20] for case in CASES])
 def test_names_and_marked_terms_are_found(text: str, names: list[str]):
-    assert sorted(one.name for one in entities_in(text)) == sorted(names)
+    assert sorted(one.name for one in extract_entities(text)) == sorted(names)
 
 
 def test_each_has_the_sentence_that_it_stands_in():
-    first, second = entities_in("We sailed to Kiel. There lives Ada Lovelace, in Kiel.")
+    first, second = extract_entities("We sailed to Kiel. There lives Ada Lovelace, in Kiel.")
     assert (first.name, first.type, first.description) == ("Kiel", "name", "We sailed to Kiel.")
     assert second.description == "There lives Ada Lovelace, in Kiel."
 
 
 def test_there_are_not_too_many():
-    assert len(entities_in(" ".join(f"We met Ada {chr(65 + n)}x." for n in range(26)), most=5)) == 5
+    assert len(extract_entities(" ".join(f"We met Ada {chr(65 + n)}x." for n in range(26)), most=5)) == 5
 
 
 def test_names_of_languages_without_capital_letters_are_not_found_unless_marked():
-    assert entities_in("上海的港口有三艘船。") == []
+    assert extract_entities("上海的港口有三艘船。") == []

@@ -260,7 +260,7 @@ def test_a_langgraph_store_is_a_storage():
 
 
 def test_a_store_without_an_index_is_told():
-    with pytest.raises(StorageError, match="does not search by meaning"):
+    with pytest.raises(StorageError, match="does not support semantic search"):
         memory = ShortTermMemory(storage=InMemoryStore())
         memory.save("boats")
         memory.search("boats")

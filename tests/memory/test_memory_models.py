@@ -89,7 +89,7 @@ def test_a_model_that_does_not_say_is_told_of_and_the_text_is_kept(
         record = mode.run(memory.remember, memory.aremember, "The tide of Brest")
         assert mode.run(memory.extract_memories, memory.aextract_memories, "A text") == ["A text"]
     assert record is not None and (record.scope, record.importance) == ("/", 0.5)
-    assert "gave no `MemoryAnalysis`" in caplog.text and "gave no `ExtractedMemories`" in caplog.text
+    assert "returned no `MemoryAnalysis`" in caplog.text and "returned no `ExtractedMemories`" in caplog.text
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more():

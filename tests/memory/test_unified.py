@@ -85,7 +85,7 @@ def test_a_langgraph_store_keeps_it():
 def test_a_store_that_does_not_search_by_meaning_is_refused():
     memory = Memory(storage=InMemoryStore())
     memory.remember("The ferry leaves at nine")
-    with pytest.raises(StorageError, match="`InMemoryStore` does not search by meaning"):
+    with pytest.raises(StorageError, match="`InMemoryStore` does not support semantic search"):
         memory.recall("ferry")
 
 
@@ -124,8 +124,8 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
     [
         ({"importance": 7}, ValidationError, "less than or equal to 1"),
         ({"categories": "sea"}, ValidationError, "valid list"),
-        ({"metadata": {"at": datetime.now(UTC)}}, TypeError, "the metadata `at` .* no JSON data"),
-        ({"metadata": {"nan": float("nan")}}, TypeError, "no JSON data"),
+        ({"metadata": {"at": datetime.now(UTC)}}, TypeError, "the metadata `at` .* not JSON data"),
+        ({"metadata": {"nan": float("nan")}}, TypeError, "not JSON data"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], told: str):
@@ -237,7 +237,7 @@ def test_records_are_changed(memory: Memory, mode: Mode):
     assert (changed.content, changed.scope, changed.metadata) == ("The ferry leaves at ten", "/times", {"k": 1})
     assert memory.list_records() == [changed]
     assert memory.list_scopes() == ["/times"]
-    with pytest.raises(ValueError, match="there is no record `nope`"):
+    with pytest.raises(ValueError, match="record `nope` was not found"):
         memory.update("nope", content="x")
     with pytest.raises(ValidationError):
         memory.update(record.id, importance=2.0)
@@ -318,7 +318,7 @@ def test_a_slice_is_written_only_where_it_may_be_and_looks(memory: Memory, mode:
     assert mode.run(closed.remember, closed.aremember, "x", "/a") is None
     record = mode.run(open_one.remember, open_one.aremember, "x", "/a/n")
     assert record is not None and record.scope == "/a/n"
-    with pytest.raises(ValueError, match="the scope `/ab` is none of the slice's, which are `/a`"):
+    with pytest.raises(ValueError, match="the scope `/ab` is not part of the slice; its scopes are `/a`"):
         open_one.remember("x", "/ab")
 
 
@@ -352,7 +352,7 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
 def test_words_that_a_memory_does_not_know_are_told():
     with pytest.warns(UserWarning, match="`Memory` does not know `embeder`"):
         Memory(embeder=words)  # pyright: ignore[reportCallIssue]
-    with pytest.raises(ValidationError, match="is no storage; give a path"):
+    with pytest.raises(ValidationError, match="is not a storage; pass a path"):
         Memory(storage=3)
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         Memory(recency_weight=5)

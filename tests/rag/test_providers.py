@@ -137,7 +137,9 @@ def test_a_base_with_a_class_of_ones_own_is_a_provider():
 
 
 def test_what_cannot_be_had_here_is_refused_with_what_to_do():
-    with pytest.raises(EmbedderError, match="`nope` is no provider of embeddings here. There are: amazon-bedrock"):
+    with pytest.raises(
+        EmbedderError, match="`nope` is not a supported provider of embeddings. Supported: amazon-bedrock"
+    ):
         build_embedder({"provider": "nope", "config": {}})
     with pytest.raises(EmbedderError, match="has no `input_type`"):
         VoyageAIProvider(api_key="k", input_type="query").made()
@@ -148,7 +150,7 @@ def test_what_cannot_be_had_here_is_refused_with_what_to_do():
 def test_a_provider_that_chromadb_has_alone_needs_it():
     with pytest.raises(EmbedderError, match='its model is `{"provider": "sentence-transformer"}`'):
         build_embedder({"provider": "onnx", "config": {}})
-    with pytest.raises(EmbedderError, match="`onnx` is no provider"):
+    with pytest.raises(EmbedderError, match="`onnx` is not a supported provider"):
         ONNXProvider().made()
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crewgraph.extras import load
 from crewgraph.storage.vectors.embedder import NamedEmbedder
-from crewgraph.storage.vectors.providers import provider_of
+from crewgraph.storage.vectors.providers import embedding_provider
 from crewgraph.storage.vectors.resolve import embedder_of
 
 __all__ = [
@@ -92,7 +92,7 @@ class ChromaFunction(ProvidedFunction):
 
     def _embedder(self, config: dict[str, Any]) -> NamedEmbedder:
         if find_spec("chromadb") is None:
-            provider_of(self.provider)  # raises, and says what to write instead
+            embedding_provider(self.provider)  # raises, and says what to write instead
         function = getattr(load("chromadb.utils.embedding_functions"), self.chroma)(**config)
         # Named here: looking at it would load its model.
         told = [str(config[word]) for word in ("model_name", "checkpoint", "instruction") if word in config]

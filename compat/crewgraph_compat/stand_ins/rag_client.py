@@ -8,7 +8,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.storage.store.faiss_store import FaissStore
-from crewgraph.storage.store.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.rag_config import MEMORY, ChromaDBConfig, QdrantConfig
@@ -74,11 +74,11 @@ class FaissClient:
         """Make sure that a collection is new; see `create_collection`."""
         await adrive(self._creating(kwargs["collection_name"]))
 
-    def get_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> Shelf:
+    def get_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
         """The shelf that a collection stands on."""
         return self._shelf(kwargs["collection_name"])
 
-    async def aget_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> Shelf:
+    async def aget_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
         """The shelf that a collection stands on."""
         return self._shelf(kwargs["collection_name"])
 
@@ -123,12 +123,12 @@ class FaissClient:
         """Forget all collections."""
         await self._shelf().areset()
 
-    def _shelf(self, *collection: str) -> Shelf:
+    def _shelf(self, *collection: str) -> StoreNamespace:
         names = ("rag", *self.config.shelf, *collection)
-        return Shelf(*names, storage=self._storage, embedder=self.embedding_function, file=_FILE)
+        return StoreNamespace(*names, storage=self._storage, embedder=self.embedding_function, file=_FILE)
 
     def _creating(self, name: str) -> Program[None]:
-        if (yield from self._shelf(name).some(1)):
+        if (yield from self._shelf(name).sampling(1)):
             raise ValueError(f"the collection `{name}` exists already; `get_or_create_collection` takes it as it is.")
 
     def _adding(self, given: BaseCollectionAddParams) -> Program[None]:
@@ -142,7 +142,7 @@ class FaissClient:
     def _searching(self, given: BaseCollectionSearchParams) -> Program[list[SearchResult]]:
         limit = given.get("limit")
         least = given.get("score_threshold")
-        found: list[Found] = yield from self._shelf(given["collection_name"]).searching(
+        found: list[FoundEntry] = yield from self._shelf(given["collection_name"]).searching(
             given["query"], self.default_limit if limit is None else limit, filter=given.get("metadata_filter")
         )
         results: list[SearchResult] = [

@@ -7,7 +7,7 @@ from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.memory.items import EntityMemoryItem, entities_in
+from crewgraph.memory.items import EntityMemoryItem, extract_entities
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 
@@ -77,5 +77,5 @@ def assessed(
 
 
 def _by_rule(output: str) -> Assessment:
-    found = [_Entity(name=one.name, type=one.type, description=one.description) for one in entities_in(output)]
+    found = [_Entity(name=one.name, type=one.type, description=one.description) for one in extract_entities(output)]
     return Assessment(entities=found)

@@ -65,7 +65,11 @@ def looked_up(lookup: Lookup) -> Body[str]:
     for name, knowledge in (("agent", own), ("crew", crews)):
         if isinstance(knowledge, Knowledge):
             yield Call(
-                function=knowledge.ready, afunction=knowledge.aready, name=name, kind="the knowledge of", about=name
+                function=knowledge.ensure_loaded,
+                afunction=knowledge.aensure_loaded,
+                name=name,
+                kind="the knowledge of",
+                about=name,
             )
     yield Notify(partial(lookup.report.begin, lookup.asked))
     query = yield from _worded(lookup)

@@ -1,11 +1,4 @@
-"""What every source of knowledge has.
-
-What sources of files have.
-
-A text as a source.
-
-Text files as a source.
-"""
+"""The bases of knowledge sources and of file sources, and the sources of plain text."""
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
@@ -17,83 +10,83 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
-from crewgraph.knowledge.files import decoded, found_file, read_file, shown
-from crewgraph.knowledge.passage import OVERLAP, SIZE, Passage, chunked, sizes_fault
+from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
+from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
 
 class BaseKnowledgeSource(BaseModel, ABC):
-    """The base of sources; subclass it for a source of your own.
+    """The base of sources; subclass it for a custom source.
 
-    `load_content` is enough: what it returns (a text, or texts by where they are from) is cut into chunks and kept. Or write
+    Overriding `load_content` is enough: what it returns (a text, or texts by origin) is split into chunks and stored. Or override
     `add`, which fills `chunks` (`self._chunk_text(text)`) and calls `self._save_documents()`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    chunk_size: int = SIZE
-    """Characters of a chunk, at most."""
+    chunk_size: int = CHUNK_SIZE
+    """The maximum length of a chunk in characters."""
 
-    chunk_overlap: int = OVERLAP
-    """Characters that a chunk has in common with the one before it."""
+    chunk_overlap: int = CHUNK_OVERLAP
+    """The number of characters that a chunk shares with the one before it."""
 
     chunks: list[str] = Field(default_factory=list[str])
-    """Its text in pieces, once it was added."""
+    """Its chunks, once it was added."""
 
     chunk_embeddings: list[Any] = Field(default_factory=list[Any], exclude=True)
-    """Kept for programs that read it; vectors are in the storage."""
+    """For programs that read it; the vectors are in the storage."""
 
     storage: Any = None
-    """Where it is kept."""
+    """Where its chunks are stored."""
 
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """What is known of all of its chunks."""
+    """The metadata of all of its chunks."""
 
     collection_name: str | None = None
-    """Kept for programs that set it; what it is a part of names the collection."""
+    """For programs that set it; the collection is named by the knowledge that the source is part of."""
 
     _given_chunks: list[str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _sizes(self) -> Self:
-        if fault := sizes_fault(self.chunk_size, self.chunk_overlap):
-            raise ValueError(fault)
+    def _check_sizes(self) -> Self:
+        if problem := chunk_size_problem(self.chunk_size, self.chunk_overlap):
+            raise ValueError(problem)
         return self
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return type(self).__name__
 
     def validate_content(self, *_given: Any) -> Any:
-        """See whether its content can be used; a class may have its own."""
+        """Check that its content can be used; for subclasses."""
         return None
 
     def load_content(self) -> Any:
-        """Its content: a text, or texts by where they are from."""
+        """Its content: a text, or texts by origin."""
         raise SourceError(
             f"the source `{self.title}` has nothing to be kept: give its class a `load_content`, which returns its text, or an "
             "`add`, which fills `self.chunks` and calls `self._save_documents()`"
         )
 
     def refresh(self) -> None:
-        """Look again at what it is made of, which may have changed."""
+        """Reload what may have changed."""
 
     def passages(self) -> list[Passage]:
-        """Its chunks, with what is known of each.
+        """Its chunks with their metadata.
 
         Raises:
-            SourceError: there is nothing in it, or it cannot be read.
+            SourceError: it is empty or cannot be read.
         """
-        cut = [
+        passages = [
             Passage(chunk, {**self.metadata, **part.metadata})
             for part in self._parts()
             for chunk in self._chunk_text(part.text)
         ]
-        if not cut:
-            raise SourceError(f"there is no text in the knowledge source `{self.title}`; leave it out, or fill it")
-        return cut
+        if not passages:
+            raise SourceError(f"the knowledge source `{self.title}` contains no text; remove it, or add text to it")
+        return passages
 
     def _parts(self) -> list[Passage]:
         content = self.load_content()
@@ -104,17 +97,17 @@ class BaseKnowledgeSource(BaseModel, ABC):
         return [Passage(str(text)) for text in texts]
 
     def add(self) -> None:
-        """Cut it into chunks, and keep these in its `storage`.
+        """Split it into chunks and save them in its `storage`.
 
         Raises:
-            SourceError: there is nothing in it, or it cannot be read.
+            SourceError: it is empty or cannot be read.
             ValueError: it has no storage.
         """
-        self.chunks = [one.text for one in self.passages()]
+        self.chunks = [passage.text for passage in self.passages()]
         self._save_documents()
 
     async def aadd(self) -> None:
-        """Cut it into chunks, and keep these in its `storage`; see `add`."""
+        """Async `add`."""
         await in_thread(self.add)
 
     def get_embeddings(self) -> list[Any]:
@@ -128,7 +121,7 @@ class BaseKnowledgeSource(BaseModel, ABC):
         return self._given_chunks
 
     def _chunk_text(self, text: str) -> list[str]:
-        return chunked(text, self.chunk_size, self.chunk_overlap)
+        return split_chunks(text, self.chunk_size, self.chunk_overlap)
 
     def _save_documents(self) -> None:
         self._checked_storage().save(self.chunks)
@@ -154,34 +147,34 @@ _Stamp = tuple[int, int]
 
 
 class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
-    """The base of sources of files; a class of your own writes `read`, or `load_content`.
+    """The base of file sources; a custom class overrides `read` or `load_content`.
 
-    Files are looked at when the source is made, so that what is missing is told before anything is run; and again at the
-    beginning of each run, so that what has changed is known.
+    Files are checked when the source is created, so that a missing one is reported before anything runs, and again at the
+    start of each run, so that changes are picked up.
 
     Raises:
-        SourceNotFound: a file is not there (also FileNotFoundError).
-        SourceRefused: a file lies outside of the folder for knowledge.
-        SourceError: a file cannot be read, or there is nothing in it.
+        SourceNotFound: a file does not exist (also FileNotFoundError).
+        SourceRefused: a file is outside the knowledge folder.
+        SourceError: a file cannot be read or is empty.
     """
 
     file_path: Any = None
     """CrewAI's former name for `file_paths`."""
 
     file_paths: Any = Field(default_factory=list[Any])
-    """A path or a list of them: texts are paths in the folder for knowledge, `knowledge/` in the working directory."""
+    """A path or a list of them: texts are relative to the knowledge folder, `knowledge/` in the working directory."""
 
     root: Path | None = None
-    """The folder for knowledge of this source, where it is another one."""
+    """Another knowledge folder for this source."""
 
     encoding: str | None = None
-    """How its texts are written, where it is not UTF-8."""
+    """The encoding of its files, if it is not UTF-8."""
 
     content: dict[Path, Any] = Field(default_factory=dict[Path, Any])
     """The text of each file."""
 
     safe_file_paths: list[Path] = Field(default_factory=list[Path])
-    """The files, as they were found."""
+    """The resolved files."""
 
     _stamps: dict[Path, _Stamp] = PrivateAttr(default_factory=dict[Path, _Stamp])
     _read: dict[Path, list[Passage]] = PrivateAttr(default_factory=dict[Path, list[Passage]])
@@ -189,13 +182,13 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     @field_validator("file_path", "file_paths", mode="after")
     @classmethod
     def _paths(cls, value: Any) -> Any:
-        for one in _listed(value):
-            if not isinstance(one, (str, Path)):
-                raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {one!r:.60}")
+        for path in _as_list(value):
+            if not isinstance(path, (str, Path)):
+                raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {path!r:.60}")
         return value
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _require_paths(self) -> Self:
         if not self.given_paths:
             raise ValueError(f"`{type(self).__name__}` needs `file_paths`: a path, or a list of paths")
         return self
@@ -207,31 +200,31 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     @property
     def given_paths(self) -> list[str | Path]:
-        """The files as they were named."""
-        return _listed(self.file_paths) or _listed(self.file_path)
+        """The paths as they were configured."""
+        return _as_list(self.file_paths) or _as_list(self.file_path)
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{type(self).__name__}({', '.join(map(str, self.given_paths))})"
 
     def refresh(self) -> None:
-        """Read the files again, where they have changed."""
-        self.safe_file_paths = [self.convert_to_path(one) for one in self.given_paths]
-        stamps = {one: _stamp(one) for one in self.safe_file_paths}
+        """Read the files again if they have changed."""
+        self.safe_file_paths = [self.convert_to_path(path) for path in self.given_paths]
+        stamps = {path: _stamp(path) for path in self.safe_file_paths}
         if stamps != self._stamps:
             self.validate_content()
             self.content = self.load_content()
             self._stamps = stamps
 
     def convert_to_path(self, path: str | Path) -> Path:
-        """The file that a path means.
+        """Resolve a path.
 
         Raises:
-            SourceNotFound: there is none.
-            SourceRefused: it lies outside of the folder for knowledge.
+            SourceNotFound: the file does not exist.
+            SourceRefused: it is outside the knowledge folder.
         """
-        return found_file(path, self.root)
+        return resolve_file(path, self.root)
 
     def load_content(self) -> dict[Path, Any]:
         """The text of each file."""
@@ -239,32 +232,32 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
         return {file: "\n\n".join(part.text for part in parts) for file, parts in self._read.items()}
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
-        """What stands in a file, as passages that are cut into chunks; `metadata` of each are added to its source.
+        """Parse a file into passages, which are then split into chunks; their `metadata` are added to the source's.
 
         Args:
-            data: the bytes of the file.
-            file: where it is.
+            data: the content of the file.
+            file: its path.
 
         Raises:
-            SourceError: it cannot be read.
+            SourceError: it cannot be parsed.
         """
-        return [Passage(decoded(data, shown(file, self.root), self.encoding))]
+        return [Passage(decode_text(data, display_name(file, self.root), self.encoding))]
 
     def _parts(self) -> list[Passage]:
-        read = self._read if self._reads else {file: [Passage(str(text))] for file, text in self.content.items()}
+        read = self._read if self._uses_read else {file: [Passage(str(text))] for file, text in self.content.items()}
         return [
-            Passage(part.text, {"source": shown(file, self.root), **part.metadata})
+            Passage(part.text, {"source": display_name(file, self.root), **part.metadata})
             for file, parts in read.items()
             for part in parts
         ]
 
     @property
-    def _reads(self) -> bool:
-        """Whether the content is what `read` gave; a class of the user's may load it in another way."""
+    def _uses_read(self) -> bool:
+        """Whether the content is what `read` returned; a custom class may load it in another way."""
         return bool(self._read) and set(self._read) == set(self.content)
 
 
-def _listed(paths: Any) -> list[Any]:
+def _as_list(paths: Any) -> list[Any]:
     if paths is None:
         return []
     if isinstance(paths, Sequence) and not isinstance(paths, (str, bytes)):
@@ -273,12 +266,12 @@ def _listed(paths: Any) -> list[Any]:
 
 
 def _stamp(file: Path) -> _Stamp:
-    told = file.stat()
-    return told.st_mtime_ns, told.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 class StringKnowledgeSource(BaseKnowledgeSource):
-    """A text that agents know."""
+    """A text as a source."""
 
     source_type: Literal["string"] = "string"
 
@@ -294,6 +287,6 @@ class StringKnowledgeSource(BaseKnowledgeSource):
 
 
 class TextFileKnowledgeSource(BaseFileKnowledgeSource):
-    """Text files that agents know: `TextFileKnowledgeSource(file_paths=["manual.txt"])`."""
+    """Text files as a source: `TextFileKnowledgeSource(file_paths=["manual.txt"])`."""
 
     source_type: Literal["text_file"] = "text_file"

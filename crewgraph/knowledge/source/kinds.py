@@ -1,4 +1,4 @@
-"""Anything that users give as sources, as sources."""
+"""Conversion of everything that users may pass as `knowledge_sources` to sources."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from crewgraph.knowledge.source.url import URLKnowledgeSource
 __all__ = ["SourceKinds", "as_sources"]
 
 
-_BY_ENDING: dict[str, Any] = {
+_BY_SUFFIX: dict[str, Any] = {
     ".txt": TextFileKnowledgeSource,
     ".md": MarkdownKnowledgeSource,
     ".markdown": MarkdownKnowledgeSource,
@@ -49,62 +49,64 @@ _ADDRESS = re.compile(r"https?://\S+")
 _FILE_NAME = re.compile(r"[^\s]+\.\w+")
 
 
-def as_sources(given: Iterable[Any]) -> list[Any]:
-    """Sources: as they are, or of what stands for one.
+def as_sources(values: Iterable[Any]) -> list[Any]:
+    """Convert values to sources.
 
-    A text is what agents know, unless it is an address (`https://...`) or the name of a file, one word with the ending of a
-    kind that is read. A `Path` is a file. A dict holds the fields of a source, with its `source_type`. LangChain retrievers,
-    document loaders and documents are taken, too.
+    A text is itself the knowledge, unless it is an address (`https://...`) or a file name: one word with a supported suffix. A
+    `Path` is a file. A dict holds the fields of a source, including its `source_type`. LangChain retrievers, document loaders and
+    documents are accepted, too.
 
     Raises:
         SourceError: a source cannot be used.
-        ValueError: something is no source.
+        ValueError: a value is not a source.
     """
-    made: list[Any] = []
-    for one in given:
-        if is_document(one):
-            if not (made and isinstance(made[-1], DocumentsKnowledgeSource) and made[-1].loader is None):
-                made.append(DocumentsKnowledgeSource())
-            made[-1].documents.append(one)
+    sources: list[Any] = []
+    for value in values:
+        if is_document(value):
+            if not (sources and isinstance(sources[-1], DocumentsKnowledgeSource) and sources[-1].loader is None):
+                sources.append(DocumentsKnowledgeSource())
+            sources[-1].documents.append(value)
         else:
-            made.append(_as_source(one))
-    return made
+            sources.append(_as_source(value))
+    return sources
 
 
-def _as_source(one: Any) -> BaseKnowledgeSource:
-    if isinstance(one, BaseKnowledgeSource):
-        return one
-    if isinstance(one, str) and _ADDRESS.fullmatch(one):
-        return URLKnowledgeSource(urls=[one])
-    if isinstance(one, Path) or (isinstance(one, str) and _FILE_NAME.fullmatch(one) and _ending(one) in _BY_ENDING):
-        return _of_file(one)
-    if isinstance(one, str):
-        return StringKnowledgeSource(content=one)
-    if isinstance(one, Mapping):
-        return _described(dict(cast(Mapping[str, Any], one)))
-    if is_retriever(one):
-        return RetrieverKnowledgeSource(retriever=one)
-    if is_loader(one):
-        return DocumentsKnowledgeSource(loader=one)
+def _as_source(value: Any) -> BaseKnowledgeSource:
+    if isinstance(value, BaseKnowledgeSource):
+        return value
+    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+        return URLKnowledgeSource(urls=[value])
+    if isinstance(value, Path) or (
+        isinstance(value, str) and _FILE_NAME.fullmatch(value) and _suffix(value) in _BY_SUFFIX
+    ):
+        return _file_source(value)
+    if isinstance(value, str):
+        return StringKnowledgeSource(content=value)
+    if isinstance(value, Mapping):
+        return _source_from_dict(dict(cast(Mapping[str, Any], value)))
+    if is_retriever(value):
+        return RetrieverKnowledgeSource(retriever=value)
+    if is_loader(value):
+        return DocumentsKnowledgeSource(loader=value)
     raise ValueError(
-        f"{one!r:.80} is no source of knowledge; give a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a LangChain "
-        "retriever, loader or document"
+        f"{value!r:.80} is not a source of knowledge; pass a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a "
+        "LangChain retriever, loader or document"
     )
 
 
-def _ending(name: str | Path) -> str:
+def _suffix(name: str | Path) -> str:
     return Path(name).suffix.lower()
 
 
-def _of_file(name: str | Path, **given: Any) -> BaseKnowledgeSource:
-    kind = _BY_ENDING.get(_ending(name))
+def _file_source(name: str | Path, **fields: Any) -> BaseKnowledgeSource:
+    kind = _BY_SUFFIX.get(_suffix(name))
     if kind is None:
-        raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_ENDING)}")
-    made: BaseKnowledgeSource = kind(file_paths=[name], **given)
-    return made
+        raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_SUFFIX)}")
+    source: BaseKnowledgeSource = kind(file_paths=[name], **fields)
+    return source
 
 
-def _described(fields: dict[str, Any]) -> BaseKnowledgeSource:
+def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
     kind = _BY_TYPE.get(str(fields.get("source_type")))
     if kind is None:
         raise ValueError(
@@ -115,20 +117,20 @@ def _described(fields: dict[str, Any]) -> BaseKnowledgeSource:
 
 
 class SourceKinds:
-    """CrewAI's name for sources of files by their ending."""
+    """CrewAI's name for the sources by file suffix."""
 
-    SUPPORTED_FILE_TYPES = tuple(_BY_ENDING)
+    SUPPORTED_FILE_TYPES = tuple(_BY_SUFFIX)
 
     @classmethod
     def is_supported_file(cls, file_path: str) -> bool:
-        """Whether files of this ending are read."""
-        return _ending(file_path) in _BY_ENDING
+        """Whether files with this suffix are supported."""
+        return _suffix(file_path) in _BY_SUFFIX
 
     @classmethod
     def get_source(cls, file_path: str, metadata: dict[str, Any] | None = None) -> BaseKnowledgeSource:
         """The source for a file.
 
         Raises:
-            ValueError: files of this ending are not read.
+            ValueError: the suffix is not supported.
         """
-        return _of_file(file_path, metadata=metadata or {})
+        return _file_source(file_path, metadata=metadata or {})

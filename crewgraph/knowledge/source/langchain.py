@@ -1,4 +1,4 @@
-"""What LangChain's programs have: retrievers, document loaders and documents."""
+"""LangChain retrievers, document loaders and documents as sources."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -19,19 +19,19 @@ _SCORES = ("relevance_score", "score")
 
 
 def is_retriever(value: Any) -> bool:
-    """Whether something is a LangChain retriever, judged by what it can do."""
+    """Whether a value is a LangChain retriever, by its methods."""
     return not isinstance(value, type) and all(
         callable(getattr(value, name, None)) for name in ("invoke", "ainvoke", "_get_relevant_documents")
     )
 
 
 def is_loader(value: Any) -> bool:
-    """Whether something is a LangChain document loader, judged by what it can do."""
+    """Whether a value is a LangChain document loader, by its methods."""
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in ("load", "lazy_load"))
 
 
 def is_document(value: Any) -> bool:
-    """Whether something is a LangChain document."""
+    """Whether a value is a LangChain document, by its attributes."""
     return isinstance(getattr(value, "page_content", None), str) and isinstance(getattr(value, "metadata", None), dict)
 
 
@@ -42,50 +42,50 @@ class DocumentsKnowledgeSource(BaseKnowledgeSource):
     """The documents."""
 
     loader: Any = None
-    """What loads more of them at the beginning of a run."""
+    """Loads further documents at the start of a run."""
 
     def load_content(self) -> list[Any]:
         """All of the documents."""
         loaded: list[Any] = [] if self.loader is None else list(self.loader.load())
-        for one in (found := [*self.documents, *loaded]):
-            if not is_document(one):
+        for document in (documents := [*self.documents, *loaded]):
+            if not is_document(document):
                 raise SourceError(
-                    f"the knowledge source `{self.title}` holds {one!r:.60}, which is no LangChain document"
+                    f"the knowledge source `{self.title}` contains {document!r:.60}, which is not a LangChain document"
                 )
-        return found
+        return documents
 
     def _parts(self) -> list[Passage]:
-        return [Passage(one.page_content, plain(one.metadata)) for one in self.load_content()]
+        return [Passage(document.page_content, plain(document.metadata)) for document in self.load_content()]
 
 
 class RetrieverKnowledgeSource(BaseKnowledgeSource):
-    """A LangChain retriever: it is asked with each query; nothing of it is kept here."""
+    """A LangChain retriever, which is called for each query; nothing of it is stored."""
 
     retriever: Any
     """The retriever."""
 
     def passages(self) -> list[Passage]:
-        """None: it is asked."""
+        """None, as nothing is stored."""
         return []
 
     def add(self) -> None:
-        """Nothing: it is asked."""
+        """Does nothing, as nothing is stored."""
 
-    def found(self, query: str, limit: int) -> list[SearchResult]:
-        """What the retriever finds, in its order; what has no score counts as 1."""
+    def search(self, query: str, limit: int) -> list[SearchResult]:
+        """The retriever's documents, in its order; the score is 1 if a document has none."""
         return _results(self.retriever.invoke(query), limit)
 
-    async def afound(self, query: str, limit: int) -> list[SearchResult]:
-        """What the retriever finds; see `found`."""
+    async def asearch(self, query: str, limit: int) -> list[SearchResult]:
+        """Async `search`."""
         return _results(await acall(self.retriever.ainvoke, query), limit)
 
     async def aadd(self) -> None:
-        """Nothing: it is asked."""
+        """Does nothing, as nothing is stored."""
         await in_thread(self.add)
 
 
 def _results(documents: Sequence[Any], limit: int) -> list[SearchResult]:
-    return [_result(one) for one in documents[:limit]]
+    return [_result(document) for document in documents[:limit]]
 
 
 def _result(document: Any) -> SearchResult:

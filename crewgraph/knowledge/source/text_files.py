@@ -1,54 +1,49 @@
-"""CSV files as a source.
-
-JSON files as a source.
-
-Markdown files as a source.
-"""
+"""Sources of CSV, JSON and Markdown files."""
 
 import json
 from pathlib import Path
 from typing import Literal
 
-from crewgraph.knowledge.files import decoded, read_as, shown
-from crewgraph.knowledge.formats import rows_of_csv, told_rows, told_tree
-from crewgraph.knowledge.passage import Passage, sections
+from crewgraph.knowledge.files import decode_text, display_name, read_or_fail
+from crewgraph.knowledge.formats import json_as_text, rows_as_text, rows_of_csv
+from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource
 
 __all__ = ["CSVKnowledgeSource", "JSONKnowledgeSource", "MarkdownKnowledgeSource"]
 
 
 class CSVKnowledgeSource(BaseFileKnowledgeSource):
-    """Tables: each row becomes a line that names its columns. Columns may be separated by `,`, `;`, `|` or tabs."""
+    """Tables: each row becomes a line that names its columns. The delimiter may be `,`, `;`, `|` or a tab."""
 
     source_type: Literal["csv"] = "csv"
 
     delimiter: str | None = None
-    """What separates the columns; found out where None."""
+    """The delimiter; None to detect it."""
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The rows of a file."""
-        name = shown(file, self.root)
-        text = decoded(data, name, self.encoding)
-        return [Passage(read_as("table", name, lambda: told_rows(rows_of_csv(text, self.delimiter))))]
+        name = display_name(file, self.root)
+        text = decode_text(data, name, self.encoding)
+        return [Passage(read_or_fail("table", name, lambda: rows_as_text(rows_of_csv(text, self.delimiter))))]
 
 
 class JSONKnowledgeSource(BaseFileKnowledgeSource):
-    """JSON files: each value becomes a line that says where it stands."""
+    """JSON files: each value becomes a line with its path."""
 
     source_type: Literal["json"] = "json"
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The values in a file."""
-        name = shown(file, self.root)
-        text = decoded(data, name, self.encoding)
-        return [Passage(read_as("JSON", name, lambda: told_tree(json.loads(text))))]
+        name = display_name(file, self.root)
+        text = decode_text(data, name, self.encoding)
+        return [Passage(read_or_fail("JSON", name, lambda: json_as_text(json.loads(text))))]
 
 
 class MarkdownKnowledgeSource(BaseFileKnowledgeSource):
-    """Markdown files, cut at their headings; what is found says under which heading it stands."""
+    """Markdown files, split at their headings; results name their heading."""
 
     source_type: Literal["markdown"] = "markdown"
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
         """The sections of a file."""
-        return sections(decoded(data, shown(file, self.root), self.encoding))
+        return markdown_sections(decode_text(data, display_name(file, self.root), self.encoding))

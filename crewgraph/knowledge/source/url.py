@@ -1,4 +1,4 @@
-"""Pages of the web as a source."""
+"""Web pages as a source."""
 
 import json
 import re
@@ -10,44 +10,44 @@ from pydantic import Field, field_validator, model_validator
 
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
-from crewgraph.knowledge.files import FetchedPage, Fetcher, checked_url, decoded, read_as
-from crewgraph.knowledge.formats import rows_of_csv, told_rows, told_tree
-from crewgraph.knowledge.passage import Passage, sections
+from crewgraph.knowledge.files import FetchedPage, Fetcher, decode_text, parse_url, read_or_fail
+from crewgraph.knowledge.formats import json_as_text, rows_as_text, rows_of_csv
+from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
-from crewgraph.knowledge.source.documents import pages_of
+from crewgraph.knowledge.source.documents import pdf_pages
 
 __all__ = ["URLKnowledgeSource"]
 
 
-_DECLARED = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEAD = 4096
-_LEFT_OUT = ("script", "style", "template", "noscript", "nav", "iframe", "svg")
+_REMOVED_TAGS = ("script", "style", "template", "noscript", "nav", "iframe", "svg")
 
 
 class URLKnowledgeSource(BaseKnowledgeSource):
-    """Pages of the web: HTML, Markdown, text, JSON, CSV or PDF, fetched at the beginning of a run.
+    """Web pages: HTML, Markdown, text, JSON, CSV or PDF, fetched at the start of a run.
 
-    Only public addresses are asked, also where a page has moved; no proxy is used.
+    Only public addresses are fetched, also after redirects; proxies are not used.
 
     Raises:
-        SourceError: an address cannot be fetched, or there is nothing to be read.
-        SourceRefused: it is a private address, or leads to one.
+        SourceError: an address cannot be fetched, or is not readable.
+        SourceRefused: the address, or a redirect, is private.
         MissingExtra: the package that reads HTML or PDF is not installed.
     """
 
     source_type: Literal["url"] = "url"
 
     urls: list[str] = Field(default_factory=list[str])
-    """The addresses; one may be given as a text."""
+    """The addresses; a single one may be passed as text."""
 
     allow_private: bool | None = None
-    """Whether addresses of this machine and of private networks may be asked; CREWGRAPH_ALLOW_PRIVATE_URLS where None."""
+    """Whether private addresses are allowed; None for CREWGRAPH_ALLOW_PRIVATE_URLS."""
 
     timeout: float = Field(default=30, gt=0)
     """Seconds for a page."""
 
     max_bytes: int = Field(default=10_000_000, gt=0)
-    """The most bytes of a page."""
+    """The maximum size of a page."""
 
     @field_validator("urls", mode="before")
     @classmethod
@@ -59,46 +59,46 @@ class URLKnowledgeSource(BaseKnowledgeSource):
         if not self.urls:
             raise ValueError("`URLKnowledgeSource` needs `urls`: an address, or a list of them")
         for url in self.urls:
-            checked_url(url)
+            parse_url(url)
         return self
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{type(self).__name__}({', '.join(self.urls)})"
 
     def load_content(self) -> dict[str, str]:
         """The text of each page."""
-        return {url: "\n\n".join(one.text for one in parts) for url, parts in self._fetched().items()}
+        return {url: "\n\n".join(part.text for part in parts) for url, parts in self._fetch().items()}
 
-    def _fetched(self) -> dict[str, list[Passage]]:
+    def _fetch(self) -> dict[str, list[Passage]]:
         fetcher = Fetcher(allow_private=self.allow_private, timeout=self.timeout, max_bytes=self.max_bytes)
-        return {url: _read(fetcher.fetch(url)) for url in self.urls}
+        return {url: _page_passages(fetcher.fetch(url)) for url in self.urls}
 
     def _parts(self) -> list[Passage]:
         return [
-            Passage(one.text, {"source": url, **one.metadata})
-            for url, parts in self._fetched().items()
-            for one in parts
+            Passage(part.text, {"source": url, **part.metadata})
+            for url, parts in self._fetch().items()
+            for part in parts
         ]
 
 
-def _read(page: FetchedPage) -> list[Passage]:
-    """What stands on a page, by what its server says it is, else by the end of its name."""
+def _page_passages(page: FetchedPage) -> list[Passage]:
+    """The passages of a page, by its media type, or else by its suffix."""
     kind = page.kind
     if kind in ("application/octet-stream", "text/plain"):
-        kind = _KINDS.get(PurePosixPath(urlsplit(page.url).path).suffix.lower(), kind)
+        kind = _TYPES_BY_SUFFIX.get(PurePosixPath(urlsplit(page.url).path).suffix.lower(), kind)
     if kind == "application/pdf":
-        return pages_of(page.data, page.url)
+        return pdf_pages(page.data, page.url)
     if kind in ("text/html", "application/xhtml+xml"):
-        return sections(read_as("HTML", page.url, lambda: _markdown(page)))
-    text = decoded(page.data, page.url, page.charset)
+        return markdown_sections(read_or_fail("HTML", page.url, lambda: _markdown(page)))
+    text = decode_text(page.data, page.url, page.charset)
     if kind == "text/markdown":
-        return sections(text)
+        return markdown_sections(text)
     if kind == "text/csv":
-        return [Passage(read_as("table", page.url, lambda: told_rows(rows_of_csv(text))))]
+        return [Passage(read_or_fail("table", page.url, lambda: rows_as_text(rows_of_csv(text))))]
     if kind == "application/json" or kind.endswith("+json"):
-        return [Passage(read_as("JSON", page.url, lambda: told_tree(json.loads(text))))]
+        return [Passage(read_or_fail("JSON", page.url, lambda: json_as_text(json.loads(text))))]
     if kind.startswith("text/") or kind.endswith(("/xml", "+xml")):
         return [Passage(text)]
     raise SourceError(
@@ -106,7 +106,7 @@ def _read(page: FetchedPage) -> list[Passage]:
     )
 
 
-_KINDS = {
+_TYPES_BY_SUFFIX = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
     ".csv": "text/csv",
@@ -119,15 +119,15 @@ _KINDS = {
 
 
 def _markdown(page: FetchedPage) -> str:
-    """A page without what is no text for readers."""
-    declared = _DECLARED.search(page.data[:_HEAD])
-    text = decoded(page.data, page.url, page.charset or (declared[1].decode() if declared else None))
+    """A page as Markdown, without navigation, scripts and the like."""
+    declared = _META_CHARSET.search(page.data[:_HEAD])
+    text = decode_text(page.data, page.url, page.charset or (declared[1].decode() if declared else None))
     bs4: Any = require("bs4", extra="web", purpose=f"the knowledge source `{page.url}`")
     markdownify: Any = require("markdownify", extra="web", purpose=f"the knowledge source `{page.url}`")
     tree = bs4.BeautifulSoup(text, "html.parser")
-    for part in tree(_LEFT_OUT):
+    for part in tree(_REMOVED_TAGS):
         part.decompose()
     title = tree.title.get_text(strip=True) if tree.title else ""
     body = tree.find("main") or tree.body or tree
-    written: str = markdownify.MarkdownConverter(heading_style="atx", strip=["a", "img"]).convert_soup(body)
-    return f"# {title}\n\n{written}" if title and not written.lstrip().startswith("# ") else written
+    markdown: str = markdownify.MarkdownConverter(heading_style="atx", strip=["a", "img"]).convert_soup(body)
+    return f"# {title}\n\n{markdown}" if title and not markdown.lstrip().startswith("# ") else markdown

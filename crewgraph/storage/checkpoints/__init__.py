@@ -1,4 +1,4 @@
-"""Where runs are kept: a LangGraph checkpointer on SQLite."""
+"""LangGraph checkpointer on SQLite."""
 
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 

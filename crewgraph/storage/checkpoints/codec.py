@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints as rows, and back."""
+"""Conversion between LangGraph's checkpoints and the rows that `Threads` stores."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from crewgraph.storage.checkpoints.threads import Key, NewCheckpoint, Past, StoredCheckpoint
+from crewgraph.storage.checkpoints.schema import damaged_checkpoints
+from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
 from crewgraph.storage.checkpoints.values import Typed
-from crewgraph.storage.database import damaged
 
-__all__ = ["Codec", "config_of", "place"]
+__all__ = ["Codec", "config_for_key", "parse_config"]
 
 
-_NAMED = frozenset(Checkpoint.__annotations__)
+_CHECKPOINT_FIELDS = frozenset(Checkpoint.__annotations__)
 
 
 class _Head(NamedTuple):
@@ -33,19 +33,21 @@ class _Head(NamedTuple):
 
 
 class Codec:
-    """A serializer's way of reading and writing rows."""
+    """Encodes and decodes rows with one serializer."""
 
     def __init__(self, serde: SerializerProtocol, path: str) -> None:
         self._serde = serde
         self._path = path
 
-    def row(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> NewCheckpoint:
-        """A checkpoint without its values."""
-        thread, ns, parent = place(config)
-        told = get_checkpoint_metadata(config, metadata)
-        run = told.get("run_id")
-        more = {key: value for key, value in checkpoint.items() if key not in _NAMED}
-        head = _Head(checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), told, more)
+    def encode_checkpoint(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+    ) -> NewCheckpoint:
+        """Encode a checkpoint without its values."""
+        thread, ns, parent = parse_config(config)
+        full_metadata = get_checkpoint_metadata(config, metadata)
+        run = full_metadata.get("run_id")
+        extra_fields = {key: value for key, value in checkpoint.items() if key not in _CHECKPOINT_FIELDS}
+        head = _Head(checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), full_metadata, extra_fields)
         return NewCheckpoint(
             Key(thread, ns, checkpoint["id"]),
             parent,
@@ -57,12 +59,12 @@ class Codec:
         )
 
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
-        """The values of those channels that have one."""
+        """Encode the values of those of the channels that have one."""
         values = checkpoint["channel_values"]
         return {channel: self.typed(values[channel]) for channel in channels if channel in values}
 
     def typed(self, value: object) -> Typed:
-        """A value as bytes.
+        """Serialize a value.
 
         Raises:
             TypeError: it cannot be serialized.
@@ -70,14 +72,14 @@ class Codec:
         return None if value is None else self._serde.dumps_typed(value)
 
     def metadata(self, kind: str, head: bytes) -> Mapping[str, Any]:
-        """The metadata of a stored checkpoint."""
+        """Decode the metadata of a stored checkpoint."""
         return self._head((kind, head), "a checkpoint").metadata
 
     def checkpoint_tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
-        """A stored checkpoint as LangGraph wants it.
+        """Decode a stored checkpoint.
 
         Raises:
-            StorageError: its bytes make no sense.
+            StorageError: its bytes cannot be decoded.
         """
         key, versions = stored.key, stored.versions
         head = self._head(stored.head, f"checkpoint `{key.id}`")
@@ -94,18 +96,18 @@ class Codec:
             "versions_seen": {node: dict(seen) for node, seen in versions.seen.items()},
         }
         return CheckpointTuple(
-            config_of(key),
+            config_for_key(key),
             checkpoint,
             head.metadata,
-            config_of(key._replace(id=stored.parent)) if stored.parent else None,
+            config_for_key(key._replace(id=stored.parent)) if stored.parent else None,
             self._writes(stored.writes),
         )
 
-    def histories(self, pasts: Mapping[str, Past]) -> dict[str, DeltaChannelHistory]:
-        """The pasts of channels as LangGraph wants them.
+    def histories(self, pasts: Mapping[str, ChannelHistory]) -> dict[str, DeltaChannelHistory]:
+        """Decode the histories of `DeltaChannel`s, by channel.
 
         Raises:
-            StorageError: their bytes make no sense.
+            StorageError: their bytes cannot be decoded.
         """
         histories: dict[str, DeltaChannelHistory] = {}
         for channel, past in pasts.items():
@@ -120,32 +122,36 @@ class Codec:
             for task, channel, typed in writes
         ]
 
-    def _head(self, typed: tuple[str, bytes], what: str) -> "_Head":
+    def _head(self, typed: tuple[str, bytes], subject: str) -> "_Head":
         try:
-            head = _Head(*self._value(typed, what))
+            head = _Head(*self._value(typed, subject))
         except TypeError as error:
-            raise damaged(f"{what} has other parts than it should ({error})", self._path) from error
+            raise damaged_checkpoints(f"{subject} has an unexpected structure ({error})", self._path) from error
         if isinstance(head.metadata, dict) and isinstance(head.more, dict):
             return head
-        raise damaged(f"{what} has other parts than it should", self._path)
+        raise damaged_checkpoints(f"{subject} has an unexpected structure", self._path)
 
-    def _value(self, typed: Typed, what: str) -> Any:
+    def _value(self, typed: Typed, subject: str) -> Any:
         if typed is None:
             return None
         try:
             return self._serde.loads_typed(typed)
         except (ValueError, TypeError, NotImplementedError, RecursionError) as error:
-            raise damaged(f"{what} of kind {typed[0]!r} cannot be read ({error})", self._path) from error
+            raise damaged_checkpoints(f"{subject} of kind {typed[0]!r} cannot be read ({error})", self._path) from error
 
 
-def place(config: RunnableConfig) -> tuple[str, str, str | None]:
-    """The thread, the namespace and the checkpoint that a config names."""
+def parse_config(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """Return the thread id, the namespace and the checkpoint id (or None) of a config.
+
+    Raises:
+        ValueError: the config names no thread.
+    """
     names: Mapping[str, Any] = config.get("configurable") or {}
     if "thread_id" not in names:
         raise ValueError('A checkpointer needs a thread: pass config={"configurable": {"thread_id": ...}}.')
     return str(names["thread_id"]), names.get("checkpoint_ns") or "", names.get("checkpoint_id") or None
 
 
-def config_of(key: Key) -> RunnableConfig:
+def config_for_key(key: Key) -> RunnableConfig:
     """The config that names a checkpoint."""
     return {"configurable": {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": key.id}}

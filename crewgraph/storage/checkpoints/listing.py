@@ -1,6 +1,6 @@
-"""Checkpoints newest first, a page at a time: what `list` and `alist` share.
+"""Paged reading of checkpoints, newest first.
 
-Where each thread stands: its latest checkpoint, read without those before it.
+`CheckpointListing` serves `list` and `alist`; `LatestCheckpoints` reads only the latest checkpoint of each thread.
 """
 
 import sqlite3
@@ -13,14 +13,14 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.storage.checkpoints.codec import Codec
 from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads
 
-__all__ = ["Latest", "LatestCheckpoints", "Listing", "Wanted"]
+__all__ = ["CheckpointListing", "LatestCheckpoint", "LatestCheckpoints", "NameFilter"]
 
 
 _PAGE = 32  # checkpoints read in one transaction
 
 
-class Listing:
-    """The checkpoints that meet some conditions, as they were when the first page was taken."""
+class CheckpointListing:
+    """The checkpoints that match some conditions, as of the first page."""
 
     def __init__(
         self,
@@ -37,24 +37,24 @@ class Listing:
         self._config = config
         self._filter = dict(filter or {})
         self._before = before
-        self._left = limit
+        self._remaining = limit
         self._keys: list[Key] | None = None
 
     def page(self) -> list[CheckpointTuple]:
-        """The next checkpoints; none at the end."""
+        """Return the next checkpoints; an empty list at the end."""
         if self._keys is None:
-            self._keys = self._found()
-        while self._keys and (self._left is None or self._left > 0):
+            self._keys = self._load_keys()
+        while self._keys and (self._remaining is None or self._remaining > 0):
             keys, self._keys = self._keys[:_PAGE], self._keys[_PAGE:]
-            page = [self._codec.checkpoint_tuple(stored) for stored in self._threads.load(keys, self._wanted)]
-            page = page[: self._left]
-            if self._left is not None:
-                self._left -= len(page)
+            page = [self._codec.checkpoint_tuple(stored) for stored in self._threads.load(keys, self._matches)]
+            page = page[: self._remaining]
+            if self._remaining is not None:
+                self._remaining -= len(page)
             if page:
                 return page
         return []
 
-    def _found(self) -> list[Key]:
+    def _load_keys(self) -> list[Key]:
         names: Mapping[str, Any] = (self._config or {}).get("configurable") or {}
         before: Mapping[str, Any] = (self._before or {}).get("configurable") or {}
         thread = names.get("thread_id")
@@ -63,10 +63,10 @@ class Listing:
             names.get("checkpoint_ns"),
             names.get("checkpoint_id") or None,
             before.get("checkpoint_id") or None,
-            None if self._filter else self._left,
+            None if self._filter else self._remaining,
         )
 
-    def _wanted(self, kind: str, head: bytes) -> bool:
+    def _matches(self, kind: str, head: bytes) -> bool:
         if not self._filter:
             return True
         metadata = self._codec.metadata(kind, head)
@@ -75,8 +75,8 @@ class Listing:
 
 _LATEST_PAGE = 64  # threads read in one transaction
 
-Wanted = Callable[[str], bool]
-"""Whether a name is one to be read."""
+NameFilter = Callable[[str], bool]
+"""Whether a thread or channel of this name is to be read."""
 
 _SELECT_THREADS = (
     "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS latest FROM lineages "
@@ -85,17 +85,17 @@ _SELECT_THREADS = (
 _SELECT_LATEST = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1"
 
 
-class Latest(NamedTuple):
-    """Where a thread stands."""
+class LatestCheckpoint(NamedTuple):
+    """The latest checkpoint of a thread."""
 
     checkpoint: CheckpointTuple
-    """The latest of its own namespace; of values and writes it holds those that were asked for."""
+    """The latest of the root namespace, with only the requested values and writes."""
 
     created: float | None
-    """When the thread began, in seconds since the epoch; None where that is not known."""
+    """When the thread was created, in seconds since the epoch; None if unknown."""
 
     touched: float
-    """When anything was written to it last, to the minute; never later than that was."""
+    """When the thread was last written, in seconds since the epoch, rounded down by up to a minute."""
 
 
 class _Thread(NamedTuple):
@@ -106,46 +106,52 @@ class _Thread(NamedTuple):
 
 
 class LatestCheckpoints:
-    """The latest checkpoints of the threads that meet some conditions, those written last first, a page at a time."""
+    """The latest checkpoints of the matching threads, most recently written first, a page at a time."""
 
     def __init__(
-        self, threads: Threads, codec: Codec, *, filter: Mapping[str, Any] | None, threads_of: Wanted, channels: Wanted
+        self,
+        threads: Threads,
+        codec: Codec,
+        *,
+        filter: Mapping[str, Any] | None,
+        threads_of: NameFilter,
+        channels: NameFilter,
     ) -> None:
         self._threads = threads
         self._codec = codec
         self._filter = dict(filter or {})
-        self._named, self._channels = threads_of, channels
-        self._left: list[_Thread] | None = None
+        self._thread_filter, self._channel_filter = threads_of, channels
+        self._remaining: list[_Thread] | None = None
 
-    def page(self) -> list[Latest]:
-        """The next ones; none at the end."""
-        if self._left is None:
-            self._left = self._found()
-        while self._left:
-            lineages, self._left = self._left[:_LATEST_PAGE], self._left[_LATEST_PAGE:]
-            if page := self._threads.database.read(self._loaded, lineages):
+    def page(self) -> list[LatestCheckpoint]:
+        """Return the next checkpoints; an empty list at the end."""
+        if self._remaining is None:
+            self._remaining = self._load_keys()
+        while self._remaining:
+            lineages, self._remaining = self._remaining[:_LATEST_PAGE], self._remaining[_LATEST_PAGE:]
+            if page := self._threads.database.read(self._load_page, lineages):
                 return [
-                    Latest(self._codec.checkpoint_tuple(one), thread.created or None, thread.touched)
-                    for one, thread in page
+                    LatestCheckpoint(self._codec.checkpoint_tuple(stored), thread.created or None, thread.touched)
+                    for stored, thread in page
                 ]
         return []
 
-    def _found(self) -> list[_Thread]:
+    def _load_keys(self) -> list[_Thread]:
         rows = self._threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())
-        return [_Thread(*row[:-1]) for row in rows if self._named(row[1])]
+        return [_Thread(*row[:-1]) for row in rows if self._thread_filter(row[1])]
 
-    def _loaded(
+    def _load_page(
         self, connection: sqlite3.Connection, lineages: Sequence[_Thread]
     ) -> list[tuple[StoredCheckpoint, _Thread]]:
         # What is the latest is asked for again: a run that goes on may have removed the one that was the latest before.
-        found: list[tuple[StoredCheckpoint, _Thread]] = []
+        page: list[tuple[StoredCheckpoint, _Thread]] = []
         for thread in lineages:
             row = connection.execute(_SELECT_LATEST, (thread.no,)).fetchone()
-            if row is not None and self._is_wanted(*row[2:]):
-                found.append((self._stored(connection, thread.no, thread.name, *row), thread))
-        return found
+            if row is not None and self._matches(*row[2:]):
+                page.append((self._stored(connection, thread.no, thread.name, *row), thread))
+        return page
 
-    def _is_wanted(self, kind: str, head: bytes) -> bool:
+    def _matches(self, kind: str, head: bytes) -> bool:
         if not self._filter:
             return True
         metadata = self._codec.metadata(kind, head)
@@ -155,7 +161,7 @@ class LatestCheckpoints:
         self, connection: sqlite3.Connection, no: int, thread: str, id: str, parent: str | None, kind: str, head: bytes
     ) -> StoredCheckpoint:
         versions = self._threads.chains.versions(connection, no, id, {})
-        places = {channel: place for channel, place in versions.places.items() if self._channels(channel)}
-        values = self._threads.values.at(connection, places)
-        writes = [one for one in self._threads.values.writes(connection, no, id) if self._channels(one[1])]
+        value_ids = {channel: place for channel, place in versions.value_ids.items() if self._channel_filter(channel)}
+        values = self._threads.values.load(connection, value_ids)
+        writes = [write for write in self._threads.values.writes(connection, no, id) if self._channel_filter(write[1])]
         return StoredCheckpoint(Key(thread, "", id), parent, versions, (kind, head), values, writes)

@@ -1,6 +1,6 @@
-"""Removing and copying threads and checkpoints, each in one transaction; what stays can be read as before.
+"""Removing and copying threads and checkpoints, each in one transaction; what remains stays readable.
 
-Bounds on age and size: old threads are forgotten when a database is opened.
+`apply_retention` removes old threads when a database is opened.
 """
 
 import os
@@ -16,7 +16,7 @@ from crewgraph.storage.checkpoints.threads import Threads
 from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.database import MEMORY, Database
 
-__all__ = ["Removal", "forget_old"]
+__all__ = ["Removal", "apply_retention"]
 
 
 _COUNTERS = "counters_since_delta_snapshot"
@@ -30,37 +30,37 @@ _INSERT_WRITE = (
 
 
 class Removal:
-    """Takes checkpoints out of a database."""
+    """Removes and copies the checkpoints of a database."""
 
     def __init__(self, threads: Threads, metadata: Callable[[str, bytes], Mapping[str, Any]]) -> None:
         self._threads = threads
         self._metadata = metadata
 
     def delete(self, threads: Sequence[str], *, shrink: bool = True) -> None:
-        """Remove threads, with all namespaces."""
-        self._removing(self._delete, threads, shrink=shrink)
+        """Delete threads with all their namespaces."""
+        self._remove(self._delete, threads, shrink=shrink)
 
     def keep_latest(self, threads: Sequence[str], count: int, *, shrink: bool = True) -> None:
-        """Keep the latest checkpoints of every namespace, and what a `DeltaChannel` is rebuilt from.
+        """Keep only the latest checkpoints of every namespace, and those that a `DeltaChannel` is rebuilt from.
 
-        A subgraph's namespace that belongs to one call goes with the checkpoint the call was made from.
+        The namespace of a subgraph call is deleted together with the checkpoint that the call was made from.
         """
-        self._removing(partial(self._keep_latest, count), threads, shrink=shrink)
+        self._remove(partial(self._keep_latest, count), threads, shrink=shrink)
 
     def delete_runs(self, runs: Sequence[str]) -> None:
-        """Remove the checkpoints that some runs have made.
+        """Delete the checkpoints that some runs created.
 
         Raises:
             StorageError: the value of a `DeltaChannel` at another checkpoint is rebuilt from one of them.
         """
-        self._removing(self._delete_runs, runs)
+        self._remove(self._delete_runs, runs)
 
     def copy(self, source: str, target: str) -> None:
-        """Copy a thread, all namespaces with all checkpoints and writes; what the target has stays."""
+        """Copy a thread with all namespaces, checkpoints and writes; existing rows of the target are kept."""
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _removing(
+    def _remove(
         self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str], *, shrink: bool = True
     ) -> None:
         if names:
@@ -72,26 +72,26 @@ class Removal:
         for thread in threads:
             for no in _lineages(connection, thread).values():
                 self._delete_lineage(connection, no)
-        self._threads.forget()
+        self._threads.clear_cache()
 
     def _keep_latest(self, count: int, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
         for thread in threads:
             lineages = _lineages(connection, thread)
-            removed = self._keep_heads(connection, lineages.pop(""), count) if "" in lineages else set[str]()
+            removed = self._keep_latest_in(connection, lineages.pop(""), count) if "" in lineages else set[str]()
             for ns, no in lineages.items():
-                if ":" in ns and self._root(connection, no) in removed:
+                if ":" in ns and self._parent_checkpoint(connection, no) in removed:
                     self._delete_lineage(connection, no)
                 else:
-                    self._keep_heads(connection, no, count)
-        self._threads.forget()
+                    self._keep_latest_in(connection, no, count)
+        self._threads.clear_cache()
 
-    def _keep_heads(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
+    def _keep_latest_in(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
         ids = _ids(connection, no)
         if len(ids) <= count:
             return set()
         heads = sorted(ids)[-count:]
-        needed = {one for head in heads for one in self._rebuilt_from(connection, no, head)}
-        return self._keep(connection, no, ids, needed.union(heads))
+        needed = {ancestor for head in heads for ancestor in self._delta_ancestors(connection, no, head)}
+        return self._keep_only(connection, no, ids, needed.union(heads))
 
     def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
         removed: dict[int, set[str]] = {}
@@ -99,27 +99,27 @@ class Removal:
             for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
-            there = _ids(connection, no)
-            for id in there - ids:
-                if needed := self._rebuilt_from(connection, no, id) & ids:
+            all_ids = _ids(connection, no)
+            for id in all_ids - ids:
+                if needed := self._delta_ancestors(connection, no, id) & ids:
                     raise StorageError(
                         f"Checkpoint `{id}` rebuilds a DeltaChannel from `{min(needed)}`, which one of these "
-                        "runs has made. Nothing was removed; delete or prune the whole thread."
+                        "runs created. Nothing was deleted; delete or prune the whole thread."
                     )
-            self._keep(connection, no, there, there - ids)
-        self._threads.forget()
+            self._keep_only(connection, no, all_ids, all_ids - ids)
+        self._threads.clear_cache()
 
-    def _keep(self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]) -> set[str]:
-        removed = ids.difference(kept)
-        if not kept:
+    def _keep_only(self, connection: sqlite3.Connection, no: int, ids: set[str], retained: Collection[str]) -> set[str]:
+        removed = ids.difference(retained)
+        if not retained:
             self._delete_lineage(connection, no)
             return removed
         if not removed:
             return removed
         payloads = self._threads.payloads(connection, no)
         for id, parent in connection.execute("SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)).fetchall():
-            if parent in removed and id in kept:
-                self._threads.chains.make_whole(connection, no, id)
+            if parent in removed and id in retained:
+                self._threads.chains.make_full(connection, no, id)
                 connection.execute("UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id))
         for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
             connection.executemany(
@@ -132,7 +132,7 @@ class Removal:
         self._threads.values.drop(connection, self._threads.payloads(connection, no))
         connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
 
-    def _rebuilt_from(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
+    def _delta_ancestors(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
         # A DeltaChannel holds a value only now and then; between, it is rebuilt from the writes of the
         # ancestors.
         chains, memo = self._threads.chains, dict[str, Versions]()
@@ -143,7 +143,7 @@ class Removal:
         if not needed:
             return set()
         versions = chains.versions(connection, no, id, memo)
-        needed = {channel for channel in needed if channel in versions.channels} - versions.places.keys()
+        needed = {channel for channel in needed if channel in versions.channels} - versions.value_ids.keys()
         ancestors: set[str] = set()
         while needed and parent is not None and parent not in ancestors:
             row = connection.execute(
@@ -152,11 +152,11 @@ class Removal:
             if row is None:
                 break
             ancestors.add(parent)
-            needed -= chains.versions(connection, no, parent, memo).places.keys()
+            needed -= chains.versions(connection, no, parent, memo).value_ids.keys()
             parent = row[0]
         return ancestors
 
-    def _root(self, connection: sqlite3.Connection, no: int) -> str | None:
+    def _parent_checkpoint(self, connection: sqlite3.Connection, no: int) -> str | None:
         row = connection.execute(
             "SELECT kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1", (no,)
         ).fetchone()
@@ -173,11 +173,11 @@ class Removal:
             )
             new = self._threads.number(connection, target, ns)
             assert new is not None
-            copies = {number: _copied(connection, number) for number in self._threads.payloads(connection, old)}
+            copies = {number: _copy_payload(connection, number) for number in self._threads.payloads(connection, old)}
             rows = connection.execute(_SELECT_ALL, (old,)).fetchall()
             for id, parent, drift, whole, run, kind, head, text in rows:
-                difference = self._threads.chains.read(id, text)
-                places = {channel: copies[number] for channel, number in difference.places.items()}
+                difference = self._threads.chains.from_json(id, text)
+                value_ids = {channel: copies[number] for channel, number in difference.value_ids.items()}
                 row = (
                     new,
                     id,
@@ -187,7 +187,7 @@ class Removal:
                     run,
                     kind,
                     head,
-                    difference._replace(places=places).text(),
+                    difference._replace(value_ids=value_ids).to_json(),
                 )
                 connection.execute(_INSERT_CHECKPOINT, row)
             writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
@@ -203,7 +203,7 @@ def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
     return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
 
 
-def _copied(connection: sqlite3.Connection, number: int) -> int:
+def _copy_payload(connection: sqlite3.Connection, number: int) -> int:
     if not number:
         return number
     copy = connection.execute(
@@ -213,33 +213,33 @@ def _copied(connection: sqlite3.Connection, number: int) -> int:
 
 
 _DAY = 86_400
-_bounded: set[str] = set()
+_retained_files: set[str] = set()
 _lock = threading.Lock()
 
 
-def forget_old(database: Database, removal: Removal, days: float | None, max_bytes: int | None) -> None:
-    """Remove threads not written for some days, and the oldest while the database exceeds a size.
+def apply_retention(database: Database, removal: Removal, days: float | None, max_bytes: int | None) -> None:
+    """Delete threads not written for some days, then the oldest ones while the database exceeds a size.
 
-    Done once per process and file. The thread that was written last always stays.
+    Runs once per process and file. The most recently written thread is never deleted.
     """
     if database.path == MEMORY or not (days or max_bytes):
         return
     file = os.path.realpath(database.path)
     with _lock:
-        if file in _bounded:
+        if file in _retained_files:
             return
-        _bounded.add(file)
+        _retained_files.add(file)
     ages = database.read(_ages)
     limit = time.time() - days * _DAY if days else 0
     old = [thread for thread, touched in ages if touched < limit]
     removal.delete(old)
     recent = [thread for thread, touched in ages if touched >= limit]
     removed = bool(old)
-    while max_bytes and len(recent) > 1 and database.used() > max_bytes:
+    while max_bytes and len(recent) > 1 and database.used_bytes() > max_bytes:
         removal.delete([recent.pop(0)])
         removed = True
     if removed:
-        database.shrink(wholly=True)
+        database.shrink(fully=True)
 
 
 def _ages(connection: sqlite3.Connection) -> list[tuple[str, int]]:

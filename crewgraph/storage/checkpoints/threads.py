@@ -1,6 +1,6 @@
-"""Threads as rows: storing, finding and listing checkpoints, each in one transaction.
+"""Rows of threads: storing, finding and listing checkpoints, each in one transaction.
 
-What a `DeltaChannel` is rebuilt from: the ancestors' writes, back to the last that holds its value.
+`channel_histories` reads what a `DeltaChannel` is rebuilt from: the ancestors' writes, back to the last stored value.
 """
 
 import sqlite3
@@ -12,18 +12,18 @@ from crewgraph.storage.checkpoints.values import Typed, Values, Write
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
 from crewgraph.storage.database import Database
 
-__all__ = ["Key", "NewCheckpoint", "Past", "StoredCheckpoint", "Threads", "pasts"]
+__all__ = ["ChannelHistory", "Key", "NewCheckpoint", "StoredCheckpoint", "Threads", "channel_histories"]
 
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_KNOWN = 4_096  # lineages whose numbers are remembered
+_MAX_CACHED = 4_096  # lineages whose numbers are remembered
 _MINUTE = 60  # seconds: how exactly it is known when a thread was last written
 
 
 class Key(NamedTuple):
-    """Where a checkpoint is."""
+    """Identifies a checkpoint."""
 
     thread: str
     ns: str
@@ -31,36 +31,36 @@ class Key(NamedTuple):
 
 
 class NewCheckpoint(NamedTuple):
-    """A checkpoint to be stored."""
+    """A checkpoint to store."""
 
     key: Key
     parent: str | None
     channels: Mapping[str, Version]
-    """Channel to its version."""
+    """Version by channel."""
 
     seen: Mapping[str, Mapping[str, Version]]
-    """Node to the versions it has seen."""
+    """Versions that a node has seen, by node."""
 
     filled: Container[str]
     """The channels that have a value."""
 
     run: str | None
     head: tuple[str, bytes]
-    """All the rest."""
+    """The serialized rest."""
 
 
 class StoredCheckpoint(NamedTuple):
-    """A checkpoint as it is stored, its values still bytes."""
+    """A stored checkpoint with its values still serialized."""
 
     key: Key
     parent: str | None
     versions: Versions
     head: tuple[str, bytes]
     values: Sequence[tuple[str, Typed]]
-    """Channel and value."""
+    """(channel, value) pairs."""
 
     writes: Sequence[tuple[str, str, Typed]]
-    """Task, channel and value, in the order they are applied."""
+    """(task, channel, value) in the order in which they are applied."""
 
 
 class Threads:
@@ -71,24 +71,24 @@ class Threads:
         self.chains = Chains(database.path)
         self.values = Values()
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
-        self._opened = database.opened
+        self._connections_opened = database.connections_opened
 
     def save(self, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
         """Store a checkpoint with the values of the channels that changed since its parent.
 
         Returns:
-            False if more channels changed than values are given: nothing was stored, all values are needed.
+            False if `values` lacks channels that changed: nothing was stored, pass all values.
         """
-        self.database.weigh(len(new.head[1]) + sum(len(typed[1]) for typed in values.values() if typed))
+        self.database.announce_write(len(new.head[1]) + sum(len(typed[1]) for typed in values.values() if typed))
         return self._write(new.key.thread, new.key.ns, self._save, new, values)
 
     def append(self, key: Key, task: str, path: str, writes: Sequence[Write]) -> None:
-        """Store what a task wrote at a checkpoint, which itself may come later."""
-        self.database.weigh(sum(len(write.typed[1]) for write in writes if write.typed))
+        """Store what a task wrote at a checkpoint, which may itself be stored later."""
+        self.database.announce_write(sum(len(write.typed[1]) for write in writes if write.typed))
         self._write(key.thread, key.ns, self.values.append, key.id, task, path, writes)
 
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
-        """A checkpoint of a thread; the latest if none is named."""
+        """A checkpoint of a thread, by default the latest; None if there is none."""
         return self.database.read(self._find, thread, ns, id)
 
     def keys(
@@ -99,25 +99,25 @@ class Threads:
         before: str | None,
         limit: int | None,
     ) -> list[Key]:
-        """Where the checkpoints are that meet all conditions given, newest first."""
+        """The keys of the checkpoints that match all conditions that are not None, newest first."""
         conditions = {"l.thread = ?": thread, "l.ns = ?": ns, "c.id = ?": id, "c.id < ?": before}
-        given = {text: value for text, value in conditions.items() if value is not None}
-        where = f"WHERE {' AND '.join(given)}" if given else ""
+        bound = {text: value for text, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(bound)}" if bound else ""
         rows = self.database.read(
             lambda connection: connection.execute(
                 f"SELECT l.thread, l.ns, c.id FROM lineages l JOIN checkpoints c ON c.lineage = l.no {where} "
                 "ORDER BY c.id DESC, l.no LIMIT ?",
-                (*given.values(), -1 if limit is None else limit),
+                (*bound.values(), -1 if limit is None else limit),
             ).fetchall()
         )
         return [Key(*row) for row in rows]
 
-    def load(self, keys: Sequence[Key], wanted: Callable[[str, bytes], bool]) -> list[StoredCheckpoint]:
-        """Those of some checkpoints that are still there and whose head is wanted."""
-        return self.database.read(self._load_all, keys, wanted)
+    def load(self, keys: Sequence[Key], matches: Callable[[str, bytes], bool]) -> list[StoredCheckpoint]:
+        """Load the checkpoints that still exist and whose head matches."""
+        return self.database.read(self._load_all, keys, matches)
 
     def names(self, beginning: str) -> list[str]:
-        """The threads whose names begin like this, sorted."""
+        """The ids of the threads that start with `beginning`, sorted."""
         select = "SELECT DISTINCT thread FROM lineages WHERE thread >= ? AND thread < ? ORDER BY thread"
         bounds = beginning, f"{beginning}\U0010ffff"
         return [
@@ -125,54 +125,54 @@ class Threads:
         ]
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
-        """The number of a lineage."""
+        """The number of a lineage (a thread in a namespace); None if it does not exist."""
         row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
         return None if row is None else row[0]
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
-        """The numbers of all values that a lineage's checkpoints and writes refer to."""
+        """The ids of all values that a lineage's checkpoints and writes refer to."""
         written = connection.execute("SELECT value FROM writes WHERE lineage = ? AND value >= 0", (no,)).fetchall()
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
-        held = (number for row in rows for number in self.chains.read(*row).places.values())
-        return {number for (number,) in written}.union(held)
+        referenced = (number for row in rows for number in self.chains.from_json(*row).value_ids.values())
+        return {number for (number,) in written}.union(referenced)
 
-    def forget(self) -> None:
-        """Remember nothing of what was removed or changed."""
+    def clear_cache(self) -> None:
+        """Drop everything cached, after rows were removed or changed."""
         self._numbers.clear()
-        self.chains.forget()
-        self.values.forget()
+        self.chains.clear_cache()
+        self.values.clear_cache()
 
     def _save(self, connection: sqlite3.Connection, no: int, new: NewCheckpoint, values: Mapping[str, Typed]) -> bool:
         id, parent = new.key.id, new.parent
-        base = None if parent is None else self.chains.parent(connection, no, parent)
+        base = None if parent is None else self.chains.load_link(connection, no, parent)
         versions = EMPTY if base is None else base.versions
-        difference = versions.compared(new.channels, new.seen)
+        difference = versions.diff(new.channels, new.seen)
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not all(channel in values for channel in filled):
             return False
-        places = self.values.place(connection, no, parent, [(channel, values[channel]) for channel in filled])
-        difference = Difference(difference.channels, difference.seen, places, difference.gone)
+        value_ids = self.values.store(connection, no, parent, [(channel, values[channel]) for channel in filled])
+        difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)
         if base is None:
-            link, text = Link.alone(id, EMPTY.then((difference,)))
+            link, text = Link.full(id, EMPTY.apply((difference,)))
         else:
             link, text = base.child(id, difference)
         row = (no, id, parent, link.drift, link.whole, new.run, *new.head, text)
         if not connection.execute(_INSERT, row).rowcount:
-            self._make_room(connection, no, id)
+            self._delete_existing(connection, no, id)
             connection.execute(_INSERT, row)
         self.chains.remember(no, link)
         return True
 
-    def _make_room(self, connection: sqlite3.Connection, no: int, id: str) -> None:
+    def _delete_existing(self, connection: sqlite3.Connection, no: int, id: str) -> None:
         # The checkpoint is stored again: its children must not change with it.
         children = connection.execute(
             "SELECT id FROM checkpoints WHERE lineage = ? AND parent = ? AND drift > 0", (no, id)
         ).fetchall()
         for (child,) in children:
-            self.chains.make_whole(connection, no, child)
-        held = self.payloads(connection, no)
+            self.chains.make_full(connection, no, child)
+        before = self.payloads(connection, no)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
-        self.values.drop(connection, held - self.payloads(connection, no))
+        self.values.drop(connection, before - self.payloads(connection, no))
 
     def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
@@ -180,18 +180,18 @@ class Threads:
             return None
         if id is None:
             (id,) = connection.execute("SELECT max(id) FROM checkpoints WHERE lineage = ?", (no,)).fetchone()
-        return None if id is None else self._load(connection, Key(thread, ns, id), no, {}, _any)
+        return None if id is None else self._load(connection, Key(thread, ns, id), no, {}, _accept_all)
 
     def _load_all(
-        self, connection: sqlite3.Connection, keys: Sequence[Key], wanted: Callable[[str, bytes], bool]
+        self, connection: sqlite3.Connection, keys: Sequence[Key], matches: Callable[[str, bytes], bool]
     ) -> list[StoredCheckpoint]:
         memos: dict[int, dict[str, Versions]] = {}
-        found: list[StoredCheckpoint] = []
+        checkpoints: list[StoredCheckpoint] = []
         for key in reversed(keys):  # oldest first, as each is a difference to an older one
             no = self.number(connection, key.thread, key.ns)
-            if no is not None and (one := self._load(connection, key, no, memos.setdefault(no, {}), wanted)):
-                found.append(one)
-        return found[::-1]
+            if no is not None and (stored := self._load(connection, key, no, memos.setdefault(no, {}), matches)):
+                checkpoints.append(stored)
+        return checkpoints[::-1]
 
     def _load(
         self,
@@ -199,15 +199,15 @@ class Threads:
         key: Key,
         no: int,
         memo: dict[str, Versions],
-        wanted: Callable[[str, bytes], bool],
+        matches: Callable[[str, bytes], bool],
     ) -> StoredCheckpoint | None:
         row = connection.execute(
             "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, key.id)
         ).fetchone()
-        if row is None or not wanted(row[1], row[2]):
+        if row is None or not matches(row[1], row[2]):
             return None
         versions = self.chains.versions(connection, no, key.id, memo)
-        values = self.values.at(connection, versions.places)
+        values = self.values.load(connection, versions.value_ids)
         return StoredCheckpoint(key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id))
 
     def _write(
@@ -219,11 +219,11 @@ class Threads:
         **kwargs: _P.kwargs,
     ) -> _T:
         try:
-            return self.database.write(self._numbered, thread, ns, work, *args, **kwargs)
+            return self.database.write(self._with_number, thread, ns, work, *args, **kwargs)
         except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
-            return self.database.write(self._afresh, thread, ns, work, *args, **kwargs)
+            return self.database.write(self._with_new_number, thread, ns, work, *args, **kwargs)
 
-    def _numbered(
+    def _with_number(
         self,
         connection: sqlite3.Connection,
         thread: str,
@@ -232,15 +232,15 @@ class Threads:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        if self._opened != self.database.opened:  # in a forked child
-            self.forget()
-            self._opened = self.database.opened
-        known = self._numbers.get((thread, ns))
-        if known is None or time.time() - known[1] > _MINUTE:
-            return work(connection, self._looked_up(connection, thread, ns), *args, **kwargs)
-        return work(connection, known[0], *args, **kwargs)
+        if self._connections_opened != self.database.connections_opened:  # in a forked child
+            self.clear_cache()
+            self._connections_opened = self.database.connections_opened
+        cached = self._numbers.get((thread, ns))
+        if cached is None or time.time() - cached[1] > _MINUTE:
+            return work(connection, self._lookup_number(connection, thread, ns), *args, **kwargs)
+        return work(connection, cached[0], *args, **kwargs)
 
-    def _looked_up(self, connection: sqlite3.Connection, thread: str, ns: str) -> int:
+    def _lookup_number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int:
         now = int(time.time())
         row: tuple[int, int] | None = connection.execute(
             "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
@@ -252,12 +252,12 @@ class Threads:
         if now - touched > _MINUTE:
             touched = now
             connection.execute("UPDATE lineages SET touched = ? WHERE no = ?", (now, no))
-        if len(self._numbers) > _KNOWN:
+        if len(self._numbers) > _MAX_CACHED:
             self._numbers.clear()
         self._numbers[thread, ns] = no, touched
         return no
 
-    def _afresh(
+    def _with_new_number(
         self,
         connection: sqlite3.Connection,
         thread: str,
@@ -266,71 +266,71 @@ class Threads:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        self.forget()
-        return self._numbered(connection, thread, ns, work, *args, **kwargs)
+        self.clear_cache()
+        return self._with_number(connection, thread, ns, work, *args, **kwargs)
 
 
-def _any(kind: str, head: bytes) -> bool:
+def _accept_all(kind: str, head: bytes) -> bool:
     return True
 
 
 _PAGE = 64  # ancestors whose versions are read together, oldest first, as each is a difference to an older one
 
 
-class Past(NamedTuple):
-    """One channel's past, its values still bytes."""
+class ChannelHistory(NamedTuple):
+    """What one channel is rebuilt from, still serialized."""
 
     writes: list[tuple[str, str, Typed]]
-    """Task, channel and value, oldest first."""
+    """(task, channel, value), oldest first."""
 
     seed: list[Typed]
     """The value that the writes are applied to; empty if there is none."""
 
 
-def pasts(
+def channel_histories(
     connection: sqlite3.Connection,
     threads: Threads,
     thread: str,
     ns: str,
     id: str | None,
     channels: Iterable[str],
-) -> dict[str, Past]:
-    """The pasts of channels at a checkpoint, the latest if none is named."""
-    found = {channel: Past([], []) for channel in channels}
+) -> dict[str, ChannelHistory]:
+    """The histories of channels up to a checkpoint, by default the latest."""
+    histories = {channel: ChannelHistory([], []) for channel in channels}
     no = threads.number(connection, thread, ns)
     if no is None:
-        return found
+        return histories
     if id is None:
         (id,) = connection.execute("SELECT max(id) FROM checkpoints WHERE lineage = ?", (no,)).fetchone()
-    open_channels = set(found)
+    pending = set(histories)
     for ancestor, versions in _ancestors(connection, threads, no, id or ""):
         for write in reversed(threads.values.writes(connection, no, ancestor)):
-            if write[1] in open_channels:
-                found[write[1]].writes.append(write)
-        held = {channel: versions.places[channel] for channel in open_channels if channel in versions.places}
-        for channel, typed in threads.values.at(connection, held):
-            found[channel].seed.append(typed)
-            open_channels.remove(channel)
-        if not open_channels:
+            if write[1] in pending:
+                histories[write[1]].writes.append(write)
+        value_ids = {channel: versions.value_ids[channel] for channel in pending if channel in versions.value_ids}
+        for channel, typed in threads.values.load(connection, value_ids):
+            histories[channel].seed.append(typed)
+            pending.remove(channel)
+        if not pending:
             break
-    return {channel: Past(past.writes[::-1], past.seed) for channel, past in found.items()}
+    return {channel: ChannelHistory(history.writes[::-1], history.seed) for channel, history in histories.items()}
 
 
 def _ancestors(connection: sqlite3.Connection, threads: Threads, no: int, id: str) -> Iterator[tuple[str, Versions]]:
     select = "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?"
     row = connection.execute(select, (no, id)).fetchone()
-    met = {id}
+    visited = {id}
     while row is not None:
         page: list[str] = []
-        while row is not None and row[0] is not None and row[0] not in met and len(page) < _PAGE:
+        while row is not None and row[0] is not None and row[0] not in visited and len(page) < _PAGE:
             parent = row[0]
-            met.add(parent)
+            visited.add(parent)
             row = connection.execute(select, (no, parent)).fetchone()
             if row is not None:
                 page.append(parent)
         memo: dict[str, Versions] = {}
-        known = {one: threads.chains.versions(connection, no, one, memo) for one in reversed(page)}
-        for one in page:
-            yield one, known[one]
+        versions = {ancestor: threads.chains.versions(connection, no, ancestor, memo) for ancestor in reversed(page)}
+        for ancestor in page:
+            yield ancestor, versions[ancestor]
         if len(page) < _PAGE:
             return

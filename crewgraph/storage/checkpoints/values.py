@@ -1,7 +1,4 @@
-"""What tasks wrote and what channels hold, as bytes that both share.
-
-How values become bytes: msgpack and an allow-list, nothing that can run.
-"""
+"""Serialized values in the tables `writes` and `payloads`, and the serializer, which never runs code from the database."""
 
 import hashlib
 import json
@@ -17,11 +14,11 @@ __all__ = ["StrictSerializer", "Typed", "Values", "Write"]
 
 
 Typed = tuple[str, bytes] | None
-"""A value as a serializer wrote it: its kind and its bytes. None is None."""
+"""A serialized value: its kind and its bytes. None stands for None."""
 
 _NONE = 0  # the number that stands for None, which needs no row
-_HERE = -1  # the number that says that a write's bytes stand in its own row
-_KEPT = 256  # supersteps whose writes are remembered until the checkpoint after them
+_INLINE = -1  # the number that says that a write's bytes stand in its own row
+_MAX_CACHED = 256  # supersteps whose writes are remembered until the checkpoint after them
 
 _SELECT_WRITES = (
     "SELECT w.task, w.channel, w.value, coalesce(v.kind, w.kind), coalesce(v.data, w.data) "
@@ -41,7 +38,7 @@ class Write(NamedTuple):
     """What a task wrote to a channel."""
 
     idx: int
-    """Its position; a negative one replaces what was there, any other is written once."""
+    """The position. A negative one is replaced by later writes, any other is written once."""
 
     channel: str
     typed: Typed
@@ -50,29 +47,32 @@ class Write(NamedTuple):
 class Values:
     """The tables `writes` and `payloads`.
 
-    What a task writes is mostly what its channel holds then. The writes of a superstep are remembered until
-    its checkpoint comes, and are checked before their bytes are shared: another process may have removed
-    them.
+    What a task writes is mostly what its channel holds afterwards. The writes of a superstep are cached until its checkpoint
+    is stored, and verified before their bytes are shared: another process may have removed them.
     """
 
     def __init__(self) -> None:
         self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = OrderedDict()
 
-    def place(
+    def store(
         self, connection: sqlite3.Connection, no: int, parent: str | None, values: Iterable[tuple[str, Typed]]
     ) -> dict[str, int]:
-        """Store the values of channels, after the writes at the parent checkpoint; channel to number."""
+        """Store the values of channels after the writes at the parent checkpoint.
+
+        Returns:
+            The id of each channel's value.
+        """
         recent = self._recent.pop((no, parent), {}) if parent is not None else {}
-        places: dict[str, int] = {}
+        value_ids: dict[str, int] = {}
         for channel, typed in values:
-            known = recent.get(_digest(typed)) if recent and typed is not None else None
-            if known is not None and connection.execute(_SELECT_SLOT, (no, parent, known[0], known[1])).fetchone() == (
-                known[2],
-            ):
-                places[channel] = known[2]
+            recorded = recent.get(_digest(typed)) if recent and typed is not None else None
+            if recorded is not None and connection.execute(
+                _SELECT_SLOT, (no, parent, recorded[0], recorded[1])
+            ).fetchone() == (recorded[2],):
+                value_ids[channel] = recorded[2]
             else:
-                places[channel] = _added(connection, typed)
-        return places
+                value_ids[channel] = _insert(connection, typed)
+        return value_ids
 
     def append(
         self,
@@ -88,27 +88,27 @@ class Values:
         for idx, channel, typed in writes:
             if idx >= 0 and typed is not None and channel.startswith("__") and channel != START:
                 # A reserved name: no channel will hold the value. One page less to write is a third of the time.
-                rows.append((no, checkpoint, task, idx, path, channel, _HERE, *typed))
+                rows.append((no, checkpoint, task, idx, path, channel, _INLINE, *typed))
                 continue
-            number = _added(connection, typed)
+            number = _insert(connection, typed)
             rows.append((no, checkpoint, task, idx, path, channel, number, None, None))
             if typed is not None and idx >= 0:
                 self._recent.setdefault((no, checkpoint), {})[_digest(typed)] = task, idx, number
         if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
-            _settle(connection, rows)
-        if len(self._recent) > _KEPT:
+            _resolve_conflicts(connection, rows)
+        if len(self._recent) > _MAX_CACHED:
             self._recent.popitem(last=False)
 
     def drop(self, connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-        """Remove values that nothing refers to any more."""
+        """Delete values that are no longer referenced."""
         connection.executemany("DELETE FROM payloads WHERE no = ?", [(number,) for number in numbers])
 
-    def forget(self) -> None:
-        """Remember nothing."""
+    def clear_cache(self) -> None:
+        """Drop all cached writes."""
         self._recent.clear()
 
-    def at(self, connection: sqlite3.Connection, places: Mapping[str, int]) -> list[tuple[str, Typed]]:
-        """The values of channels; kind and bytes are None where a value is missing."""
+    def load(self, connection: sqlite3.Connection, places: Mapping[str, int]) -> list[tuple[str, Typed]]:
+        """Load the values of channels; kind and bytes are empty where a value is missing."""
         select = "SELECT kind, data FROM payloads WHERE no = ?"
         return [
             (
@@ -119,14 +119,14 @@ class Values:
         ]
 
     def writes(self, connection: sqlite3.Connection, no: int, checkpoint: str) -> list[tuple[str, str, Typed]]:
-        """Task, channel and value of the writes at a checkpoint, in the order they are applied."""
+        """(task, channel, value) of the writes at a checkpoint, in the order in which they are applied."""
         return [
             (task, channel, None if number == _NONE else (kind or "", data or b""))
             for task, channel, number, kind, data in connection.execute(_SELECT_WRITES, (no, checkpoint))
         ]
 
 
-def _settle(connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
+def _resolve_conflicts(connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
     # Some positions were taken: the first write stays, but for errors, interrupts and answers.
     slots: dict[int, int] = dict(connection.execute(_SELECT_SLOTS, rows[0][:3]).fetchall())
     for no, checkpoint, task, idx, path, channel, number, *_ in rows:
@@ -137,7 +137,7 @@ def _settle(connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
             connection.execute("DELETE FROM payloads WHERE no = ?", (old if idx < 0 else number,))
 
 
-def _added(connection: sqlite3.Connection, typed: Typed) -> int:
+def _insert(connection: sqlite3.Connection, typed: Typed) -> int:
     if typed is None:
         return _NONE
     return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
@@ -148,10 +148,10 @@ def _digest(typed: tuple[str, bytes]) -> tuple[str, bytes]:
 
 
 class StrictSerializer(JsonPlusSerializer):
-    """LangGraph's serializer with its doors closed: no pickle, and no class but built-in and message types.
+    """LangGraph's serializer without pickle, restricted to built-in and message types.
 
-    Bytes that were tampered with become inert data: a class that is not allowed is read as a dict of its
-    fields, and JSON is read as JSON, without constructors.
+    Bytes that were tampered with become inert data: an instance of a class that is not allowed is read as a dict of its
+    fields, and JSON is read without constructors.
     """
 
     def __init__(self, *, allowed: Iterable[tuple[str, ...] | type] = ()) -> None:

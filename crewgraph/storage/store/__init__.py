@@ -1,4 +1,4 @@
-"""A LangGraph store that finds by meaning, for any LangGraph program."""
+"""LangGraph store with semantic search on SQLite and FAISS, for any LangGraph program."""
 
 from crewgraph.storage.store.faiss_store import FaissStore
 

@@ -1,10 +1,7 @@
-"""How a batch is carried out: one way for sync and async, which asks for vectors where it needs them.
+"""Executing a batch of store operations, with one body for sync and async.
 
-No transaction is open while texts are embedded.
-
-What a store embeds with.
-
-What a search by meaning finds: the nearest vectors, narrowed to the namespace and the filter.
+`BatchRunner.run` is a generator that yields an `EmbeddingRequest` where it needs vectors; no transaction is open meanwhile.
+`StoreEmbedder` is what a store embeds with, and `search_ranked` finds the entries of the nearest vectors.
 """
 
 import json
@@ -21,18 +18,44 @@ from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, S
 
 from crewgraph.errors import EmbedderError, StorageError
 from crewgraph.storage.database import Database
-from crewgraph.storage.store.entries import Found, found, listed, newest, passing, placed, refresh, written
-from crewgraph.storage.store.plan import EVERYTHING, NewEntry, Plan, texts_at
-from crewgraph.storage.store.search_space import OneState, SearchSpace
-from crewgraph.storage.store.vectors import Lacking, lacking, made_space, made_whole, place, place_late, space_of
+from crewgraph.storage.store.entries import (
+    StoredEntry,
+    get_entry,
+    list_namespaces,
+    load_matching,
+    matching_ids,
+    refresh_ttl,
+    search_newest,
+    write_entry,
+)
+from crewgraph.storage.store.plan import WHOLE_VALUE, BatchPlan, NewEntry, texts_to_embed
+from crewgraph.storage.store.search_space import ReadSnapshot, SearchSpace
+from crewgraph.storage.store.vectors import (
+    UnembeddedEntry,
+    find_space,
+    get_or_create_space,
+    insert_missing_vectors,
+    insert_vectors,
+    mark_embedded,
+    unembedded_entries,
+)
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
 
-__all__ = ["StoreEmbedder", "Vectors", "Wanted", "Work", "Worker", "embedder_for", "ranked", "step"]
+__all__ = [
+    "BatchProgram",
+    "BatchRunner",
+    "EmbeddingRequest",
+    "EmbeddingResult",
+    "StoreEmbedder",
+    "advance",
+    "search_ranked",
+    "store_embedder",
+]
 
 
 class StoreEmbedder:
-    """An embedder, what it embeds of a value, and what its vectors are called."""
+    """An embedder, the fields of a value that it embeds, and the name of its vectors."""
 
     def __init__(self, named: NamedEmbedder, dims: int | None, fields: Sequence[str]) -> None:
         self.embeddings = named.embeddings
@@ -42,26 +65,26 @@ class StoreEmbedder:
 
     @property
     def config(self) -> IndexConfig:
-        """The same as LangGraph has it."""
+        """The same in LangGraph's form."""
         return {"dims": self.dims or 0, "embed": self.embeddings, "fields": list(self.fields)}
 
     def space(self) -> tuple[str, int]:
-        """The name and the dimensions of the space; vectors in another one are never compared with these.
+        """The name and the dimensions of the vector space; vectors of different spaces are never compared.
 
-        To be asked when something was embedded and no transaction is open: to find its name, an embedder may embed a text.
+        Call it after something was embedded and while no transaction is open: finding out the name may embed a text.
         """
         assert self.dims is not None
         name = self._named.name
-        return (name if self.fields == (EVERYTHING,) else f"{name} of {', '.join(self.fields)}"), self.dims
+        return (name if self.fields == (WHOLE_VALUE,) else f"{name} of {', '.join(self.fields)}"), self.dims
 
-    def packed(self, vectors: Sequence[Sequence[float]], texts: int) -> list[bytes]:
-        """Vectors as bytes.
+    def pack(self, vectors: Sequence[Sequence[float]], texts: int) -> list[bytes]:
+        """Encode vectors as bytes.
 
         Raises:
-            EmbedderError: they are not as many as the texts, or not all of the same length.
+            EmbedderError: there is not one vector for each text, or they differ in length.
         """
         if len(vectors) != texts:
-            raise EmbedderError(f"The embedder `{self._named.name}` gave {len(vectors)} vectors for {texts} texts.")
+            raise EmbedderError(f"The embedder `{self._named.name}` returned {len(vectors)} vectors for {texts} texts.")
         return [self._bytes(vector) for vector in vectors]
 
     def _bytes(self, vector: Sequence[float]) -> bytes:
@@ -69,115 +92,115 @@ class StoreEmbedder:
         self.dims = self.dims or row.size
         if not len(row) or row.shape != (self.dims,):
             raise EmbedderError(
-                f"The embedder `{self._named.name}` gave a vector of {row.size} numbers where {self.dims} are expected. "
-                "Give `dims` as many as its model makes, or open the store anew where the model has changed: "
-                "what it holds is embedded again then."
+                f"The embedder `{self._named.name}` returned a vector of length {row.size}; expected {self.dims}. "
+                "Set `dims` to the length of its model's vectors, or reopen the store if the model has changed: "
+                "its entries are then embedded again."
             )
         if not np.isfinite(row).all():
-            raise EmbedderError(f"The embedder `{self._named.name}` gave a vector with NaN or infinity in it.")
+            raise EmbedderError(f"The embedder `{self._named.name}` returned a vector that contains NaN or infinity.")
         return row.tobytes()
 
 
-def embedder_for(given: object, index: IndexConfig | None) -> StoreEmbedder | None:
-    """The embedder of a store; None if it is to have none.
+def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder | None:
+    """The embedder of a store; None if it has none.
 
     Args:
-        given: an embedder as `embedder_of` takes it, or False for none.
-        index: LangGraph's configuration; its `embed` counts where no embedder is given.
+        embedder: an embedder as `embedder_of` accepts it, or False for none.
+        index: LangGraph's configuration; its `embed` is used if `embedder` is None.
 
     Raises:
-        EmbedderError: there is no such embedder.
+        EmbedderError: no such embedder exists.
         MissingExtra: its package is not installed.
     """
-    if given is False:
+    if embedder is False:
         return None
     config: dict[str, Any] = dict(index or {})
-    chosen = config.get("embed") if given is None else given
-    if isinstance(chosen, str) and "/" not in chosen:
-        chosen = chosen.replace(":", "/", 1)  # "openai:text-embedding-3-small", as LangGraph writes it
-    return StoreEmbedder(embedder_of(chosen), config.get("dims"), config.get("fields") or (EVERYTHING,))
+    source = config.get("embed") if embedder is None else embedder
+    if isinstance(source, str) and "/" not in source:
+        source = source.replace(":", "/", 1)  # "openai:text-embedding-3-small", as LangGraph writes it
+    return StoreEmbedder(embedder_of(source), config.get("dims"), config.get("fields") or (WHOLE_VALUE,))
 
 
-_WIDER = 4  # times more vectors are looked at when too few of them pass
-_WIDEST = 2_000  # vectors: it is better to ask first which entries pass than to look at more
+_WIDENING = 4  # times more vectors are looked at when too few of them pass
+_MAX_WIDENED = 2_000  # vectors: it is better to ask first which entries pass than to look at more
 
 
-def ranked(
+def search_ranked(
     database: Database, space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
-) -> list[tuple[Found, float]]:
-    """The entries a search finds and their scores, the best first; an entry's score is that of its best vector.
+) -> list[tuple[StoredEntry, float]]:
+    """The matching entries with their scores, best first; an entry's score is that of its best vector.
 
     Args:
         database: the store.
-        space: of the query, caught up.
+        space: the query's space, caught up.
         op: the search.
         query: its vector.
-        since: entries that expire before are not found.
+        since: entries that expire before this time are left out.
     """
-    near, is_whole = _looked_up(database, space, op, query, since)
-    if is_whole or space.is_caught_up():
-        return near
+    matches, is_complete = _search_once(database, space, op, query, since)
+    if is_complete or space.is_caught_up():
+        return matches
     # What was near may have been replaced since, under the same key: nobody writes within a transaction.
-    return space.in_one_state(lambda state: _looked_up(state, space, op, query, since)[0])
+    return space.in_snapshot(lambda state: _search_once(state, space, op, query, since)[0])
 
 
-def _looked_up(
-    database: "Database | OneState", space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
-) -> tuple[list[tuple[Found, float]], bool]:
-    """What is found at once, and whether the entry of each vector that was near was found."""
-    wanted = op.offset + op.limit
-    allowed, part = space.within(op.namespace_prefix, database)
-    k = math.ceil(wanted / part) if allowed is None else wanted
+def _search_once(
+    database: "Database | ReadSnapshot", space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
+) -> tuple[list[tuple[StoredEntry, float]], bool]:
+    """One search, and whether the entries of all nearby vectors were found."""
+    needed = op.offset + op.limit
+    allowed, part = space.candidates(op.namespace_prefix, database)
+    k = math.ceil(needed / part) if allowed is None else needed
     narrowed = False
     while True:
         hits = space.nearest(query, k, allowed)
         best: dict[int, float] = {}
         for entry, score in hits:
             best.setdefault(entry, score)
-        entries = database.glance(found, best, op, since)
-        if len(entries) >= wanted or len(hits) < k:
-            near = [(entries[one], score) for one, score in best.items() if one in entries]
-            return near[op.offset : wanted], len(near) == len(best)
-        k *= _WIDER
-        if k > _WIDEST and not narrowed:
-            allowed, narrowed = space.ids_of(database.read(passing, op, since)), True
-            k = wanted
+        entries = database.query(load_matching, best, op, since)
+        if len(entries) >= needed or len(hits) < k:
+            matches = [(entries[id], score) for id, score in best.items() if id in entries]
+            return matches[op.offset : needed], len(matches) == len(best)
+        k *= _WIDENING
+        if k > _MAX_WIDENED and not narrowed:
+            allowed, narrowed = space.ids_of(database.read(matching_ids, op, since)), True
+            k = needed
 
 
 _BATCH = 256  # entries that are embedded at once
-_ALWAYS = float("-inf")
+_NEVER_EXPIRED = float("-inf")
 _logger = logging.getLogger(__name__)
 
 
-class Wanted(NamedTuple):
-    """What is to be embedded before the work goes on."""
+class EmbeddingRequest(NamedTuple):
+    """What to embed before the batch can continue."""
 
     queries: Sequence[str]
     texts: Sequence[str]
 
 
-class Vectors(NamedTuple):
-    """The vectors of what was wanted."""
+class EmbeddingResult(NamedTuple):
+    """The vectors for an `EmbeddingRequest`."""
 
     queries: Sequence[Sequence[float]]
     texts: Sequence[Sequence[float]]
 
 
-Work = Generator[Wanted, Vectors, list[Result]]
-"""Asks for vectors, and ends with the results of a batch."""
+BatchProgram = Generator[EmbeddingRequest, EmbeddingResult, list[Result]]
+"""Yields requests for vectors, and returns the results of a batch."""
 
 _Queries = dict[str, Sequence[float]]
 
 
-def step(work: Work, given: Vectors | None) -> Wanted | list[Result]:
-    """Go on with some work until it asks for vectors or ends."""
+def advance(program: BatchProgram, result: EmbeddingResult | None) -> EmbeddingRequest | list[Result]:
+    """Run a batch until it requests vectors or returns."""
     try:
-        return next(work) if given is None else work.send(given)
+        return next(program) if result is None else program.send(result)
     except StopIteration as end:
         return cast("list[Result]", end.value)
 
 
-class Worker:
+class BatchRunner:
     """Reads and writes the entries of a store, and keeps their vectors complete."""
 
     def __init__(self, database: Database, embedder: StoreEmbedder | None, *, omit_expired: bool) -> None:
@@ -186,111 +209,120 @@ class Worker:
         self._omit_expired = omit_expired
         self._spaces: dict[int, SearchSpace] = {}  # by process: a forked one makes its own
 
-    def work(self, plan: Plan) -> Work:
-        """Carry out a batch."""
+    def run(self, plan: BatchPlan) -> BatchProgram:
+        """Execute a batch."""
         queries: _Queries = {}
         texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
         packed: dict[str, bytes] = {}
         space = ("", 0)
         if self._embedder and (plan.queries or texts):
-            vectors = yield Wanted(plan.queries, texts)
-            packed = dict(zip(texts, self._embedder.packed(vectors.texts, len(texts)), strict=True))
-            self._embedder.packed(vectors.queries, len(plan.queries))
+            vectors = yield EmbeddingRequest(plan.queries, texts)
+            packed = dict(zip(texts, self._embedder.pack(vectors.texts, len(texts)), strict=True))
+            self._embedder.pack(vectors.queries, len(plan.queries))
             queries = dict(zip(plan.queries, vectors.queries, strict=True))
             space = self._embedder.space()
             if queries:
-                yield from self._complete(self._embedder, space)
+                yield from self._embed_missing(self._embedder, space)
         now = time.time()
         results, read = self._read(plan, queries, now)
         if read:
             self._refresh(read, now)
         if plan.puts:
-            self._database.write(_write, plan.puts, space, packed, now)
+            self._database.write(_write_entries, plan.puts, space, packed, now)
         return results
 
     def close(self) -> None:
-        """Keep what saves time when the store is opened again."""
+        """Save the index, if that makes opening the store faster."""
         if space := self._spaces.pop(os.getpid(), None):
             space.close()
 
-    def _read(self, plan: Plan, queries: _Queries, now: float) -> tuple[list[Result], set[int]]:
+    def _read(self, plan: BatchPlan, queries: _Queries, now: float) -> tuple[list[Result], set[int]]:
         results: list[Result] = [None] * len(plan.ops)
         read: set[int] = set()
-        since = now if self._omit_expired else _ALWAYS
+        since = now if self._omit_expired else _NEVER_EXPIRED
         for at, op in plan.reads:
             if isinstance(op, ListNamespacesOp):
-                results[at] = cast(Result, self._database.read(listed, op, since))
+                results[at] = cast(Result, self._database.read(list_namespaces, op, since))
                 continue
-            hits = self._hits(op, queries, since)
+            hits = self._search(op, queries, since)
             if op.refresh_ttl:
-                read.update(one.id for one, _ in hits if one.mortal)
+                read.update(entry.id for entry, _ in hits if entry.mortal)
             if isinstance(op, SearchOp):
-                results[at] = cast(Result, [one.search_item(score) for one, score in hits])
+                results[at] = cast(Result, [entry.search_item(score) for entry, score in hits])
             else:
                 results[at] = hits[0][0].item() if hits else None
         return results, read
 
     def _refresh(self, read: set[int], now: float) -> None:
         try:
-            self._database.write(refresh, read, now)
+            self._database.write(refresh_ttl, read, now)
         except StorageError as error:  # what was read is there, and can be read on a full disk
-            _logger.warning("Entries that were read expire as if they had not been: %s", error)
+            _logger.warning("The time to live of entries that were read could not be restarted: %s", error)
 
-    def _hits(self, op: GetOp | SearchOp, queries: _Queries, since: float) -> Sequence[tuple[Found, float | None]]:
+    def _search(
+        self, op: GetOp | SearchOp, queries: _Queries, since: float
+    ) -> Sequence[tuple[StoredEntry, float | None]]:
         if isinstance(op, GetOp):
-            one = self._database.glance(placed, op, since)
-            return [] if one is None else [(one, None)]
+            entry = self._database.query(get_entry, op, since)
+            return [] if entry is None else [(entry, None)]
         if op.query in queries:
-            return ranked(self._database, self._spaces[os.getpid()], op, queries[op.query], since)
-        return [(one, None) for one in self._database.read(newest, op, since)]
+            return search_ranked(self._database, self._spaces[os.getpid()], op, queries[op.query], since)
+        return [(entry, None) for entry in self._database.read(search_newest, op, since)]
 
-    def _complete(self, embedder: StoreEmbedder, name: tuple[str, int]) -> Generator[Wanted, Vectors]:
-        """Let every entry have its vectors, and the index all of them."""
+    def _embed_missing(
+        self, embedder: StoreEmbedder, name: tuple[str, int]
+    ) -> Generator[EmbeddingRequest, EmbeddingResult]:
+        """Embed all entries that lack vectors, and bring the index up to date."""
         space = self._spaces.get(os.getpid())
         if space is None:
-            no = self._database.glance(space_of, *name) or self._database.write(made_space, *name)
+            no = self._database.query(find_space, *name) or self._database.write(get_or_create_space, *name)
             space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, name[1]))
         if space.is_current():
             return
         state = space.state()
-        while entries := self._database.read(_lacking, space):
-            texts = [texts_at(json.loads(one.value), one.paths(embedder.fields)) for one in entries]
-            flat = list(dict.fromkeys(text for some in texts for text in some))
-            given = (yield Wanted((), flat)).texts if flat else ()
-            packed = dict(zip(flat, embedder.packed(given, len(flat)), strict=True))
-            rows = [(one, [packed[text] for text in some]) for one, some in zip(entries, texts, strict=True)]
-            self._database.write(_embedded, space.no, rows)
+        while entries := self._database.read(_read_unembedded, space):
+            texts = [texts_to_embed(json.loads(entry.value), entry.paths(embedder.fields)) for entry in entries]
+            flat = list(dict.fromkeys(text for entry_texts in texts for text in entry_texts))
+            vectors = (yield EmbeddingRequest((), flat)).texts if flat else ()
+            packed = dict(zip(flat, embedder.pack(vectors, len(flat)), strict=True))
+            rows = [
+                (entry, [packed[text] for text in entry_texts])
+                for entry, entry_texts in zip(entries, texts, strict=True)
+            ]
+            self._database.write(_write_missing_vectors, space.no, rows)
         space.catch_up()
-        space.settled(state)
+        space.mark_current(state)
 
 
-def _write(
+def _write_entries(
     connection: sqlite3.Connection,
     puts: Sequence[NewEntry],
     space: tuple[str, int],
     packed: dict[str, bytes],
     now: float,
 ) -> None:
-    no = made_space(connection, *space) if packed else 0
+    no = get_or_create_space(connection, *space) if packed else 0
     for new in puts:
-        entry = written(connection, new, now)
+        entry = write_entry(connection, new, now)
         if entry and packed:
-            place(connection, no, *entry, [packed[text] for text in new.texts])
+            insert_vectors(connection, no, *entry, [packed[text] for text in new.texts])
 
 
-def _lacking(connection: sqlite3.Connection, space: SearchSpace) -> list[Lacking]:
+def _read_unembedded(connection: sqlite3.Connection, space: SearchSpace) -> list[UnembeddedEntry]:
     last: int = connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0]
     if last <= space.checked:
         return []
-    whole: int = connection.execute("SELECT whole FROM spaces WHERE no = ?", (space.no,)).fetchone()[0]
-    entries = lacking(connection, space.no, _BATCH, max(whole, space.checked))
+    embedded_up_to: int = connection.execute("SELECT whole FROM spaces WHERE no = ?", (space.no,)).fetchone()[0]
+    entries = unembedded_entries(connection, space.no, _BATCH, max(embedded_up_to, space.checked))
     if not entries:
         space.checked = last
     return entries
 
 
-def _embedded(connection: sqlite3.Connection, space: int, rows: Sequence[tuple[Lacking, Sequence[bytes]]]) -> None:
+def _write_missing_vectors(
+    connection: sqlite3.Connection, space: int, rows: Sequence[tuple[UnembeddedEntry, Sequence[bytes]]]
+) -> None:
     for entry, vectors in rows:
         if vectors:
-            place_late(connection, space, entry, vectors)
-    made_whole(connection, space, rows[-1][0].id)
+            insert_missing_vectors(connection, space, entry, vectors)
+    mark_embedded(connection, space, rows[-1][0].id)

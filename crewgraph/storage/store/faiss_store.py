@@ -1,7 +1,4 @@
-"""LangGraph's store on one SQLite file, searched by meaning with FAISS.
-
-A thread that removes what has expired, now and then.
-"""
+"""LangGraph store on one SQLite file with semantic search by FAISS, and the thread that deletes expired entries."""
 
 import asyncio
 import logging
@@ -14,11 +11,11 @@ from threading import Event, Thread
 from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.database import Closing, Database
-from crewgraph.storage.store.batches import Vectors, Wanted, Worker, embedder_for, step
-from crewgraph.storage.store.entries import swept
-from crewgraph.storage.store.plan import Plan
-from crewgraph.storage.store.schema import TABLES
+from crewgraph.storage.database import Closeable, Database
+from crewgraph.storage.store.batches import BatchRunner, EmbeddingRequest, EmbeddingResult, advance, store_embedder
+from crewgraph.storage.store.entries import delete_expired
+from crewgraph.storage.store.plan import BatchPlan
+from crewgraph.storage.store.schema import STORE_SCHEMA
 
 __all__ = ["FaissStore", "Sweeper"]
 
@@ -28,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Calls a function at intervals until it is stopped; what storage refuses is told in the log and tried again."""
+    """Calls a function at intervals until it is stopped; storage errors are logged and the call is retried later."""
 
     def __init__(self, sweep: Callable[[], int]) -> None:
         self._sweep = sweep
@@ -37,13 +34,13 @@ class Sweeper:
         self._ended: Future[None] = Future()
 
     def start(self, minutes: float) -> Future[None]:
-        """Start, unless it runs; the future ends when the thread does.
+        """Start unless running; the future completes when the thread ends.
 
         Raises:
-            ValueError: no time is between two sweeps.
+            ValueError: the interval is not positive.
         """
         if minutes <= 0:
-            raise ValueError(f"There are to be {minutes} minutes between two sweeps; give more than 0.")
+            raise ValueError(f"The interval between two sweeps must be more than 0 minutes, not {minutes}.")
         if self._thread is None or not self._thread.is_alive():
             self._stopped, self._ended = Event(), Future()
             arguments = (self._stopped, self._ended, minutes * _SECONDS)
@@ -52,7 +49,7 @@ class Sweeper:
         return self._ended
 
     def stop(self, timeout: float | None) -> bool:
-        """Stop, and wait for it so many seconds; whether it has ended."""
+        """Stop and wait at most `timeout` seconds; returns whether the thread has ended."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(timeout)
@@ -64,25 +61,25 @@ class Sweeper:
                 if count := self._sweep():
                     _logger.info("%s entries have expired.", count)
             except StorageError as error:
-                _logger.warning("What has expired could not be removed: %s", error)
+                _logger.warning("Expired entries could not be deleted: %s", error)
         ended.set_result(None)
 
 
-class FaissStore(Closing, BaseStore):
-    """Keeps values under namespaces and keys in one SQLite file, and finds them by filters or by meaning.
+class FaissStore(Closeable, BaseStore):
+    """Stores values under namespaces and keys in one SQLite file, and finds them by filters or by meaning.
 
     One object serves sync and async programs, any number of threads and event loops; several processes may use the same
-    file, and a search finds what any of them has written. The file holds the vectors as well. Beside a large store stands a
-    file `PATH.N.index`, a copy of its index that only saves time: it may be deleted.
+    file, and a search sees what any of them has written. The file holds the vectors as well. A large store has a file
+    `PATH.N.index` beside it, a copy of its index that only saves time and may be deleted.
 
-    A process that is killed loses nothing that was saved. With `synchronous="NORMAL"` a power cut may take back the last
-    moments (the file stays sound); `"FULL"` waits for the disk at every save.
+    A killed process loses nothing that was saved. With `synchronous="NORMAL"` a power cut may undo the last moments (the file
+    stays intact); `"FULL"` waits for the disk at every save.
 
-    Vectors are kept under the name of their embedder. What another embedder has embedded, or none, is embedded by this one
-    before its first search: several may share a file, and one that was changed finds all again.
+    Vectors are stored under the name of their embedder. Entries that were embedded by another embedder, or by none, are embedded
+    before the first search: several embedders may share a file, and changing the embedder loses nothing.
 
-    Within a batch the reads see the store as it was before, and the last put of a key counts. A search without a query
-    gives what was written last first, and no scores; with a query, entries with vectors only, by cosine similarity
+    Within a batch, reads see the store as it was before, and the last put of a key wins. A search without a query returns the
+    most recently written entries first, without scores; with a query, only entries that have vectors, by cosine similarity
     (-1 to 1), where an entry's score is that of its best vector.
     """
 
@@ -98,84 +95,84 @@ class FaissStore(Closing, BaseStore):
         synchronous: str = "NORMAL",
         busy_timeout: float = 30.0,
     ) -> None:
-        """Open the file, or create it for its owner alone (0600), with the folders that are missing (0700).
+        """Open the file, or create it with mode 0600, with missing folders of mode 0700.
 
         Args:
             path: the file, or `":memory:"` for a store that ends with this object.
             embedder: a LangChain `Embeddings`, a function from texts to vectors, CrewAI's `{"provider": ..., "config": ...}`
                 or "provider/model"; None is the local one, which needs no key and no download; False embeds nothing.
-            index: LangGraph's configuration: `embed` counts where there is no `embedder`, `dims` is what its vectors must
-                have, `fields` are the parts of a value that are embedded (all of it as one text where there are none).
-            ttl: when entries expire, in minutes, and whether reading refreshes them; `start_ttl_sweeper` or `sweep_ttl`
-                removes them.
+            index: LangGraph's configuration: `embed` is used if there is no `embedder`, `dims` is the required length of
+                vectors, `fields` are the parts of a value to embed (by default all of it as one text).
+            ttl: when entries expire, in minutes, and whether reads refresh them; `start_ttl_sweeper` or `sweep_ttl`
+                deletes them.
             synchronous: SQLite's setting of that name: `OFF`, `NORMAL`, `FULL` or `EXTRA`.
             busy_timeout: seconds to wait while another process writes.
 
         Raises:
             StorageError: the file cannot be used; the message says why and what to do.
-            ValueError: `synchronous` is none of SQLite's settings.
+            ValueError: `synchronous` is not one of SQLite's settings.
         """
         self.ttl_config = ttl
-        self._embedder = embedder_for(embedder, index)
+        self._embedder = store_embedder(embedder, index)
         self._fields = self._embedder.fields if self._embedder else ()
-        self._database = Database(os.fspath(path), synchronous=synchronous, timeout=busy_timeout, tables=TABLES)
-        self._worker = Worker(self._database, self._embedder, omit_expired=bool((ttl or {}).get("omit_expired")))
+        self._database = Database(os.fspath(path), synchronous=synchronous, timeout=busy_timeout, schema=STORE_SCHEMA)
+        self._runner = BatchRunner(self._database, self._embedder, omit_expired=bool((ttl or {}).get("omit_expired")))
         self._sweeper = Sweeper(self.sweep_ttl)
 
     @property
     def index_config(self) -> IndexConfig | None:
-        """How it embeds, as LangGraph's stores tell it; None where it embeds nothing. `dims` is 0 until something was."""
+        """LangGraph's index configuration; None if nothing is embedded. `dims` is 0 until something was embedded."""
         return self._embedder.config if self._embedder else None
 
     def close(self) -> None:
-        """Close the file; twice is once."""
+        """Close the file. May be called more than once."""
         self._sweeper.stop(0)
-        self._worker.close()
+        self._runner.close()
         self._database.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations; their results, in their order.
+        """Execute operations and return their results in order.
 
         Raises:
-            InvalidNamespaceError: a namespace has a label that it may not have.
+            InvalidNamespaceError: a namespace has an invalid label.
             StorageError: the file cannot be read or written, or vectors do not fit; nothing of the batch was written.
-            TypeError: a value is no JSON.
-            ValueError: an operation or a filter makes no sense.
+            TypeError: a value cannot be encoded as JSON.
+            ValueError: an operation or a filter is invalid.
         """
-        work = self._worker.work(Plan(ops, self._fields))
-        now = step(work, None)
-        while isinstance(now, Wanted):
-            now = step(work, self._embed(now))
-        return now
+        program = self._runner.run(BatchPlan(ops, self._fields))
+        outcome = advance(program, None)
+        while isinstance(outcome, EmbeddingRequest):
+            outcome = advance(program, self._embed(outcome))
+        return outcome
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Async face of `batch`: the file is used in threads, texts are embedded by the embedder's own async face."""
-        work = self._worker.work(Plan(ops, self._fields))
-        now = await self._database.aside(step, work, None)
-        while isinstance(now, Wanted):
-            now = await self._database.aside(step, work, await self._aembed(now))
-        return now
+        """Async `batch`: the file is used in threads, texts are embedded with the embedder's async methods."""
+        program = self._runner.run(BatchPlan(ops, self._fields))
+        outcome = await self._database.run_in_thread(advance, program, None)
+        while isinstance(outcome, EmbeddingRequest):
+            outcome = await self._database.run_in_thread(advance, program, await self._aembed(outcome))
+        return outcome
 
     def sweep_ttl(self) -> int:
-        """Remove the entries that have expired; how many there were.
+        """Delete expired entries and return their number.
 
         Raises:
             StorageError: the file cannot be written.
         """
-        return self._database.write(swept, time.time())
+        return self._database.write(delete_expired, time.time())
 
     async def asweep_ttl(self) -> int:
         """Async face of `sweep_ttl`."""
-        return await self._database.aside(self.sweep_ttl)
+        return await self._database.run_in_thread(self.sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Remove what has expired at intervals, in a thread; without a `ttl` configuration nothing is done.
+        """Delete expired entries at intervals, in a thread; does nothing without a `ttl` configuration.
 
         Args:
-            sweep_interval_minutes: between two sweeps; None takes `ttl["sweep_interval_minutes"]`, else 5.
+            sweep_interval_minutes: minutes between two sweeps; None takes `ttl["sweep_interval_minutes"]`, by default 5.
 
         Returns:
-            What ends when the sweeper does.
+            A future that completes when the sweeper ends.
         """
         if not self.ttl_config:
             ended: Future[None] = Future()
@@ -184,17 +181,17 @@ class FaissStore(Closing, BaseStore):
         return self._sweeper.start(sweep_interval_minutes or self.ttl_config.get("sweep_interval_minutes") or 5)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop the sweeper and wait for it, at most `timeout` seconds; whether it has ended."""
+        """Stop the sweeper and wait at most `timeout` seconds; returns whether it has ended."""
         return self._sweeper.stop(timeout)
 
-    def _embed(self, wanted: Wanted) -> Vectors:
+    def _embed(self, request: EmbeddingRequest) -> EmbeddingResult:
         assert self._embedder is not None
         embeddings = self._embedder.embeddings
-        queries = [embeddings.embed_query(query) for query in wanted.queries]
-        return Vectors(queries, embeddings.embed_documents(list(wanted.texts)) if wanted.texts else ())
+        queries = [embeddings.embed_query(query) for query in request.queries]
+        return EmbeddingResult(queries, embeddings.embed_documents(list(request.texts)) if request.texts else ())
 
-    async def _aembed(self, wanted: Wanted) -> Vectors:
+    async def _aembed(self, request: EmbeddingRequest) -> EmbeddingResult:
         assert self._embedder is not None
         embeddings = self._embedder.embeddings
-        queries = await asyncio.gather(*(embeddings.aembed_query(query) for query in wanted.queries))
-        return Vectors(queries, await embeddings.aembed_documents(list(wanted.texts)) if wanted.texts else ())
+        queries = await asyncio.gather(*(embeddings.aembed_query(query) for query in request.queries))
+        return EmbeddingResult(queries, await embeddings.aembed_documents(list(request.texts)) if request.texts else ())

@@ -1,4 +1,4 @@
-"""What a batch of operations asks for, checked: reads see the store as it was before the batch, the last put of a key counts."""
+"""A validated batch: reads see the store as it was before the batch, and the last put of a key wins."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,50 +17,50 @@ from langgraph.store.base import (
 
 from crewgraph.storage.store.schema import path_of
 
-__all__ = ["EVERYTHING", "NewEntry", "Plan", "texts_at"]
+__all__ = ["WHOLE_VALUE", "BatchPlan", "NewEntry", "texts_to_embed"]
 
 
-EVERYTHING = "$"
+WHOLE_VALUE = "$"
 """The path of a whole value."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class NewEntry(NamedTuple):
-    """What is to be written under a key."""
+    """An entry to write."""
 
     path: str
-    """The text of its namespace."""
+    """Its namespace as text."""
 
     key: str
 
     value: str | None
-    """As JSON; None removes what is there."""
+    """As JSON; None deletes the key."""
 
     texts: Sequence[str]
-    """What is to be embedded."""
+    """What to embed."""
 
     fields: str | None
-    """As in the table."""
+    """As in the table's column."""
 
     ttl: float | None
-    """Minutes."""
+    """In minutes."""
 
 
-class Plan:
-    """A batch, its operations by what they do."""
+class BatchPlan:
+    """A batch of operations, sorted by what they do."""
 
     def __init__(self, ops: Iterable[Op], fields: Sequence[str]) -> None:
-        """Check the operations.
+        """Validate the operations.
 
         Args:
             ops: the operations.
-            fields: the paths of what is embedded of a value whose put names none.
+            fields: the paths to embed where a put names none.
 
         Raises:
-            InvalidNamespaceError: a namespace has a label that it may not have.
-            TypeError: a value is no JSON.
-            ValueError: an operation is unknown, or asks for a negative number of things.
+            InvalidNamespaceError: a namespace has an invalid label.
+            TypeError: a value cannot be encoded as JSON.
+            ValueError: an operation is unknown, or has a negative limit, offset or TTL.
         """
         self.ops = list(ops)
         self.reads: list[tuple[int, GetOp | SearchOp | ListNamespacesOp]] = []
@@ -68,21 +68,21 @@ class Plan:
         for place, op in enumerate(self.ops):
             _check(op)
             if isinstance(op, PutOp):
-                puts[path_of(op.namespace), _key(op.key)] = op
+                puts[path_of(op.namespace), _checked_key(op.key)] = op
             else:
                 self.reads.append((place, op))
-        self.puts = [_entry(path, key, op, fields) for (path, key), op in puts.items()]
+        self.puts = [_new_entry(path, key, op, fields) for (path, key), op in puts.items()]
         self.queries = list(
             dict.fromkeys(op.query for _, op in self.reads if isinstance(op, SearchOp) and op.query and op.limit)
         )
 
 
-def texts_at(value: Any, fields: Sequence[str]) -> list[str]:
-    """The texts of a value that are embedded."""
+def texts_to_embed(value: Any, fields: Sequence[str]) -> list[str]:
+    """The texts at some paths of a value."""
     return [
         text
         for field in fields
-        for text in get_text_at_path(value, field if field == EVERYTHING else tokenize_path(field))
+        for text in get_text_at_path(value, field if field == WHOLE_VALUE else tokenize_path(field))
     ]
 
 
@@ -91,31 +91,31 @@ def _check(op: Op) -> None:
         raise ValueError(f"Unknown operation type: {type(op)}")
     validate_op_namespace(op)
     if isinstance(op, (SearchOp, ListNamespacesOp)) and (op.limit < 0 or op.offset < 0):
-        raise ValueError(f"`limit` and `offset` are at least 0, not {op.limit} and {op.offset}.")
+        raise ValueError(f"`limit` and `offset` must be at least 0, not {op.limit} and {op.offset}.")
     if isinstance(op, PutOp) and op.ttl is not None and op.ttl < 0:
-        raise ValueError(f"`ttl` is a number of minutes, at least 0, not {op.ttl}.")
+        raise ValueError(f"`ttl` must be a number of minutes, at least 0, not {op.ttl}.")
 
 
-def _key(key: str) -> str:
+def _checked_key(key: str) -> str:
     try:
         key.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"The key {key!r} is no valid Unicode ({error}).") from error
+        raise ValueError(f"The key {key!r} is not valid Unicode ({error}).") from error
     return key
 
 
-def _entry(path: str, key: str, op: PutOp, fields: Sequence[str]) -> NewEntry:
+def _new_entry(path: str, key: str, op: PutOp, fields: Sequence[str]) -> NewEntry:
     if op.value is None:
         return NewEntry(path, key, None, (), None, None)
-    text = _json(op.value, path, key)
-    own: Sequence[str] | Literal[False] | None = op.index
-    if own is None:
-        return NewEntry(path, key, text, texts_at(op.value, fields), None, op.ttl)
-    chosen = list(own or ())
-    return NewEntry(path, key, text, texts_at(op.value, chosen), _encode(chosen), op.ttl)
+    text = _encode_value(op.value, path, key)
+    index: Sequence[str] | Literal[False] | None = op.index
+    if index is None:
+        return NewEntry(path, key, text, texts_to_embed(op.value, fields), None, op.ttl)
+    own_fields = list(index or ())
+    return NewEntry(path, key, text, texts_to_embed(op.value, own_fields), _encode(own_fields), op.ttl)
 
 
-def _json(value: Mapping[str, Any], path: str, key: str) -> str:
+def _encode_value(value: Mapping[str, Any], path: str, key: str) -> str:
     try:
         text = _encode(value if isinstance(value, dict) else dict(value))
         text.encode()

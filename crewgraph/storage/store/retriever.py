@@ -1,4 +1,4 @@
-"""What is remembered or known, as parts of LangChain programs."""
+"""Memory and knowledge as LangChain retrievers and tools."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -8,17 +8,17 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, create_retriever_tool
 
-__all__ = ["Retriever", "as_tool"]
+__all__ = ["Retriever", "retriever_tool"]
 
 
 class Retriever(BaseRetriever):
     """A LangChain retriever over a search, sync and async."""
 
     search: Callable[[str], Sequence[Document]]
-    """The documents that fit a text, the best first."""
+    """The documents that match a text, best first."""
 
     asearch: Callable[[str], Awaitable[Sequence[Document]]]
-    """The same on an event loop."""
+    """The async form of `search`."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return list(self.search(query))
@@ -29,7 +29,7 @@ class Retriever(BaseRetriever):
         return list(await self.asearch(query))
 
 
-def as_tool(retriever: BaseRetriever, name: str, description: str) -> BaseTool:
-    """A LangChain tool that searches with a `query`, and gives the texts found one below the other."""
-    made: Any = create_retriever_tool(retriever, name, description)
-    return made
+def retriever_tool(retriever: BaseRetriever, name: str, description: str) -> BaseTool:
+    """A LangChain tool that searches with a `query` and returns the texts of the matches, joined."""
+    tool: Any = create_retriever_tool(retriever, name, description)
+    return tool

@@ -1,88 +1,98 @@
-"""Ids and vectors as arrays, checked where they come in."""
+"""Ids and vectors as arrays, validated on input."""
 
 import math
 from typing import Any, TypeAlias
 
 import numpy as np
+
+# `np.unique` would import it on first use, and a process forked meanwhile would hang.
 import numpy.ma  # pyright: ignore[reportUnusedImport]
 from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.errors import VectorInvalid
 
-__all__ = ["Ids", "Scores", "Vectors", "best", "ids_of", "merged", "unit", "units", "units_of"]
+__all__ = [
+    "Ids",
+    "Scores",
+    "Vectors",
+    "as_ids",
+    "merge_top_k",
+    "normalized_query",
+    "normalized_rows",
+    "normalized_vectors",
+    "top_k",
+]
 
-
-# Else `np.unique` imports it when it is first used, and a process that is forked meanwhile waits for ever.
 
 Ids: TypeAlias = NDArray[np.int64]
-"""Names of vectors, each at least 0; shape (n,)."""
+"""Ids of vectors, each at least 0; shape (n,)."""
 
 Vectors: TypeAlias = NDArray[np.float32]
-"""Rows of length 1, shape (n, dims), or one of them, shape (dims,)."""
+"""Normalized rows, shape (n, dims), or one of them, shape (dims,)."""
 
 Scores: TypeAlias = NDArray[np.float32]
-"""Cosines, from -1 to 1; shape (n,)."""
+"""Cosine similarities, from -1 to 1; shape (n,)."""
 
 
-def ids_of(given: ArrayLike) -> Ids:
-    """Ids as one array.
+def as_ids(values: ArrayLike) -> Ids:
+    """Convert ids to one array.
 
     Raises:
-        VectorInvalid: they are not whole numbers, not in one row, or below 0.
+        VectorInvalid: they are not integers, not one-dimensional, or below 0.
     """
-    ids: NDArray[Any] = np.asarray(given)
+    ids: NDArray[Any] = np.asarray(values)
     if ids.size == 0:
         return np.empty(0, np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise VectorInvalid(f"ids are a row of whole numbers, not {ids.dtype} of shape {ids.shape}")
+        raise VectorInvalid(f"ids must be one-dimensional integers, not {ids.dtype} of shape {ids.shape}")
     ids = np.ascontiguousarray(ids, np.int64)
     if ids.min() < 0:
-        raise VectorInvalid(f"the id {ids.min()} is negative; give ids of 0 and above")
+        raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
     return ids
 
 
-def unit(given: ArrayLike, dims: int) -> Vectors:
-    """As `units`, of one vector, of shape (dims,); quickly.
+def normalized_query(vector: ArrayLike, dims: int) -> Vectors:
+    """Normalize one vector of shape (dims,); a faster `normalized_rows`.
 
     Raises:
-        VectorInvalid: as `units`.
+        VectorInvalid: as `normalized_rows`.
     """
-    row: NDArray[Any] = np.asarray(given, np.float32)
+    row: NDArray[Any] = np.asarray(vector, np.float32)
     if row.shape != (dims,):
-        raise VectorInvalid(f"a query of shape ({dims},) can be answered here, not of shape {row.shape}")
+        raise VectorInvalid(f"a query must have the shape ({dims},), not {row.shape}")
     wide = row.astype(np.float64)
     length = math.sqrt(wide.dot(wide))
     if not math.isfinite(length):
-        raise VectorInvalid("the query holds NaN or infinity; its embedder is at fault")
+        raise VectorInvalid("the query contains NaN or infinity; its embedder is at fault")
     return (wide / (length or 1)).astype(np.float32)
 
 
-def units(given: ArrayLike, dims: int) -> Vectors:
-    """Vectors of length 1 in the directions of those given; a vector of zeros has no direction and stays as it is.
+def normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
+    """Normalize vectors to length 1; a zero vector is left as it is.
 
     Raises:
-        VectorInvalid: they have other dimensions, or hold NaN or infinity.
+        VectorInvalid: they have other dimensions, or contain NaN or infinity.
     """
-    rows: NDArray[Any] = np.asarray(given, np.float32)
+    rows: NDArray[Any] = np.asarray(vectors, np.float32)
     if rows.ndim != 2 or rows.shape[1] != dims:
-        raise VectorInvalid(f"vectors of shape (n, {dims}) are indexed here, not of shape {rows.shape}")
+        raise VectorInvalid(f"vectors must have the shape (n, {dims}), not {rows.shape}")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(lengths).all():
         bad = int(np.flatnonzero(~np.isfinite(lengths))[0])
-        raise VectorInvalid(f"vector {bad} of {len(rows)} holds NaN or infinity; its embedder is at fault")
+        raise VectorInvalid(f"vector {bad} of {len(rows)} contains NaN or infinity; its embedder is at fault")
     lengths[lengths == 0] = 1
     return np.ascontiguousarray(rows / lengths[:, None], np.float32)
 
 
-def units_of(ids: Ids, given: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
-    """As `units`, one for each id; where an id is given twice, the last one counts.
+def normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
+    """Normalize one vector for each id; the last one wins for a repeated id.
 
     Raises:
-        VectorInvalid: as `units`, or there are more or fewer vectors than ids.
+        VectorInvalid: as `normalized_rows`, or the numbers of ids and vectors differ.
     """
     if len(ids) == 0:
         return ids, np.empty((0, dims), np.float32)
-    rows = units(given, dims)
+    rows = normalized_rows(vectors, dims)
     if len(rows) != len(ids):
         raise VectorInvalid(f"there are {len(ids)} ids and {len(rows)} vectors")
     if len(ids) == 1:
@@ -90,25 +100,25 @@ def units_of(ids: Ids, given: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
     _, last = np.unique(ids[::-1], return_index=True)
     if len(last) == len(ids):
         return ids, rows
-    kept = np.sort(len(ids) - 1 - last)
-    return ids[kept], rows[kept]
+    last_positions = np.sort(len(ids) - 1 - last)
+    return ids[last_positions], rows[last_positions]
 
 
-def best(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
-    """The k of the highest scores, the highest first; among equals the least id."""
+def top_k(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
+    """The k highest scores, highest first; ties are ordered by id."""
     if k <= 0:
         return ids[:0], scores[:0]
     if k < len(scores):
-        kept = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
-        ids, scores = ids[kept], scores[kept]
+        candidates = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
+        ids, scores = ids[candidates], scores[candidates]
     order = np.lexsort((ids, -scores))
     return ids[order], scores[order]
 
 
-def merged(parts: list[tuple[Ids, Scores]], k: int) -> tuple[Ids, Scores]:
-    """The best k of several findings, or of none."""
+def merge_top_k(parts: list[tuple[Ids, Scores]], k: int) -> tuple[Ids, Scores]:
+    """The top k of several results."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    return best(np.concatenate([ids for ids, _ in parts]), np.concatenate([scores for _, scores in parts]), k)
+    return top_k(np.concatenate([ids for ids, _ in parts]), np.concatenate([scores for _, scores in parts]), k)

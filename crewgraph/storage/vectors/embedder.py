@@ -1,14 +1,6 @@
-"""An embedder and the name that its vectors are kept under.
+"""Embedders: `NamedEmbedder` is what stores use; the other classes adapt functions and LangChain `Embeddings` to it.
 
-Names for the vectors of embedders that other people wrote.
-
-Functions that embed, as LangChain's `Embeddings`.
-
-Embedders of others, held to what an embedder is to give: a vector for each text, all of the same size, of numbers.
-
-Blocking embedders in async runs.
-
-Embedders that are in use, so that what is given again is not opened again.
+`identity_of` names the vectors of user-defined embedders, and `shared_embedder` reuses those that are still in use.
 """
 
 import functools
@@ -31,33 +23,40 @@ from numpy.typing import NDArray
 from crewgraph.core.loops.bridge import acall, call, in_thread
 from crewgraph.errors import EmbedderError
 
-__all__ = ["CheckedEmbeddings", "FunctionEmbeddings", "NamedEmbedder", "ThreadedEmbeddings", "held", "identity_of"]
+__all__ = [
+    "CheckedEmbeddings",
+    "FunctionEmbeddings",
+    "NamedEmbedder",
+    "ThreadedEmbeddings",
+    "identity_of",
+    "shared_embedder",
+]
 
 
 class NamedEmbedder:
-    """What turns texts into vectors, and what these vectors are: those of another name are never compared with them.
+    """Turns texts into vectors, and names them: vectors with different names are never compared.
 
-    It may be called as CrewAI's embedding functions are: with a list of texts.
+    It can be called like CrewAI's embedding functions, with a list of texts.
 
     Args:
-        embeddings: what embeds; its vectors are finite numbers, all of them as many, of any length.
-        name: "provider/model/dimensions", "local/1/256"; or a function that finds it out when it is first asked for.
-        given: what it was made of, if that was an object.
+        embeddings: returns vectors of finite numbers, all of the same length, in any scale.
+        name: "provider/model/dimensions", such as "local/1/256"; or a function that finds it out on first use.
+        source: the object that it was created from, if any.
     """
 
     embeddings: Embeddings
 
-    def __init__(self, embeddings: Embeddings, name: str | Callable[[], str], given: object = None) -> None:
+    def __init__(self, embeddings: Embeddings, name: str | Callable[[], str], source: object = None) -> None:
         self.embeddings = embeddings
-        self.given = given
+        self.source = source
         self._name = name
 
     @cached_property
     def name(self) -> str:
-        """The identity of the vectors; it holds no key.
+        """The name of the vectors. It contains no key.
 
-        Of a function of one's own it says how long its vectors are: the first time, a text is embedded to find out, which
-        blocks, and fails as embedding does.
+        The name of a user-defined function contains the length of its vectors: on first use a text is embedded to find out,
+        which blocks, and fails as embedding does.
         """
         return self._name if isinstance(self._name, str) else self._name()
 
@@ -68,7 +67,7 @@ class NamedEmbedder:
         return f"NamedEmbedder({self._name if isinstance(self._name, str) else type(self.embeddings).__name__})"
 
 
-_TELLING = (
+_IDENTITY_ATTRIBUTES = (
     "model",
     "model_name",
     "model_id",
@@ -86,25 +85,25 @@ _TELLING = (
     "normalize",
     "normalize_embeddings",
 )
-_LONGEST = 100
+_MAX_VALUE_LENGTH = 100
 
 
 def identity_of(embedder: Any) -> str:
-    """What tells an embedder from others: where it is defined, and the attributes that name its model.
+    """Identify a user-defined embedder by where it is defined and by the attributes that name its model.
 
-    Nothing else is looked at, so that no key gets into it; two embedders that differ in anything else have one name.
+    No other attribute is read, so that no key gets into the name; embedders that differ in other ways share a name.
     """
     if isinstance(embedder, functools.partial):
-        made: Any = embedder  # pyright: ignore[reportUnknownVariableType]
-        return identity_of(made.func) + _told(made.keywords)
+        function: Any = embedder  # pyright: ignore[reportUnknownVariableType]
+        return identity_of(function.func) + _identity_suffix(function.keywords)
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
     named = embedder if hasattr(embedder, "__qualname__") else embedder.__class__
-    return f"{_module(named.__module__)}.{named.__qualname__}" + _told(_attributes(embedder))
+    return f"{_module(named.__module__)}.{named.__qualname__}" + _identity_suffix(_attributes(embedder))
 
 
 def _module(name: str | None) -> str:
-    """A program's own file, where it is the program that was started: every one of them is called `__main__`."""
+    """The module's name; for `__main__`, which every program has, the name of its file."""
     if name != "__main__":
         return name or ""
     file = getattr(sys.modules["__main__"], "__file__", None)
@@ -112,22 +111,28 @@ def _module(name: str | None) -> str:
 
 
 def _attributes(embedder: Any) -> dict[str, Any]:
-    return {} if hasattr(embedder, "__qualname__") else {word: getattr(embedder, word, None) for word in _TELLING}
+    return (
+        {}
+        if hasattr(embedder, "__qualname__")
+        else {word: getattr(embedder, word, None) for word in _IDENTITY_ATTRIBUTES}
+    )
 
 
-def _told(values: dict[str, Any]) -> str:
-    told = {
-        word: value for word, value in values.items() if word in _TELLING and isinstance(value, (str, int)) and value
+def _identity_suffix(values: dict[str, Any]) -> str:
+    present = {
+        word: value
+        for word, value in values.items()
+        if word in _IDENTITY_ATTRIBUTES and isinstance(value, (str, int)) and value
     }
-    shown = ",".join(f"{word}={str(told[word])[:_LONGEST]}" for word in sorted(told))
-    return f"({shown})" if shown else ""
+    attributes = ",".join(f"{word}={str(present[word])[:_MAX_VALUE_LENGTH]}" for word in sorted(present))
+    return f"({attributes})" if attributes else ""
 
 
 class FunctionEmbeddings(Embeddings):
-    """A function of a list of texts, sync or async, that gives a vector for each.
+    """Adapts a function, sync or async, from a list of texts to a vector for each.
 
-    An object with `embed_query` of its own, as CrewAI's embedding functions have it, is asked with that for the vector of a
-    query: a function, too, of a list of texts.
+    If the object has an `embed_query` of its own, as CrewAI's embedding functions do, it is used for queries: it takes a list
+    of texts as well.
     """
 
     def __init__(self, function: Callable[[list[str]], Any]) -> None:
@@ -142,107 +147,107 @@ class FunctionEmbeddings(Embeddings):
         return await acall(self.function, texts)
 
     def embed_query(self, text: str) -> list[float]:
-        return _only(call(self._query, [text]))
+        return _single(call(self._query, [text]))
 
     async def aembed_query(self, text: str) -> list[float]:
-        return _only(await acall(self._query, [text]))
+        return _single(await acall(self._query, [text]))
 
 
-def _only(vectors: Any) -> Any:
-    """The one vector of one text; what is no list of one passes, for whoever checks it."""
+def _single(vectors: Any) -> Any:
+    """The only vector of a list; other values are returned for the caller to check."""
     return vectors[0] if hasattr(vectors, "__len__") and len(vectors) == 1 else vectors
 
 
-_QUERIES = 128
+_MAX_CACHED_QUERIES = 128
 
 
 class CheckedEmbeddings(Embeddings):
-    """Another's embeddings: what they give is looked at, and the last queries' vectors are kept.
+    """Validates the vectors of other embeddings, and caches those of recent queries.
 
-    A run asks several memories with the same words; their vectors are paid for once.
+    A run queries several memories with the same text; its vector is computed once.
 
     Args:
-        source: what embeds.
-        label: how errors call it.
+        source: the embeddings.
+        label: their name in errors.
 
     Raises:
-        EmbedderError: from each method, where the source gives too few or too many vectors, vectors of another size than
-            before, or what are no numbers.
+        EmbedderError: from each method, if the source returns too few or too many vectors, vectors of another length than
+            before, or values that are not numbers.
     """
 
     def __init__(self, source: Embeddings, label: str) -> None:
         self.source = source
         self.label = label
         self.size: int | None = None
-        """How many numbers a vector has; None until there is one."""
+        """The length of vectors; None until there is one."""
 
         self._queries: OrderedDict[str, array[float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._checked(self.source.embed_documents(texts), len(texts)) if texts else []
+        return self._check(self.source.embed_documents(texts), len(texts)) if texts else []
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._checked(await self.source.aembed_documents(texts), len(texts)) if texts else []
+        return self._check(await self.source.aembed_documents(texts), len(texts)) if texts else []
 
     def embed_query(self, text: str) -> list[float]:
-        return self._recalled(text) or self._kept(text, self.source.embed_query(text))
+        return self._cached(text) or self._cache(text, self.source.embed_query(text))
 
     async def aembed_query(self, text: str) -> list[float]:
-        return self._recalled(text) or self._kept(text, await self.source.aembed_query(text))
+        return self._cached(text) or self._cache(text, await self.source.aembed_query(text))
 
-    def _recalled(self, text: str) -> list[float] | None:
+    def _cached(self, text: str) -> list[float] | None:
         with self._lock:
             if text not in self._queries:
                 return None
             self._queries.move_to_end(text)
             return self._queries[text].tolist()
 
-    def _kept(self, text: str, given: Any) -> list[float]:
-        vector = self._checked([given], 1)[0]
+    def _cache(self, text: str, result: Any) -> list[float]:
+        vector = self._check([result], 1)[0]
         with self._lock:
             self._queries[text] = array("d", vector)
-            if len(self._queries) > _QUERIES:
+            if len(self._queries) > _MAX_CACHED_QUERIES:
                 self._queries.popitem(last=False)
         return vector
 
-    def _checked(self, given: Any, count: int) -> list[list[float]]:
-        found = len(given) if hasattr(given, "__len__") else count
-        if found != count:
-            raise EmbedderError(f"The embedder {self.label} gave {found} vectors for {count} texts.")
+    def _check(self, result: Any, count: int) -> list[list[float]]:
+        received = len(result) if hasattr(result, "__len__") else count
+        if received != count:
+            raise EmbedderError(f"The embedder {self.label} returned {received} vectors for {count} texts.")
         try:
-            vectors = np.array(given, np.float64)
+            vectors = np.array(result, np.float64)
         except (TypeError, ValueError):
             raise EmbedderError(
-                f"The embedder {self.label} gave what are no vectors of one size: {_shown(given)}. It is to give a list of "
-                "numbers for each text."
+                f"The embedder {self.label} returned values that are not vectors of one length: {_abbreviated(result)}. "
+                "It must return a list of numbers for each text."
             ) from None
         if vectors.ndim != 2 or vectors.shape[1] == 0:
             raise EmbedderError(
-                f"The embedder {self.label} gave {_shown(given)}, which is no list of numbers for each text."
+                f"The embedder {self.label} returned {_abbreviated(result)}, which is not a list of numbers for each text."
             )
         if not np.isfinite(vectors).all():
-            raise EmbedderError(f"The embedder {self.label} gave a vector that holds NaN or an infinite number.")
-        self._sized(vectors.shape[1])
+            raise EmbedderError(f"The embedder {self.label} returned a vector that contains NaN or infinity.")
+        self._check_size(vectors.shape[1])
         return vectors.tolist()
 
-    def _sized(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         if self.size is None:
             self.size = size
         if self.size != size:
             raise EmbedderError(
-                f"The embedder {self.label} gave vectors of {size} numbers, and of {self.size} before. Vectors of several "
-                "sizes cannot be compared: give each model an embedder of its own."
+                f"The embedder {self.label} returned vectors of length {size}, and of length {self.size} before. Vectors of "
+                "different lengths cannot be compared: create one embedder for each model."
             )
 
 
-def _shown(given: Any) -> str:
-    text = repr(given)
+def _abbreviated(value: Any) -> str:
+    text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."
 
 
 class ThreadedEmbeddings(Embeddings):
-    """Another's embeddings whose async methods run the sync ones in a thread.
+    """Runs the sync methods of other embeddings in a thread for the async ones.
 
     The async clients of most libraries keep connections that die with the event loop they were first used on.
     """
@@ -263,25 +268,25 @@ class ThreadedEmbeddings(Embeddings):
         return await in_thread(self.source.embed_query, text)
 
 
-_held: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()
+_shared: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()
 
 
-def held(given: object, words: Mapping[str, Any], make: Callable[[], NamedEmbedder]) -> NamedEmbedder:
-    """The embedder that somebody has of the same thing and the same words; else a new one.
+def shared_embedder(source: object, arguments: Mapping[str, Any], create: Callable[[], NamedEmbedder]) -> NamedEmbedder:
+    """The embedder in use with the same source and arguments, or else a new one.
 
-    A connection is costly to open, the name of a function's vectors may cost a request, and a store is asked for as often
+    A connection is costly to open, naming a function's vectors may cost a request, and a store is resolved as often
     as a crew is run.
 
     Args:
-        given: what the embedder is made of, and holds as `given`.
-        words: more that it is made of; with anything but plain data in it, it is made anew.
-        make: how it is made.
+        source: what the embedder is created from, and holds as `source`.
+        arguments: further arguments; if they are not plain data, a new embedder is created.
+        create: creates the embedder.
     """
     try:
-        key = (id(given), json.dumps(words, sort_keys=True))
+        key = (id(source), json.dumps(arguments, sort_keys=True))
     except TypeError:
-        return make()
-    known = _held.get(key)
-    if known is None or known.given is not given:  # an id is used again once its object is gone
-        known = _held[key] = make()
-    return known
+        return create()
+    shared = _shared.get(key)
+    if shared is None or shared.source is not source:  # an id is used again once its object is gone
+        shared = _shared[key] = create()
+    return shared

@@ -1,4 +1,4 @@
-"""The nearest vectors to a query: what indexes do, and the one that chooses by itself how."""
+"""Nearest-neighbour search: the `VectorIndex` protocol, and an index that adapts to its size."""
 
 from os import PathLike
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from crewgraph.storage.vectors.arrays import Ids, Scores, ids_of, unit, units_of
+from crewgraph.storage.vectors.arrays import Ids, Scores, as_ids, normalized_query, normalized_vectors
 from crewgraph.storage.vectors.growth import Growth
-from crewgraph.storage.vectors.index_file import load, save
-from crewgraph.storage.vectors.lists import Parts
-from crewgraph.storage.vectors.threads import Background, OverForks, Turns
+from crewgraph.storage.vectors.index_file import load_index, save_index
+from crewgraph.storage.vectors.lists import IndexParts
+from crewgraph.storage.vectors.threads import BackgroundSteps, ForkGuard, ReadWriteLock
 
 __all__ = ["GrowingIndex", "VectorIndex"]
 
@@ -20,10 +20,9 @@ _PIECE = 2_048  # vectors that are added while searches wait
 
 
 class VectorIndex(Protocol):
-    """Vectors under ids, compared by cosine. One thread writes at a time, any number search meanwhile.
+    """Vectors by id, compared by cosine. One thread writes at a time, any number search meanwhile.
 
-    Ids are whole numbers from 0 on. Vectors need not have length 1. A vector of zeros is kept and has the score 0; NaN and
-    infinity are refused.
+    Ids are integers from 0. Vectors need not be normalized. A zero vector has the score 0; NaN and infinity are rejected.
     """
 
     @property
@@ -34,83 +33,83 @@ class VectorIndex(Protocol):
     def __len__(self) -> int: ...
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """Add vectors, float32 of shape (n, dims), or replace those of the same ids, int64 of shape (n,).
+        """Add or replace vectors: ids int64 of shape (n,), vectors float32 of shape (n, dims).
 
         Raises:
-            VectorInvalid: ids or vectors of another form; nothing is added.
+            VectorInvalid: ids or vectors of another shape; nothing is added.
         """
         ...
 
     def remove(self, ids: ArrayLike) -> int:
-        """Remove what is there of the ids; how many that were."""
+        """Remove vectors by id and return how many there were; unknown ids are ignored."""
         ...
 
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
-        """The nearest k to a vector of shape (dims,), nearest first; fewer where there are no more.
+        """The ids and scores of the k nearest vectors, nearest first; fewer if there are no more.
 
         Args:
-            query: what to look for.
-            k: how many.
-            allowed: ids that may be found; all where None. Ids that are not in the index do not matter.
+            query: shape (dims,).
+            k: the number of vectors.
+            allowed: restricts the search to these ids; None searches all. Unknown ids are ignored.
 
         Raises:
-            VectorInvalid: a query of another form.
+            VectorInvalid: the query has another shape.
         """
         ...
 
     def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """Write all of it to a file, in the place of what is there.
+        """Write the index to a file, replacing an existing one.
 
         Args:
             path: the file.
-            generation: a number of the caller's, which `load` gives back: what the file is up to date with.
+            generation: a number of the caller's that `load` returns, such as the state that the index is up to date with.
 
         Raises:
-            StorageError: it cannot be written; the old file is as it was.
+            StorageError: it cannot be written; the old file is unchanged.
         """
         ...
 
     def load(self, path: str | PathLike[str]) -> int:
-        """Become what was saved in a file; its generation.
+        """Replace the index by a saved one and return its generation.
 
         Raises:
-            FileNotFoundError: there is none.
-            TornIndex: it is not whole, not of this kind, or of other dimensions; the index is as it was.
+            FileNotFoundError: the file does not exist.
+            TornIndex: it is truncated, of another format, or of other dimensions; the index is unchanged.
             StorageError: it cannot be read.
         """
         ...
 
 
 class GrowingIndex:
-    """A `VectorIndex` that is exact while it is small, and looks into parts of itself when it is large.
+    """A `VectorIndex` that is exact while small, and approximate (inverted lists) when large.
 
-    What is written can be found at once. Vectors wait in a block that is compared with every query, and from there are
-    moved into lists in the background, a few at a time. How many lists a search looks into is measured on the vectors, so that it
-    finds at least 98 of 100 of the ten nearest of them; where vectors have little order, searches take longer.
+    Written vectors are searchable at once. They start in a block that is compared with every query, and are moved into lists in
+    the background. The number of lists that a search probes is measured on the vectors, for a recall of at least 98 % of the ten
+    nearest; searches take longer where vectors hardly form clusters.
 
-    Several threads may write, too; they take turns. A forked process has a copy, in which it goes on.
+    Writers take turns. A forked process gets a copy that it can use independently.
 
     Args:
         dims: the dimensions of its vectors.
-        exact_up_to: so many vectors are all compared with every query.
-        buffered: so many vectors wait before they are moved.
-        background: whether a thread moves them; else `settle` does.
+        exact_up_to: up to so many vectors are compared with every query.
+        buffered: so many vectors stay in the block before they are moved.
+        background: whether a thread moves them; otherwise call `settle`.
     """
 
     def __init__(self, dims: int, *, exact_up_to: int = 5_000, buffered: int = 2_048, background: bool = True) -> None:
         self._dims = dims
-        self._turns = Turns()
+        self._rw_lock = ReadWriteLock()
         self._writer = Lock()
-        self._parts = Parts(dims)
+        self._parts = IndexParts(dims)
         self._limits = exact_up_to, buffered
-        self._growth = Growth(self._parts, self._writer, self._turns, *self._limits)
-        self._background = Background(
+        self._growth = Growth(self._parts, self._writer, self._rw_lock, *self._limits)
+        self._background = BackgroundSteps(
             lambda: self._growth.is_due, lambda stopped: self._growth.step(stopped), background
         )
-        self._over_forks = OverForks(self._writer, self._renew)
+        self._fork_guard = ForkGuard(self._writer, self._renew)
 
     def _renew(self) -> None:
-        self._turns.renew()
+        self._rw_lock.renew()
         self._background.renew()
         self._parts.touched = None
 
@@ -126,11 +125,11 @@ class GrowingIndex:
 
     @property
     def waiting(self) -> int:
-        """How many vectors are compared with every query, be it until they are moved."""
+        """How many vectors are in the block that is compared with every query."""
         return len(self._parts.flat)
 
     def __len__(self) -> int:
-        with self._turns.reading():
+        with self._rw_lock.reading():
             return len(self._parts)
 
     @property
@@ -140,54 +139,54 @@ class GrowingIndex:
             return self._parts.ids
 
     def expect(self, vectors: int) -> None:
-        """Say that there will be so many vectors soon, which saves moving them again and again while they are added."""
+        """Announce the number of vectors to come, which avoids repeated rebuilding while they are added."""
         self._growth.expected = vectors
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """As `VectorIndex.add`."""
-        new, rows = units_of(ids_of(ids), vectors, self._dims)
+        """See `VectorIndex.add`."""
+        new, rows = normalized_vectors(as_ids(ids), vectors, self._dims)
         for begin in range(0, len(new), _PIECE):
-            with self._writer, self._turns.writing():
+            with self._writer, self._rw_lock.writing():
                 self._parts.add(new[begin : begin + _PIECE], rows[begin : begin + _PIECE])
             if len(self._parts.flat) > self._growth.crowded:
-                self._background.hurry(lambda: len(self._parts.flat) <= self._growth.crowded)
+                self._background.run_until(lambda: len(self._parts.flat) <= self._growth.crowded)
         self._background.wake()
 
     def remove(self, ids: ArrayLike) -> int:
-        """As `VectorIndex.remove`."""
-        gone = ids_of(ids)
-        with self._writer, self._turns.writing():
-            found = self._parts.remove(gone)
+        """See `VectorIndex.remove`."""
+        gone = as_ids(ids)
+        with self._writer, self._rw_lock.writing():
+            count = self._parts.remove(gone)
         self._background.wake()
-        return found
+        return count
 
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
-        """As `VectorIndex.search`."""
-        row = unit(query, self._dims)
-        among = None if allowed is None else ids_of(allowed)
-        with self._turns.reading():
+        """See `VectorIndex.search`."""
+        row = normalized_query(query, self._dims)
+        among = None if allowed is None else as_ids(allowed)
+        with self._rw_lock.reading():
             return self._parts.search(row, k, among)
 
     def settle(self) -> None:
-        """Do now what would be done in the background, and wait for what is being done."""
+        """Finish all background work now."""
         self._background.settle()
 
     def close(self) -> None:
-        """End what is being done in the background; the next write takes it up again."""
+        """Stop background work; the next write restarts it."""
         self._background.stop()
 
     def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """As `VectorIndex.save`. Searches go on meanwhile, writes wait."""
+        """See `VectorIndex.save`. Searches continue meanwhile, writes wait."""
         with self._writer:
-            save(Path(path), self._parts, generation)
+            save_index(Path(path), self._parts, generation)
 
     def load(self, path: str | PathLike[str]) -> int:
-        """As `VectorIndex.load`."""
-        parts = Parts(self._dims)
-        generation = load(Path(path), parts)
+        """See `VectorIndex.load`."""
+        parts = IndexParts(self._dims)
+        generation = load_index(Path(path), parts)
         self.close()
-        with self._writer, self._turns.writing():
+        with self._writer, self._rw_lock.writing():
             self._parts = parts
-            self._growth = Growth(parts, self._writer, self._turns, *self._limits)
+            self._growth = Growth(parts, self._writer, self._rw_lock, *self._limits)
         self._background.wake()
         return generation

@@ -1,7 +1,4 @@
-"""The file of a vector index: a header, arrays, a checksum. It is replaced whole, and read whole or not at all.
-
-An index's vectors in its file, and back.
-"""
+"""The file format of a vector index: a header, arrays, a checksum. Files are replaced and read as a whole, or not at all."""
 
 import os
 import struct
@@ -16,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crewgraph.errors import StorageError, TornIndex
-from crewgraph.storage.vectors.lists import Lists, Parts
+from crewgraph.storage.vectors.lists import IndexParts, InvertedLists
 
-__all__ = ["Header", "IndexReader", "load", "reading", "save", "written"]
+__all__ = ["IndexHeader", "IndexReader", "load_index", "open_index_file", "save_index", "write_index_file"]
 
 
 _MAGIC = b"crewgraph vectors 1\n"
@@ -29,48 +26,48 @@ _N = TypeVar("_N", bound=np.generic)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Header:
-    """What is in the file, and for whom."""
+class IndexHeader:
+    """The header of the file."""
 
     dims: int
     generation: int = 0
-    """Whatever its writer wants to know it by, from -2**63 on."""
+    """A number of the writer's choice, from -2**63."""
 
     flat: int = 0
-    """Vectors that stand in one block."""
+    """Vectors in the flat block."""
 
     lists: int = 0
-    """Lists of vectors; each has a centre."""
+    """The number of lists; each has a centre."""
 
     listed: int = 0
     """Vectors in all lists."""
 
     probes: int = 0
-    """How many lists a search looks into."""
+    """How many lists a search probes."""
 
     @property
     def size(self) -> int:
-        """Bytes of the whole file."""
+        """Size of the whole file in bytes."""
         vector = 4 * self.dims
         body = (self.flat + self.listed) * (8 + vector) + self.lists * (8 + vector)
         return _HEADER.size + _CHECKSUM.size + body + _CHECKSUM.size
 
-    def packed(self) -> bytes:
-        """As it stands at the file's beginning, with a checksum of its own."""
+    def pack(self) -> bytes:
+        """Encode the header, with its own checksum."""
         head = _HEADER.pack(_MAGIC, self.dims, self.generation, self.flat, self.lists, self.listed, self.probes)
         return head + _CHECKSUM.pack(zlib.crc32(head))
 
 
-def written(path: Path, header: Header, arrays: Iterable[NDArray[Any]]) -> None:
-    """Put a file in the place of what is there; after a crash there is the old one or the new one. For one writer.
+def write_index_file(path: Path, header: IndexHeader, arrays: Iterable[NDArray[Any]]) -> None:
+    """Replace a file; after a crash it is either the old or the new one. Not for concurrent writers.
 
     Raises:
-        StorageError: it cannot be written; the old file is as it was.
+        StorageError: it cannot be written; the old file is unchanged.
     """
-    fresh = path.with_name(f"{path.name}.new")
+    temporary = path.with_name(f"{path.name}.new")
     try:
-        with _private(fresh) as file:
-            file.write(header.packed())
+        with _private(temporary) as file:
+            file.write(header.pack())
             checksum = 0
             for array in arrays:
                 data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
@@ -79,10 +76,10 @@ def written(path: Path, header: Header, arrays: Iterable[NDArray[Any]]) -> None:
             file.write(_CHECKSUM.pack(checksum))
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(path)
+        temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise StorageError(f"the vector index `{path}` cannot be written: {error}") from error
 
 
@@ -94,54 +91,54 @@ def _private(path: Path) -> BinaryIO:
 def _sync_folder(folder: Path) -> None:
     if os.name == "nt":  # folders cannot be opened there
         return
-    opened = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 class IndexReader:
     """Reads a file's arrays in the order in which they were written."""
 
-    def __init__(self, path: Path, file: BinaryIO, header: Header) -> None:
+    def __init__(self, path: Path, file: BinaryIO, header: IndexHeader) -> None:
         self.header = header
         self._path, self._file = path, file
         self._checksum = 0
 
     def take(self, shape: tuple[int, ...], kind: type[_N]) -> NDArray[_N]:
-        """The next array.
+        """Read the next array.
 
         Raises:
-            TornIndex: the file ends before.
+            TornIndex: the file ends early.
         """
         array = np.empty(shape, kind)
         data = array.reshape(-1).view(np.uint8).data
         if self._file.readinto(data) != len(data):  # pyright: ignore[reportAttributeAccessIssue]
-            raise self.torn("it is cut off")
+            raise self.error("it is truncated")
         self._checksum = zlib.crc32(data, self._checksum)
         return array
 
     def end(self) -> None:
-        """See whether all that was taken is what was written.
+        """Verify the checksum of everything read.
 
         Raises:
-            TornIndex: it is not.
+            TornIndex: it is wrong.
         """
         if self._file.read() != _CHECKSUM.pack(self._checksum):
-            raise self.torn("its checksum is wrong")
+            raise self.error("its checksum is wrong")
 
-    def torn(self, what: str) -> TornIndex:
-        """An error that says what is wrong with the file."""
-        return _torn(self._path, what)
+    def error(self, problem: str) -> TornIndex:
+        """The error for a problem with the file."""
+        return _torn(self._path, problem)
 
 
 @contextmanager
-def reading(path: Path, dims: int) -> Generator[IndexReader]:
-    """A file of vectors of so many dimensions; nothing that was taken may be used before `end` has passed.
+def open_index_file(path: Path, dims: int) -> Generator[IndexReader]:
+    """Open a file of vectors with these dimensions; do not use the arrays before `end` has succeeded.
 
     Raises:
-        TornIndex: it is cut off, of another kind, or for other vectors.
+        TornIndex: it is truncated, of another format, or of other dimensions.
         StorageError: it cannot be read; a `FileNotFoundError` is raised as it is.
     """
     try:
@@ -150,7 +147,7 @@ def reading(path: Path, dims: int) -> Generator[IndexReader]:
             if header.dims != dims:
                 raise _torn(path, f"its vectors have {header.dims} dimensions, not {dims}")
             if os.fstat(file.fileno()).st_size != header.size:
-                raise _torn(path, "it is cut off, or something was written behind it")
+                raise _torn(path, "it is truncated, or has trailing data")
             yield IndexReader(path, file, header)
     except FileNotFoundError:
         raise
@@ -158,29 +155,29 @@ def reading(path: Path, dims: int) -> Generator[IndexReader]:
         raise StorageError(f"the vector index `{path}` cannot be read: {error}") from error
 
 
-def _header(path: Path, data: bytes) -> Header:
+def _header(path: Path, data: bytes) -> IndexHeader:
     if len(data) != _HEADER.size + _CHECKSUM.size or not data.startswith(_MAGIC):
-        raise _torn(path, "it does not begin as one")
+        raise _torn(path, "it has another format")
     if zlib.crc32(data[: _HEADER.size]) != _CHECKSUM.unpack(data[_HEADER.size :])[0]:
         raise _torn(path, "its header is damaged")
     _, dims, generation, flat, lists, listed, probes = _HEADER.unpack(data[: _HEADER.size])
-    return Header(dims=dims, generation=generation, flat=flat, lists=lists, listed=listed, probes=probes)
+    return IndexHeader(dims=dims, generation=generation, flat=flat, lists=lists, listed=listed, probes=probes)
 
 
-def _torn(path: Path, what: str) -> TornIndex:
-    return TornIndex(f"`{path}` is no whole vector index: {what}. Delete it; it is made anew from the vectors.")
+def _torn(path: Path, problem: str) -> TornIndex:
+    return TornIndex(f"`{path}` is not an intact vector index: {problem}. Delete it; it is rebuilt from the vectors.")
 
 
-def save(path: Path, parts: Parts, generation: int) -> None:
-    """Write vectors to a file; nothing may change them meanwhile.
+def save_index(path: Path, parts: IndexParts, generation: int) -> None:
+    """Write vectors to a file; they must not change meanwhile.
 
-    Lists that are being given up are written as if their vectors waited to be moved.
+    Vectors of lists that are being replaced are saved as part of the flat block.
 
     Raises:
         StorageError: it cannot be written.
     """
     lists, old = parts.lists, parts.old
-    header = Header(
+    header = IndexHeader(
         dims=parts.dims,
         generation=generation,
         flat=len(parts.flat) + (0 if old is None else len(old)),
@@ -188,10 +185,10 @@ def save(path: Path, parts: Parts, generation: int) -> None:
         listed=0 if lists is None else len(lists),
         probes=0 if lists is None else lists.probes,
     )
-    written(path, header, _arrays(parts))
+    write_index_file(path, header, _arrays(parts))
 
 
-def _arrays(parts: Parts) -> Iterator[NDArray[Any]]:
+def _arrays(parts: IndexParts) -> Iterator[NDArray[Any]]:
     yield parts.flat.ids
     if parts.old is not None:
         yield parts.old.ids
@@ -206,32 +203,32 @@ def _arrays(parts: Parts) -> Iterator[NDArray[Any]]:
             yield rows
 
 
-def load(path: Path, parts: Parts) -> int:
-    """Fill empty parts from a file; its generation.
+def load_index(path: Path, parts: IndexParts) -> int:
+    """Fill empty parts from a file and return its generation.
 
     Raises:
-        FileNotFoundError: there is none.
-        TornIndex: it is not whole; what was filled is not to be used.
+        FileNotFoundError: the file does not exist.
+        TornIndex: it is damaged; discard the parts.
         StorageError: it cannot be read.
     """
-    with reading(path, parts.dims) as file:
+    with open_index_file(path, parts.dims) as file:
         head = file.header
         ids, rows = file.take((head.flat,), np.int64), file.take((head.flat, head.dims), np.float32)
         lists = _lists(file) if head.lists else None
         file.end()
     parts.flat.add(ids, rows)
     if lists is not None:
-        lists.filled()
+        lists.finish_filling()
     parts.lists = lists
     return head.generation
 
 
-def _lists(file: IndexReader) -> Lists:
+def _lists(file: IndexReader) -> InvertedLists:
     head = file.header
-    lists = Lists(file.take((head.lists, head.dims), np.float32), head.probes)
+    lists = InvertedLists(file.take((head.lists, head.dims), np.float32), head.probes)
     sizes = file.take((head.lists,), np.int64)
     if sizes.min() < 0 or sizes.sum() != head.listed:
-        raise file.torn("its lists have other sizes than they should")
+        raise file.error("the sizes of its lists are wrong")
     for number, size in enumerate(sizes.tolist()):
         ids = file.take((size,), np.int64)
         lists.fill(number, ids, file.take((size, head.dims), np.float32))

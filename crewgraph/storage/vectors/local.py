@@ -1,6 +1,6 @@
-"""The embedder that is always there: the letters of words hashed into a vector; nothing is learnt, loaded or sent.
+"""The built-in embedder: hashes words and their letters into a vector, without a model, a download or a request.
 
-A text as the words that the local embedder looks at: folded, with identifiers taken apart and Chinese in pairs.
+`words_of` splits a text: case-folded, with identifiers split and Chinese in pairs of characters.
 """
 
 import math
@@ -20,20 +20,20 @@ __all__ = ["DIMENSIONS", "SMALLEST", "VERSION", "LocalEmbeddings", "WordKind", "
 
 
 class WordKind(Enum):
-    """What a word is, which says how much it weighs."""
+    """The kind of a word, which determines its weight."""
 
     WORD = "word"
     SHORT = "short"
-    """At most two letters, of a script that writes words."""
+    """At most two letters, in a script with spaces between words."""
 
     FILLER = "filler"
-    """"the", "of": in every text, and about nothing."""
+    """"the", "of": in every text, and without a topic."""
 
     SIGN = "sign"
-    """A single letter of a script without spaces."""
+    """A single character of a script without spaces."""
 
     PAIR = "pair"
-    """Two such letters side by side."""
+    """Two such characters in a row."""
 
 
 _ENGLISH = """
@@ -62,53 +62,53 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words_of(text: str) -> Iterator[tuple[str, WordKind]]:
-    """The words of a text in their order, without case, accents and punctuation.
+    """The words of a text in order, without case, accents and punctuation.
 
-    "customerId" and "customer_id" are two words each. Scripts that put no spaces between words (Chinese, Japanese, Thai)
-    give their letters and the pairs of neighbours.
+    "customerId" and "customer_id" are two words each. Scripts without spaces between words (Chinese, Japanese, Thai)
+    yield their characters and pairs of neighbours.
     """
     plain = _HUMP.sub(" ", unicodedata.normalize("NFKC", text))
     if not plain.isascii():
         # Accents go, whatever else is composed of several signs (Korean, Japanese voicing) stays whole.
         plain = unicodedata.normalize("NFC", unicodedata.normalize("NFKD", plain.casefold()).translate(_MARKS))
-    for found in _RUN.findall(plain.casefold()):
-        if found[0] >= "\u0e00" and _is_unspaced(found[0]):
-            yield from ((letter, WordKind.SIGN) for letter in found)
-            yield from ((found[at : at + 2], WordKind.PAIR) for at in range(len(found) - 1))
-        elif found in _FILLERS:
-            yield found, WordKind.FILLER
+    for run in _RUN.findall(plain.casefold()):
+        if run[0] >= "\u0e00" and _is_unspaced(run[0]):
+            yield from ((letter, WordKind.SIGN) for letter in run)
+            yield from ((run[at : at + 2], WordKind.PAIR) for at in range(len(run) - 1))
+        elif run in _FILLERS:
+            yield run, WordKind.FILLER
         else:
-            yield found, WordKind.SHORT if len(found) < 3 else WordKind.WORD
+            yield run, WordKind.SHORT if len(run) < 3 else WordKind.WORD
 
 
 _is_unspaced = re.compile(f"[{_UNSPACED}]").match
 
 
 VERSION = 1
-"""Raised whenever the same text gets another vector, so that what was kept is embedded anew."""
+"""Raised whenever the vector of a text changes, so that stored entries are embedded again."""
 
 DIMENSIONS = 256
 SMALLEST = 16
 
-_KNOWN_WORDS = 4096  # vectors of words that are kept: 4 MB at 256 dimensions
+_MAX_CACHED_WORDS = 4096  # vectors of words that are kept: 4 MB at 256 dimensions
 _AT_ONCE = 512
-_WHOLE = 0.3  # the share of a word's length that is the word itself, the rest is its pieces
+_WORD_SHARE = 0.3  # the share of a word's length that is the word itself, the rest is its pieces
 _PIECES = (3, 4, 5)
 _WEIGHTS = {WordKind.FILLER: 0.15, WordKind.SHORT: 0.6, WordKind.WORD: 1.0, WordKind.SIGN: 0.3, WordKind.PAIR: 0.8}
-_NOTHING = ("", WordKind.SIGN)
+_NO_WORD = ("", WordKind.SIGN)
 
 _Word = tuple[str, WordKind]
 _Floats = NDArray[np.float32]
 
 
 class LocalEmbeddings(Embeddings):
-    """Texts that share words, or words that share most of their letters, get vectors near each other.
+    """Embeds texts so that shared words, or words that share most of their letters, give similar vectors.
 
-    The same text has the same vector in every process and on every machine. Synonyms, paraphrases and other languages
-    are not understood: `docs/embedders.md` has the measurements.
+    A text has the same vector in every process and on every machine. Synonyms, paraphrases and other languages
+    are not recognized: `docs/embedders.md` has the measurements.
 
     Args:
-        dimensions: the size of a vector; more of them tell more words apart.
+        dimensions: the length of a vector; more distinguish more words.
 
     Raises:
         ValueError: fewer than 16 dimensions.
@@ -118,11 +118,11 @@ class LocalEmbeddings(Embeddings):
         if dimensions < SMALLEST:
             raise ValueError(f"a local embedder needs at least {SMALLEST} `dimensions`, not {dimensions}")
         self.dimensions = dimensions
-        self._known: dict[_Word, _Floats] = {}
+        self._word_cache: dict[_Word, _Floats] = {}
 
     @property
     def name(self) -> str:
-        """What is kept beside vectors: "local/<version>/<dimensions>"."""
+        """The name of its vectors: "local/<version>/<dimensions>"."""
         return f"local/{VERSION}/{self.dimensions}"
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -130,12 +130,12 @@ class LocalEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         sum_of_words = np.zeros(self.dimensions, np.float32)
-        counts = list(Counter(words_of(text)).items()) or [(_NOTHING, 1)]
+        counts = list(Counter(words_of(text)).items()) or [(_NO_WORD, 1)]
         for start in range(0, len(counts), _AT_ONCE):
-            some = counts[start : start + _AT_ONCE]
-            known = self._knowing([word for word, _ in some])
-            for word, count in some:
-                sum_of_words += known[word] if count == 1 else known[word] * np.float32(math.sqrt(count))
+            chunk = counts[start : start + _AT_ONCE]
+            vectors = self._word_vectors([word for word, _ in chunk])
+            for word, count in chunk:
+                sum_of_words += vectors[word] if count == 1 else vectors[word] * np.float32(math.sqrt(count))
         exact = sum_of_words.astype(np.float64)
         # Added up exactly: how numpy sums depends on the processor.
         length = math.sqrt(math.fsum((exact * exact).tolist())) or 1.0
@@ -147,24 +147,24 @@ class LocalEmbeddings(Embeddings):
     async def aembed_query(self, text: str) -> list[float]:
         return self.embed_query(text)
 
-    def _knowing(self, words: Sequence[_Word]) -> dict[_Word, _Floats]:
-        """The vectors of these words, among others: a dictionary that is replaced, never emptied, for threads share it."""
-        known = self._known
-        if new := [word for word in words if word not in known]:
-            if len(known) + len(new) > _KNOWN_WORDS:
-                new, known = list(words), {}
-            known.update(zip(new, self._hashed(new), strict=True))
-            self._known = known
-        return known
+    def _word_vectors(self, words: Sequence[_Word]) -> dict[_Word, _Floats]:
+        """A dict with the vectors of these words, among others; it is replaced and never emptied, as threads share it."""
+        cache = self._word_cache
+        if missing := [word for word in words if word not in cache]:
+            if len(cache) + len(missing) > _MAX_CACHED_WORDS:
+                missing, cache = list(words), {}
+            cache.update(zip(missing, self._hash(missing), strict=True))
+            self._word_cache = cache
+        return cache
 
-    def _hashed(self, words: Sequence[_Word]) -> _Floats:
-        """A row for each word, about as long as it weighs: each feature adds or subtracts at two places that its hash gives."""
+    def _hash(self, words: Sequence[_Word]) -> _Floats:
+        """A row for each word, scaled by its weight: each feature adds or subtracts at two positions given by its hash."""
         features = [_features(word) for word in words]
-        sizes = [len(some) for some in features]
+        sizes = [len(word_features) for word_features in features]
         codes = [crc32(piece.encode("utf-8", "surrogatepass")) for piece, _ in chain.from_iterable(features)]
         amounts = np.array([amount for _, amount in chain.from_iterable(features)], np.float64)
         rows = np.repeat(np.arange(len(words), dtype=np.int64) * self.dimensions, sizes)
-        mixed = _mixed(np.array(codes, np.uint64))
+        mixed = _mix(np.array(codes, np.uint64))
         table = np.zeros(len(words) * self.dimensions)
         for bits in (mixed >> np.uint64(32), mixed & np.uint64(0xFFFFFFFF)):
             places = rows + ((bits >> np.uint64(1)) * np.uint64(self.dimensions) >> np.uint64(31)).astype(np.int64)
@@ -174,19 +174,19 @@ class LocalEmbeddings(Embeddings):
 
 
 def _features(word: _Word) -> list[tuple[str, float]]:
-    """The word itself and its pieces, which together are as long as the word weighs."""
+    """The word itself and its pieces, weighted so that together they have the word's weight."""
     text, kind = word
     weight = _WEIGHTS[kind] / math.sqrt(2)
     if kind not in (WordKind.WORD, WordKind.SHORT):
         return [(f"={text}", weight)]
     framed = f"<{text}>"
     pieces = [framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1)]
-    amount = weight * math.sqrt((1 - _WHOLE) / len(pieces))
-    return [(f"={text}", weight * math.sqrt(_WHOLE)), *((piece, amount) for piece in pieces)]
+    amount = weight * math.sqrt((1 - _WORD_SHARE) / len(pieces))
+    return [(f"={text}", weight * math.sqrt(_WORD_SHARE)), *((piece, amount) for piece in pieces)]
 
 
-def _mixed(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Checksums as hashes: like texts have like checksums, and unlike hashes (the finish of SplitMix64)."""
+def _mix(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Turn checksums into hashes: similar texts have similar checksums but unrelated hashes (the finalizer of SplitMix64)."""
     codes = (codes + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     codes = (codes ^ (codes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     codes = (codes ^ (codes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,46 +1,43 @@
-"""Who embeds, by the names that CrewAI's programs use, and what their configurations may say.
-
-One who embeds: a service or a library, and how its LangChain class is spoken to.
-"""
+"""The providers of embeddings by CrewAI's names, and the configuration that each accepts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crewgraph.errors import EmbedderError
 
-__all__ = ["PROVIDERS", "Provider", "provider_of"]
+__all__ = ["EMBEDDING_PROVIDERS", "EmbeddingProvider", "embedding_provider"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provider:
+class EmbeddingProvider:
     """A service or library, and the LangChain class that embeds with it."""
 
     name: str
     module: str = "langchain_openai"
     class_name: str = "OpenAIEmbeddings"
     extra: str = ""
-    """What is installed with `pip install "crewgraph[extra]"`; "" is always there."""
+    """The extra to install: `pip install "crewgraph[extra]"`; "" if none is needed."""
 
-    needs: tuple[str, ...] = ()
-    """Further packages of the extra, by the names that they are imported with."""
+    requires: tuple[str, ...] = ()
+    """Further packages of the extra, by import name."""
 
     model: str | None = None
-    """The model where none is named; None: one has to be."""
+    """The default model; None if one must be configured."""
 
-    words: Mapping[str, str]
-    """Keys of the configuration, and what the class calls them."""
+    arguments: Mapping[str, str]
+    """The class's argument for each key of the configuration."""
 
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Where the environment has what the configuration leaves out, by the class's words."""
+    """Environment variables that supply missing arguments, by argument."""
 
     key: str | None = None
-    """The class's word for a key that requests are refused without."""
+    """The argument for the API key, if requests need one."""
 
-    fixed: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What the class is always told."""
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Arguments that are always passed, unless configured."""
 
-    telling: tuple[str, ...] = ()
-    """The class's words, beside the model, that change vectors."""
+    identity_arguments: tuple[str, ...] = ()
+    """The arguments, beside the model, that affect vectors."""
 
 
 _MODEL = {"model": "model", "model_name": "model"}
@@ -76,23 +73,23 @@ _GOOGLE = {
 }
 
 
-def _openai_like(name: str, address: str, model: str | None, *keys: str) -> Provider:
-    return Provider(
+def _openai_like(name: str, address: str, model: str | None, *keys: str) -> EmbeddingProvider:
+    return EmbeddingProvider(
         name=name,
         model=model,
-        words=_OPENAI,
+        arguments=_OPENAI,
         variables={"api_key": keys},
         key="api_key",
-        fixed={"base_url": address},
-        telling=("dimensions",),
+        defaults={"base_url": address},
+        identity_arguments=("dimensions",),
     )
 
 
-_LISTED = (
-    Provider(
+_PROVIDERS = (
+    EmbeddingProvider(
         name="openai",
         model="text-embedding-3-large",
-        words={
+        arguments={
             **_OPENAI,
             "api_type": "api_type",
             "api_version": "api_version",
@@ -101,12 +98,12 @@ _LISTED = (
         },
         variables=_OPENAI_VARIABLES,
         key="api_key",
-        telling=("dimensions",),
+        identity_arguments=("dimensions",),
     ),
-    Provider(
+    EmbeddingProvider(
         name="azure",
         class_name="AzureOpenAIEmbeddings",
-        words={
+        arguments={
             **{key: word for key, word in _OPENAI.items() if word != "base_url"},
             "api_base": "azure_endpoint",
             "base_url": "azure_endpoint",
@@ -140,13 +137,13 @@ _LISTED = (
             "azure_ad_token": ("AZURE_OPENAI_AD_TOKEN",),
             "dimensions": ("EMBEDDINGS_OPENAI_DIMENSIONS", "AZURE_OPENAI_DIMENSIONS"),
         },
-        telling=("dimensions",),
+        identity_arguments=("dimensions",),
     ),
-    Provider(
+    EmbeddingProvider(
         name="ollama",
         module="langchain_ollama",
         class_name="OllamaEmbeddings",
-        words={
+        arguments={
             **_MODEL,
             **_KEY,
             "url": "base_url",
@@ -160,7 +157,7 @@ _LISTED = (
             "base_url": ("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", "OLLAMA_API_BASE", "OLLAMA_HOST"),
             "api_key": ("OLLAMA_API_KEY",),
         },
-        telling=("dimensions",),
+        identity_arguments=("dimensions",),
     ),
     _openai_like(
         "jina", "https://api.jina.ai/v1", "jina-embeddings-v2-base-en", "EMBEDDINGS_JINA_API_KEY", "JINA_API_KEY"
@@ -173,13 +170,13 @@ _LISTED = (
         "OPENROUTER_API_KEY",
     ),
     _openai_like("mistral", "https://api.mistral.ai/v1", "mistral-embed", "MISTRAL_API_KEY"),
-    Provider(
+    EmbeddingProvider(
         name="google",
         module="langchain_google_genai",
         class_name="GoogleGenerativeAIEmbeddings",
         extra="google",
         model="gemini-embedding-001",
-        words=_GOOGLE,
+        arguments=_GOOGLE,
         variables={
             "model": ("EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME",),
             "api_key": ("EMBEDDINGS_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"),
@@ -190,14 +187,20 @@ _LISTED = (
             ),
         },
         key="api_key",
-        telling=("output_dimensionality", "task_type"),
+        identity_arguments=("output_dimensionality", "task_type"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="google-vertex",
         module="langchain_google_genai",
         class_name="GoogleGenerativeAIEmbeddings",
         extra="google",
-        words={**_GOOGLE, "project_id": "project", "project": "project", "location": "location", "region": "location"},
+        arguments={
+            **_GOOGLE,
+            "project_id": "project",
+            "project": "project",
+            "location": "location",
+            "region": "location",
+        },
         variables={
             "model": ("EMBEDDINGS_GOOGLE_VERTEX_MODEL_NAME", "GOOGLE_VERTEX_MODEL_NAME"),
             "api_key": ("EMBEDDINGS_GOOGLE_CLOUD_API_KEY", "GOOGLE_CLOUD_API_KEY"),
@@ -205,15 +208,15 @@ _LISTED = (
             "location": ("EMBEDDINGS_GOOGLE_CLOUD_LOCATION", "EMBEDDINGS_GOOGLE_CLOUD_REGION", "GOOGLE_CLOUD_LOCATION"),
             "task_type": ("EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE"),
         },
-        fixed={"vertexai": True, "location": "us-central1"},
-        telling=("output_dimensionality", "task_type"),
+        defaults={"vertexai": True, "location": "us-central1"},
+        identity_arguments=("output_dimensionality", "task_type"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="cohere",
         module="langchain_cohere",
         class_name="CohereEmbeddings",
         extra="cohere",
-        words={
+        arguments={
             **_MODEL,
             "api_key": "cohere_api_key",
             "base_url": "base_url",
@@ -226,15 +229,15 @@ _LISTED = (
             "cohere_api_key": ("EMBEDDINGS_COHERE_API_KEY", "COHERE_API_KEY", "CO_API_KEY"),
         },
         key="cohere_api_key",
-        telling=("truncate",),
+        identity_arguments=("truncate",),
     ),
-    Provider(
+    EmbeddingProvider(
         name="voyageai",
         module="langchain_voyageai",
         class_name="VoyageAIEmbeddings",
         extra="voyageai",
         model="voyage-2",
-        words={
+        arguments={
             **_MODEL,
             **_KEY,
             "base_url": "base_url",
@@ -248,15 +251,15 @@ _LISTED = (
             "api_key": ("EMBEDDINGS_VOYAGEAI_API_KEY", "VOYAGEAI_API_KEY", "VOYAGE_API_KEY"),
         },
         key="api_key",
-        telling=("output_dimension", "truncation"),
+        identity_arguments=("output_dimension", "truncation"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="huggingface",
         module="langchain_huggingface",
         class_name="HuggingFaceEndpointEmbeddings",
         extra="huggingface",
         model="sentence-transformers/all-MiniLM-L6-v2",
-        words={
+        arguments={
             **_MODEL,
             "url": "url",
             "api_url": "url",
@@ -269,16 +272,16 @@ _LISTED = (
             "url": ("EMBEDDINGS_HUGGINGFACE_URL",),
             "huggingfacehub_api_token": ("EMBEDDINGS_HUGGINGFACE_API_KEY", "HUGGINGFACE_API_KEY", "HF_TOKEN"),
         },
-        telling=("url", "model_kwargs"),
+        identity_arguments=("url", "model_kwargs"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="sentence-transformer",
         module="langchain_huggingface",
         class_name="HuggingFaceEmbeddings",
         extra="sentence-transformers",
-        needs=("sentence_transformers",),
+        requires=("sentence_transformers",),
         model="all-MiniLM-L6-v2",
-        words={
+        arguments={
             "model": "model_name",
             "model_name": "model_name",
             "cache_folder": "cache_folder",
@@ -291,15 +294,15 @@ _LISTED = (
             "model_name": ("EMBEDDINGS_SENTENCE_TRANSFORMER_MODEL_NAME", "SENTENCE_TRANSFORMER_MODEL_NAME"),
             "device": ("EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE", "SENTENCE_TRANSFORMER_DEVICE"),
         },
-        telling=("normalize_embeddings", "model_kwargs", "encode_kwargs"),
+        identity_arguments=("normalize_embeddings", "model_kwargs", "encode_kwargs"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="amazon-bedrock",
         module="langchain_aws",
         class_name="BedrockEmbeddings",
         extra="aws",
         model="amazon.titan-embed-text-v1",
-        words={
+        arguments={
             "model": "model_id",
             "model_name": "model_id",
             "model_id": "model_id",
@@ -320,14 +323,14 @@ _LISTED = (
             "model_id": ("EMBEDDINGS_BEDROCK_MODEL_NAME", "BEDROCK_MODEL_NAME", "AWS_BEDROCK_MODEL_NAME"),
             "region_name": ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"),
         },
-        telling=("dimensions", "normalize", "model_kwargs"),
+        identity_arguments=("dimensions", "normalize", "model_kwargs"),
     ),
-    Provider(
+    EmbeddingProvider(
         name="watsonx",
         module="langchain_ibm",
         class_name="WatsonxEmbeddings",
         extra="watsonx",
-        words={
+        arguments={
             "model": "model_id",
             "model_name": "model_id",
             "model_id": "model_id",
@@ -351,12 +354,12 @@ _LISTED = (
             "project_id": ("EMBEDDINGS_WATSONX_PROJECT_ID", "WATSONX_PROJECT_ID"),
             "space_id": ("EMBEDDINGS_WATSONX_SPACE_ID", "WATSONX_SPACE_ID"),
         },
-        telling=("params",),
+        identity_arguments=("params",),
     ),
 )
 
-PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _LISTED}
-"""Every provider that is reached through a LangChain class, by its name."""
+EMBEDDING_PROVIDERS: dict[str, EmbeddingProvider] = {provider.name: provider for provider in _PROVIDERS}
+"""Every provider that is reached through a LangChain class, by name."""
 
 _ALIASES = {
     "aws": "amazon-bedrock",
@@ -386,16 +389,16 @@ _NO_EMBEDDINGS = {
 }
 
 
-def provider_of(name: str) -> Provider:
-    """The provider of this name or alias.
+def embedding_provider(name: str) -> EmbeddingProvider:
+    """The provider of a name or alias.
 
     Raises:
-        EmbedderError: there is none; the message lists those there are.
+        EmbedderError: it is unknown; the message lists the known ones.
     """
     plain = name.strip().lower().replace("_", "-")
-    found = PROVIDERS.get(_ALIASES.get(plain, plain))
-    if found is None:
+    provider = EMBEDDING_PROVIDERS.get(_ALIASES.get(plain, plain))
+    if provider is None:
         reason = f": {_NO_EMBEDDINGS[plain]}" if plain in _NO_EMBEDDINGS else ""
-        known = ", ".join(sorted([*PROVIDERS, "custom", "local"]))
-        raise EmbedderError(f"`{name}` is no provider of embeddings here{reason}. There are: {known}.")
-    return found
+        known = ", ".join(sorted([*EMBEDDING_PROVIDERS, "custom", "local"]))
+        raise EmbedderError(f"`{name}` is not a supported provider of embeddings{reason}. Supported: {known}.")
+    return provider

@@ -1,4 +1,4 @@
-"""Anything that users give as `embedder`, as one with a name."""
+"""Resolution of an `embedder` argument, in all forms that users may pass, to a `NamedEmbedder`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,10 +7,16 @@ from typing import Any, cast
 from langchain_core.embeddings import Embeddings
 
 from crewgraph.errors import EmbedderError
-from crewgraph.storage.vectors.embedder import CheckedEmbeddings, FunctionEmbeddings, NamedEmbedder, held, identity_of
+from crewgraph.storage.vectors.embedder import (
+    CheckedEmbeddings,
+    FunctionEmbeddings,
+    NamedEmbedder,
+    identity_of,
+    shared_embedder,
+)
 from crewgraph.storage.vectors.local import DIMENSIONS, SMALLEST, LocalEmbeddings
-from crewgraph.storage.vectors.opening import opened
-from crewgraph.storage.vectors.providers import provider_of
+from crewgraph.storage.vectors.provider_embeddings import open_provider
+from crewgraph.storage.vectors.providers import embedding_provider
 
 __all__ = ["embedder_of"]
 
@@ -22,29 +28,29 @@ _ACCEPTED = (
 )
 
 
-def embedder_of(given: object = None) -> NamedEmbedder:
-    """The embedder in what a user gave; nothing is sent, and nothing is embedded.
+def embedder_of(source: object = None) -> NamedEmbedder:
+    """Resolve an `embedder` argument; nothing is sent or embedded.
 
     Args:
-        given: None, which is the local one: no text leaves the machine unless somebody says so. "provider/model";
-            CrewAI's `{"provider": ..., "config": {...}}`; a function, sync or async, of a list of texts that gives a vector
-            for each; a class of such functions; a LangChain `Embeddings`; an embedder that is one already, or what has one
+        source: None for the local embedder, so that no text leaves the machine by default; "provider/model";
+            CrewAI's `{"provider": ..., "config": {...}}`; a function, sync or async, from a list of texts to a vector for
+            each; a class of such functions; a LangChain `Embeddings`; a `NamedEmbedder`, or an object that has one
             as its `embedder`.
 
     Raises:
-        EmbedderError: it is none of these, or its provider or configuration is wrong.
+        EmbedderError: `source` is none of these, or its provider or configuration is wrong.
         MissingExtra: the provider's package is not installed; the message says how to install it.
     """
-    if given is None:
+    if source is None:
         return _local(DIMENSIONS)
-    if isinstance(given, NamedEmbedder):
-        return given
-    if isinstance(given, str):
-        return _named(given)
-    if isinstance(given, Mapping):
-        return _configured(cast("Mapping[str, Any]", given))
-    inner = None if isinstance(given, type) else getattr(given, "embedder", None)
-    return inner if isinstance(inner, NamedEmbedder) else _custom(given)
+    if isinstance(source, NamedEmbedder):
+        return source
+    if isinstance(source, str):
+        return _from_name(source)
+    if isinstance(source, Mapping):
+        return _from_config(cast("Mapping[str, Any]", source))
+    inner = None if isinstance(source, type) else getattr(source, "embedder", None)
+    return inner if isinstance(inner, NamedEmbedder) else _from_object(source)
 
 
 @cache
@@ -53,34 +59,35 @@ def _local(dimensions: int) -> NamedEmbedder:
     return NamedEmbedder(embeddings, embeddings.name)
 
 
-def _named(given: str) -> NamedEmbedder:
-    provider, _, model = given.strip().partition("/")
+def _from_name(name: str) -> NamedEmbedder:
+    provider, _, model = name.strip().partition("/")
     if not model and provider.startswith("text-embedding-"):
         provider, model = "openai", provider
     key = "dimensions" if provider == "local" else "model"
-    return _configured({"provider": provider, "config": {key: model} if model else {}})
+    return _from_config({"provider": provider, "config": {key: model} if model else {}})
 
 
-def _configured(given: Mapping[str, Any]) -> NamedEmbedder:
-    wrong = sorted(set(given) - {"provider", "config"})
-    if wrong or not isinstance(given.get("provider"), str):
+def _from_config(embedder_config: Mapping[str, Any]) -> NamedEmbedder:
+    unknown = sorted(set(embedder_config) - {"provider", "config"})
+    if unknown or not isinstance(embedder_config.get("provider"), str):
         raise EmbedderError(
-            f'An embedder as a dict is {{"provider": ..., "config": {{...}}}}, and this one has the keys {sorted(given)}.'
+            'An embedder dict has the form {"provider": ..., "config": {...}}; '
+            f"this one has the keys {sorted(embedder_config)}."
         )
-    config: Any = given.get("config") or {}
+    config: Any = embedder_config.get("config") or {}
     if not isinstance(config, Mapping):
-        raise EmbedderError(f"The `config` of an embedder is a dict, not a `{type(config).__name__}`.")
-    return _provided(given["provider"], dict(cast("Mapping[str, Any]", config)))
+        raise EmbedderError(f"The `config` of an embedder must be a dict, not a `{type(config).__name__}`.")
+    return _from_provider(embedder_config["provider"], dict(cast("Mapping[str, Any]", config)))
 
 
-def _provided(provider: str, config: dict[str, Any]) -> NamedEmbedder:
+def _from_provider(provider: str, config: dict[str, Any]) -> NamedEmbedder:
     match provider.strip().lower():
         case "local":
             return _local(_local_size(config))
         case chosen if chosen in _CUSTOM:
-            return _custom_of(config)
+            return _from_custom_config(config)
         case _:
-            return opened(provider_of(provider), config)
+            return open_provider(embedding_provider(provider), config)
 
 
 def _local_size(config: Mapping[str, Any]) -> int:
@@ -88,49 +95,53 @@ def _local_size(config: Mapping[str, Any]) -> int:
         raise EmbedderError(f"The embedder `local` has no {unknown}. Its `config` may hold: dimensions.")
     size = str(config.get("dimensions") or DIMENSIONS)
     if not size.isdecimal() or int(size) < SMALLEST:
-        raise EmbedderError(f"The embedder `local` has at least {SMALLEST} `dimensions`, not {size}.")
+        raise EmbedderError(f"The embedder `local` needs at least {SMALLEST} `dimensions`, not {size}.")
     return int(size)
 
 
-def _custom_of(config: dict[str, Any]) -> NamedEmbedder:
+def _from_custom_config(config: dict[str, Any]) -> NamedEmbedder:
     function, name = config.pop("embedding_callable", None), config.pop("name", None)
     if function is None or (config and not isinstance(function, type)):
-        told = f"and this one has also {sorted(config)}" if function is not None else f"not {sorted(config)}"
+        problem = f"and this one has also {sorted(config)}" if function is not None else f"not {sorted(config)}"
         raise EmbedderError(
             f"The `config` of a custom embedder is a function of a list of texts as `embedding_callable`, and perhaps a `name`, "
-            f"{told}."
+            f"{problem}."
         )
-    return _custom(function, name, config)
+    return _from_object(function, name, config)
 
 
-def _custom(given: Any, name: str | None = None, config: Mapping[str, Any] | None = None) -> NamedEmbedder:
-    words = config or {}
-    return held(given, {"": name, **words}, lambda: _of_source(_made(given, words), given, name))
+def _from_object(source: Any, name: str | None = None, config: Mapping[str, Any] | None = None) -> NamedEmbedder:
+    arguments = config or {}
+    return shared_embedder(
+        source, {"": name, **arguments}, lambda: _named_embedder(_as_embeddings(source, arguments), source, name)
+    )
 
 
-def _made(given: Any, config: Mapping[str, Any]) -> Embeddings:
-    if isinstance(given, type):
+def _as_embeddings(source: Any, config: Mapping[str, Any]) -> Embeddings:
+    if isinstance(source, type):
         try:
-            given = given(**config)
+            source = source(**config)
         except TypeError as error:
-            raise EmbedderError(f"The embedder `{given.__name__}` cannot be made of its `config`: {error}") from error
-    if isinstance(given, Embeddings):
-        return given
-    if callable(given):
-        return FunctionEmbeddings(given)
-    raise EmbedderError(f"A `{type(given).__name__}` is no embedder. Accepted are {_ACCEPTED}.")
+            raise EmbedderError(
+                f"The embedder `{source.__name__}` cannot be created from its `config`: {error}"
+            ) from error
+    if isinstance(source, Embeddings):
+        return source
+    if callable(source):
+        return FunctionEmbeddings(source)
+    raise EmbedderError(f"A `{type(source).__name__}` is not an embedder. Accepted: {_ACCEPTED}.")
 
 
-def _of_source(source: Embeddings, given: object, name: str | None) -> NamedEmbedder:
+def _named_embedder(source: Embeddings, origin: object, name: str | None) -> NamedEmbedder:
     if isinstance(source, LocalEmbeddings):
-        return NamedEmbedder(source, name or source.name, given)
+        return NamedEmbedder(source, name or source.name, origin)
     identity = name or identity_of(source.function if isinstance(source, FunctionEmbeddings) else source)
     checked = CheckedEmbeddings(source, identity)
-    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}", given)
+    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}", origin)
 
 
 def _size(embeddings: CheckedEmbeddings) -> int:
-    """How many numbers a vector has; where nothing was embedded yet, a word is."""
+    """The length of vectors; if nothing was embedded yet, a word is."""
     if embeddings.size is None:
         embeddings.embed_query("size")
     return cast("int", embeddings.size)

@@ -1,8 +1,6 @@
-"""Work that is done beside what uses an index, in a thread that is there while there is something to do.
+"""Concurrency of an index: background maintenance, a readers-writer lock, and guards for forks.
 
-A lock for many readers or one writer.
-
-What a forked process finds: the threads of the parent are not there, and their locks would be held for ever.
+In a forked process the parent's threads are gone, and locks that they held would never be released.
 """
 
 import atexit
@@ -13,35 +11,35 @@ from threading import Condition, Event, Lock, Thread
 from time import sleep
 from weakref import WeakSet
 
-__all__ = ["Background", "OverForks", "Turns"]
+__all__ = ["BackgroundSteps", "ForkGuard", "ReadWriteLock"]
 
 
-_BREATH = 0.0002  # seconds between two steps, for those who wait for a lock
+_STEP_PAUSE = 0.0002  # seconds between two steps, for those who wait for a lock
 
 
-class Background:
-    """Does steps until there are none; by a thread, by `settle`, or by whoever cannot wait.
+class BackgroundSteps:
+    """Runs steps until there are none, in a thread, by `settle`, or in a caller that cannot wait.
 
     Args:
         is_due: whether there is something to do.
-        step: does a little of it, unless it is told to stop; False where nothing was done.
-        threaded: whether a thread is started; else steps are done by `settle` and `hurry` alone.
+        step: does a little of it, unless its argument asks it to stop; False if nothing was done.
+        threaded: whether to start a thread; otherwise only `settle` and `run_until` run steps.
     """
 
     def __init__(self, is_due: Callable[[], bool], step: Callable[[Callable[[], bool]], bool], threaded: bool) -> None:
         self._is_due, self._step, self._threaded = is_due, step, threaded
         self.renew()
-        _all.add(self)
+        _running.add(self)
 
     def renew(self) -> None:
-        """Forget threads, which are not there in a forked process."""
-        self._one = Lock()  # steps are done one at a time
+        """Reset after a fork, where the thread does not exist."""
+        self._step_lock = Lock()  # steps are done one at a time
         self._starting = Lock()
         self._thread: Thread | None = None
         self._stop = Event()
 
     def wake(self) -> None:
-        """See to it that what is due is done some time."""
+        """Start the thread if something is due."""
         if not self._threaded or self._thread is not None or not self._is_due():
             return
         with self._starting:
@@ -51,34 +49,34 @@ class Background:
 
     def _run(self) -> None:
         try:
-            while self._did(self._stop.is_set):
-                sleep(_BREATH)
+            while self._do_step(self._stop.is_set):
+                sleep(_STEP_PAUSE)
         finally:
             with self._starting:
                 self._thread = None
         if not self._stop.is_set():
             self.wake()  # something may have become due between the last look and the end
 
-    def _did(self, stopped: Callable[[], bool]) -> bool:
-        with self._one:
+    def _do_step(self, stopped: Callable[[], bool]) -> bool:
+        with self._step_lock:
             return self._step(stopped)
 
     def settle(self) -> None:
-        """Do all that is due."""
-        self.hurry(lambda: False)
+        """Do everything that is due."""
+        self.run_until(lambda: False)
 
-    def hurry(self, enough: Callable[[], bool]) -> None:
-        """Do what is due until it is enough."""
-        while not enough() and self._did(lambda: False):
+    def run_until(self, enough: Callable[[], bool]) -> None:
+        """Run steps until `enough` is true or nothing is due."""
+        while not enough() and self._do_step(lambda: False):
             pass
 
     def stop(self) -> None:
-        """End the thread, after its step; it may be woken again."""
+        """End the thread after its current step; it may be woken again."""
         self.end()
         self._stop.clear()
 
     def end(self) -> None:
-        """End the thread, after its step, for good."""
+        """End the thread after its current step, for good."""
         self._stop.set()
         with self._starting:
             thread = self._thread
@@ -86,20 +84,20 @@ class Background:
             thread.join()
 
 
-_all: WeakSet[Background] = WeakSet()
+_running: WeakSet[BackgroundSteps] = WeakSet()
 
 
 def _stop_all() -> None:
-    """A thread that is within faiss while the interpreter is taken down would crash it."""
-    for one in list(_all):
-        one.end()
+    """A thread inside faiss would crash the interpreter's shutdown."""
+    for worker in list(_running):
+        worker.end()
 
 
 atexit.register(_stop_all)
 
 
-class Turns:
-    """Readers read together; a writer is alone, and waits for no reader that came after it.
+class ReadWriteLock:
+    """Any number of readers or one writer. A waiting writer goes before readers that come later.
 
     It is not reentrant.
     """
@@ -110,18 +108,18 @@ class Turns:
         self.renew()
 
     def renew(self) -> None:
-        """Nobody reads or writes, and nobody waits: so it is in a forked process."""
+        """Reset to unlocked, as after a fork."""
         self._changed = Condition(Lock())
         self._readers = 0
         self._waiting = 0
         self._writes = False
 
     def reading(self) -> AbstractContextManager[None]:
-        """A block in which nobody writes."""
+        """A context without writers."""
         return self._reading
 
     def writing(self) -> AbstractContextManager[None]:
-        """A block in which nobody else reads or writes."""
+        """A context without other readers or writers."""
         return self._writing
 
     def _read(self) -> None:
@@ -154,7 +152,7 @@ class Turns:
 
 
 class _Block(AbstractContextManager[None]):
-    """Holds nothing of its own, so that all threads share one; a generator would cost more than the lock."""
+    """Holds no state of its own, so all threads share it; a generator-based context manager would cost more than the lock."""
 
     def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
         self._begin, self._end = begin, end
@@ -166,31 +164,31 @@ class _Block(AbstractContextManager[None]):
         self._end()
 
 
-class OverForks:
-    """Sees to it that a process is forked only while nobody holds a lock, as long as this object is there.
+class ForkGuard:
+    """Delays forks while a lock is held, for the lifetime of this object.
 
     Args:
-        lock: held by whoever changes what the processes share; it is free in both of them.
-        renew: called in the new process, to forget threads and their locks.
-        inner: whether the lock is taken by those who hold such a lock already.
+        lock: held while the shared state changes; free in both processes after a fork.
+        renew: called in the child, to reset threads and their locks.
+        inner: whether the lock is acquired while another guarded lock is held.
     """
 
     def __init__(self, lock: Lock, renew: Callable[[], None] | None = None, *, inner: bool = False) -> None:
         self.lock, self.renew, self.inner = lock, renew, inner
         with _adding:
-            _forks_all.add(self)
+            _guards.add(self)
 
 
 _adding = Lock()
-_forks_all: WeakSet[OverForks] = WeakSet()
-_held: list[OverForks] = []
+_guards: WeakSet[ForkGuard] = WeakSet()
+_held: list[ForkGuard] = []
 
 
 def _before() -> None:
     _adding.acquire()
-    _held.extend(sorted(_forks_all, key=lambda one: one.inner))
-    for one in _held:
-        one.lock.acquire()
+    _held.extend(sorted(_guards, key=lambda guard: guard.inner))
+    for guard in _held:
+        guard.lock.acquire()
 
 
 def _in_parent() -> None:
@@ -200,9 +198,9 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    for one in _held:
-        if one.renew is not None:
-            one.renew()
+    for guard in _held:
+        if guard.renew is not None:
+            guard.renew()
     _in_parent()
 
 

@@ -1,0 +1,85 @@
+"""The tables of the checkpoint database.
+
+- `lineages`: one row per thread and namespace: its number, when it was last written, and when it was created.
+- `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
+  the difference from the parent's.
+- `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are
+  stored inline, with the id -1.
+- `payloads`: the serialized values, shared by a write and the channel that it went to.
+"""
+
+from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
+
+__all__ = ["CHECKPOINT_SCHEMA", "damaged_checkpoints"]
+
+_ERRORS = DatabaseErrors(
+    noun="checkpoint database",
+    unusable_hint=(
+        "Set CREWGRAPH_STORAGE_DIR to a folder that can be written, "
+        "or pass `checkpointer=False` to run without checkpoints."
+    ),
+    damaged_hint=(
+        "Move the file away (with its `-wal` and `-shm` files) and start again: the runs it holds cannot be "
+        "resumed, what they returned is not affected. `sqlite3 FILE .recover` may save some of it."
+    ),
+    full_hint=(
+        "Nothing that was saved is lost. Free some space, lower `max_bytes` or `retention_days`, "
+        "or set CREWGRAPH_STORAGE_DIR to another disk; the run can be resumed."
+    ),
+    too_large_hint="Keep large data in files and their paths in the state.",
+)
+
+_TABLES = """
+CREATE TABLE lineages (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread TEXT NOT NULL,
+    ns TEXT NOT NULL,
+    touched INTEGER NOT NULL,
+    UNIQUE (thread, ns)
+);
+CREATE TABLE checkpoints (
+    lineage INTEGER NOT NULL REFERENCES lineages ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    parent TEXT,
+    drift INTEGER NOT NULL,
+    whole INTEGER NOT NULL,
+    run TEXT,
+    kind TEXT NOT NULL,
+    head BLOB NOT NULL,
+    versions TEXT NOT NULL,
+    PRIMARY KEY (lineage, id)
+) WITHOUT ROWID;
+CREATE INDEX runs ON checkpoints (run) WHERE run IS NOT NULL;
+CREATE TABLE writes (
+    lineage INTEGER NOT NULL REFERENCES lineages ON DELETE CASCADE,
+    checkpoint TEXT NOT NULL,
+    task TEXT NOT NULL,
+    idx INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    PRIMARY KEY (lineage, checkpoint, task, idx)
+) WITHOUT ROWID;
+CREATE TABLE payloads (no INTEGER PRIMARY KEY, kind TEXT NOT NULL, data BLOB NOT NULL);
+"""
+
+_CREATION_TIMES = """
+ALTER TABLE lineages ADD COLUMN created REAL NOT NULL DEFAULT 0;
+UPDATE lineages SET created = touched
+"""
+
+_INLINE_WRITES = """
+ALTER TABLE writes ADD COLUMN kind TEXT;
+ALTER TABLE writes ADD COLUMN data BLOB
+"""
+
+CHECKPOINT_SCHEMA = DatabaseSchema(
+    errors=_ERRORS,
+    application_id=0x43575247,  # "CWRG"
+    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES),
+    probe="SELECT no FROM lineages LIMIT 1",
+)
+"""The tables of checkpoints."""
+
+damaged_checkpoints = _ERRORS.damaged
+"""The error for rows of a checkpoint database that SQLite can read but that are inconsistent; see `DatabaseErrors.damaged`."""

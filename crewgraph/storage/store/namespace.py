@@ -1,0 +1,416 @@
+"""The entries of one namespace of a LangGraph store, for memory and knowledge.
+
+Also the stores themselves, opened once per process, path and embedder. It imports LangGraph, which takes a while: use
+a lazy reference where most programs do without.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    SearchItem,
+    SearchOp,
+)
+
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.errors import CrewgraphError, StorageError
+from crewgraph.settings import storage_dir
+from crewgraph.storage.store.faiss_store import FaissStore
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
+
+__all__ = [
+    "Entry",
+    "FoundEntry",
+    "StoreNamespace",
+    "close_stores",
+    "escape_label",
+    "escape_labels",
+    "is_store",
+    "open_store",
+    "project_label",
+    "store_for",
+    "unescape_label",
+]
+
+
+_ESCAPED = {"%": "%25", ".": "%2E"}
+_EMPTY = "%"
+
+
+def project_label() -> str:
+    """The label of the current project: the working directory's name with a digest of its whole path.
+
+    So two projects that share a storage folder never see each other's entries.
+    """
+    return _directory_label(os.getcwd())
+
+
+@lru_cache(8)
+def _directory_label(directory: str) -> str:
+    folder = Path(directory).resolve()
+    digest = hashlib.sha256(str(folder).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{escape_label(folder.name or 'root')}-{digest}"
+
+
+def escape_label(text: str) -> str:
+    """Encode a text as one label of a namespace; different texts have different labels.
+
+    LangGraph allows neither a period in a label nor an empty one.
+    """
+    return "".join(_ESCAPED.get(sign, sign) for sign in text) or _EMPTY
+
+
+def unescape_label(written: str) -> str:
+    """Decode what `escape_label` returned."""
+    return "" if written == _EMPTY else written.replace("%2E", ".").replace("%25", "%")
+
+
+def escape_labels(texts: Iterable[str]) -> tuple[str, ...]:
+    """Encode texts as the labels of a namespace."""
+    return tuple(map(escape_label, texts))
+
+
+_DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+
+_lock = threading.Lock()
+_open_stores: dict[tuple[Path, str], FaissStore] = {}
+
+
+def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: Any = None) -> BaseStore:
+    """Resolve a `storage` argument to a store.
+
+    Args:
+        storage: a LangGraph store, used as it is; the path of a folder or of a database file; None for the storage
+            folder.
+        file: the name of the database file in a folder.
+        embedder: as `embedder_of` accepts it; ignored if `storage` is a store.
+
+    Raises:
+        TypeError: `storage` is none of these.
+        StorageError: the file cannot be opened.
+    """
+    if isinstance(storage, BaseStore):
+        return storage
+    if storage is not None and not isinstance(storage, (str, Path)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"a `{type(storage).__name__}` is not a storage; pass a path, or a LangGraph store (`InMemoryStore(index=...)`, "
+            "`FaissStore(...)`)"
+        )
+    path = storage_dir() if storage is None else Path(storage).expanduser()
+    return open_store(path if path.suffix in _DATABASE_SUFFIXES else path / file, embedder)
+
+
+def open_store(path: Path, embedder: Any = None) -> BaseStore:
+    """The store on a file, one per embedder for the life of the process.
+
+    Raises:
+        StorageError: the file cannot be opened.
+    """
+    named = embedder if isinstance(embedder, NamedEmbedder) else embedder_of(embedder)
+    key = (path.absolute(), named.name)
+    with _lock:
+        if key not in _open_stores:
+            _open_stores[key] = FaissStore(path, embedder=named)
+        return _open_stores[key]
+
+
+def close_stores(folder: Path) -> None:
+    """Close the stores whose files are in a folder; they are reopened on demand."""
+    with _lock:
+        for key in [key for key in _open_stores if key[0].is_relative_to(folder.absolute())]:
+            _open_stores.pop(key).close()
+
+
+_TEXT = "text"
+_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry to store."""
+
+    key: str
+    """Identifies the entry; another one with the same key replaces it."""
+
+    text: str
+    """The text that is searched."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """JSON data. In the store its keys are those of the value, beside `text`."""
+
+    below: tuple[str, ...] = ()
+    """The path below the namespace."""
+
+
+@dataclass(frozen=True)
+class FoundEntry(Entry):
+    """A stored entry."""
+
+    score: float | None = None
+    """Similarity to the query, 1 at most; None without a query."""
+
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class StoreNamespace:
+    """Entries below one namespace of a store; each method has an async form with the prefix `a`.
+
+    Whatever the store or its embedder raises becomes a `StorageError`.
+    """
+
+    def __init__(
+        self,
+        *namespace: str,
+        storage: "BaseStore | str | Any | None" = None,
+        embedder: Any = None,
+        file: str = "memory.db",
+        of_project: bool = True,
+    ) -> None:
+        """Configure the namespace; the store is opened on first use.
+
+        Args:
+            namespace: its labels, below the project's.
+            storage: a LangGraph store, a path, or None for the storage folder.
+            embedder: as `embedder_of` accepts it; ignored if `storage` is a store.
+            file: the name of the database file in a folder.
+            of_project: whether the entries belong to this project only.
+        """
+        self._labels, self._per_project = namespace, of_project
+        self._storage, self._file, self._embedder = storage, file, embedder
+        self._resolved_embedder: NamedEmbedder | None = None
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The labels of the namespace in the store."""
+        return escape_labels(self._labels) if not self._per_project else (project_label(), *escape_labels(self._labels))
+
+    @property
+    def store(self) -> BaseStore:
+        """The underlying store.
+
+        Raises:
+            StorageError: it cannot be opened.
+        """
+        if self._resolved_embedder is None and not is_store(self._storage):
+            self._resolved_embedder = embedder_of(self._embedder)
+        # Where the storage folder is, is asked each time.
+        return store_for(self._storage, self._file, self._resolved_embedder)
+
+    def put(self, key: str, text: str, metadata: Mapping[str, Any] | None = None) -> None:
+        """Store an entry, replacing one with the same key."""
+        self.put_many([Entry(key, text, metadata or {})])
+
+    async def aput(self, key: str, text: str, metadata: Mapping[str, Any] | None = None) -> None:
+        """Async `put`."""
+        await self.aput_many([Entry(key, text, metadata or {})])
+
+    def put_many(self, entries: Iterable[Entry]) -> None:
+        """Store several entries in one batch."""
+        drive(self.putting(entries))
+
+    async def aput_many(self, entries: Iterable[Entry]) -> None:
+        """Async `put_many`."""
+        await adrive(self.putting(entries))
+
+    def search(
+        self,
+        query: str,
+        limit: int = 3,
+        score_threshold: float | None = None,
+        filter: Mapping[str, Any] | None = None,
+        below: tuple[str, ...] = (),
+    ) -> list[FoundEntry]:
+        """The entries most similar to a text, best first.
+
+        Args:
+            query: the text.
+            limit: the maximum number of entries.
+            score_threshold: the minimum score.
+            filter: conditions on the metadata, with LangGraph's operators: `{"agent": "Writer", "quality": {"$gte": 5}}`.
+            below: search only below this path.
+        """
+        return drive(self.searching(query, limit, score_threshold, filter, below))
+
+    async def asearch(
+        self,
+        query: str,
+        limit: int = 3,
+        score_threshold: float | None = None,
+        filter: Mapping[str, Any] | None = None,
+        below: tuple[str, ...] = (),
+    ) -> list[FoundEntry]:
+        """Async `search`."""
+        return await adrive(self.searching(query, limit, score_threshold, filter, below))
+
+    def entries(self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
+        """All entries, optionally filtered by metadata or by path."""
+        return drive(self.listing(filter, below))
+
+    async def aentries(self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
+        """Async `entries`."""
+        return await adrive(self.listing(filter, below))
+
+    def delete(self, entries: Iterable["Entry | str"]) -> int:
+        """Delete entries, passed as such or by key; returns how many were passed."""
+        return drive(self.deleting(entries))
+
+    async def adelete(self, entries: Iterable["Entry | str"]) -> int:
+        """Async `delete`."""
+        return await adrive(self.deleting(entries))
+
+    def reset(self) -> None:
+        """Delete all entries."""
+        drive(self.clearing())
+
+    async def areset(self) -> None:
+        """Async `reset`."""
+        await adrive(self.clearing())
+
+    def putting(self, entries: Iterable[Entry]) -> Program[None]:
+        """The program of `put_many`."""
+        yield from self._batch("be written", [self._put(entry) for entry in entries])
+
+    def searching(
+        self,
+        query: str,
+        limit: int,
+        score_threshold: float | None = None,
+        filter: Mapping[str, Any] | None = None,
+        below: tuple[str, ...] = (),
+        offset: int = 0,
+    ) -> Program[list[FoundEntry]]:
+        """The program of `search`, with an offset."""
+        if limit < 1:
+            return []
+        base = self.namespace
+        op = SearchOp((*base, *escape_labels(below)), _encode_metadata(filter or {}) or None, limit, offset, query)
+        entries: list[FoundEntry] = [
+            _found_entry(item, len(base)) for item in (yield from self._batch("be searched", [op]))[0]
+        ]
+        if any(entry.score is None for entry in entries):
+            raise StorageError(
+                f"the store `{type(self.store).__name__}` does not support semantic search, so nothing can be recalled from it. "
+                'Create it with an index: `InMemoryStore(index={"dims": ..., "embed": ...})`.'
+            )
+        return [entry for entry in entries if score_threshold is None or cast(float, entry.score) >= score_threshold]
+
+    def listing(
+        self, filter: Mapping[str, Any] | None = None, below: tuple[str, ...] = ()
+    ) -> Program[list[FoundEntry]]:
+        """The program of `entries`."""
+        base = self.namespace
+        entries: list[FoundEntry] = []
+        while True:
+            op = SearchOp((*base, *escape_labels(below)), _encode_metadata(filter or {}) or None, _PAGE, len(entries))
+            page = (yield from self._batch("be read", [op]))[0]
+            entries += [_found_entry(item, len(base)) for item in page]
+            if len(page) < _PAGE:
+                return entries
+
+    def sampling(self, limit: int, below: tuple[str, ...] = ()) -> Program[list[FoundEntry]]:
+        """Some entries, chosen by the store."""
+        base = self.namespace
+        page = (yield from self._batch("be read", [SearchOp((*base, *escape_labels(below)), None, limit)]))[0]
+        return [_found_entry(item, len(base)) for item in page]
+
+    def getting(self, keys: Sequence[str], below: tuple[str, ...] = ()) -> Program[list[FoundEntry | None]]:
+        """The entries of some keys at exactly one path; None for those that do not exist."""
+        base = self.namespace
+        items = yield from self._batch("be read", [GetOp((*base, *escape_labels(below)), key) for key in keys])
+        return [None if item is None else _found_entry(item, len(base)) for item in items]
+
+    def places(self, below: tuple[str, ...] = ()) -> Program[list[tuple[str, ...]]]:
+        """The paths below `below` at which there are entries."""
+        base = self.namespace
+        condition = MatchCondition("prefix", (*base, *escape_labels(below)))
+        paths: list[tuple[str, ...]] = []
+        while True:
+            op = ListNamespacesOp((condition,), None, _PAGE, len(paths))
+            page = (yield from self._batch("be read", [op]))[0]
+            paths += [tuple(map(unescape_label, namespace[len(base) :])) for namespace in page]
+            if len(page) < _PAGE:
+                return paths
+
+    def deleting(self, entries: Iterable["Entry | str"]) -> Program[int]:
+        """The program of `delete`."""
+        targets = [Entry(entry, "") if isinstance(entry, str) else entry for entry in entries]
+        base = self.namespace
+        yield from self._batch(
+            "be written", [PutOp((*base, *escape_labels(entry.below)), entry.key, None) for entry in targets]
+        )
+        return len(targets)
+
+    def clearing(self, below: tuple[str, ...] = ()) -> Program[int]:
+        """The program of `reset`, optionally only below a path. Returns how many entries there were."""
+        return (yield from self.deleting((yield from self.listing(None, below))))
+
+    def _put(self, entry: Entry) -> PutOp:
+        value = {**_encode_metadata(entry.metadata), _TEXT: entry.text}
+        return PutOp((*self.namespace, *escape_labels(entry.below)), entry.key, value, [_TEXT])
+
+    def _batch(self, action: str, ops: Sequence[Op]) -> Program[list[Any]]:
+        if not ops:
+            return []
+        try:
+            return (yield _BatchOperation(self, ops))
+        except CrewgraphError:
+            raise
+        except Exception as error:
+            raise StorageError(
+                f"`{'/'.join(self._labels)}` could not {action}: {type(error).__name__}: {error}"
+            ) from error
+
+
+class _BatchOperation(Operation):
+    def __init__(self, shelf: StoreNamespace, ops: Sequence[Op]) -> None:
+        self.namespace, self.ops = shelf, ops
+
+    def run(self) -> Any:
+        return self.namespace.store.batch(self.ops)
+
+    async def arun(self) -> Any:
+        store = await in_thread(getattr, self.namespace, "store")  # opening it reads files
+        return await store.abatch(self.ops)
+
+
+def _encode_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata as part of a value, where `text` is taken."""
+    return {f"{key}_" if key.rstrip("_") == _TEXT else key: value for key, value in metadata.items()}
+
+
+def _decode_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key[:-1] if key.rstrip("_") == _TEXT else key: part for key, part in value.items() if key != _TEXT}
+
+
+def _found_entry(item: "Item | SearchItem", base: int) -> FoundEntry:
+    return FoundEntry(
+        key=item.key,
+        text=item.value.get(_TEXT, ""),
+        metadata=_decode_metadata(item.value),
+        below=tuple(map(unescape_label, item.namespace[base:])),
+        score=getattr(item, "score", None),
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
+
+
+def is_store(value: object) -> bool:
+    """Whether a value is a LangGraph store."""
+    return isinstance(value, BaseStore)

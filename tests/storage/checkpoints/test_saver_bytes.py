@@ -1,0 +1,80 @@
+"""What a run costs on disk does not grow with the graph."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from storage.checkpoints.saver_graphs import chain, on, run
+
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+
+def ours(nodes: int, file: Path, text: str) -> float:
+    with SqliteCheckpointer(file) as saver:
+        run(chain(nodes, saver, text), {"inputs": "i"}, on("t"))
+    return file.stat().st_size / nodes
+
+
+def theirs(nodes: int, file: Path, text: str) -> float:
+    connection = sqlite3.connect(file, check_same_thread=False)
+    run(chain(nodes, SqliteSaver(connection), text), {"inputs": "i"}, on("t"))
+    connection.close()
+    return file.stat().st_size / nodes
+
+
+@pytest.mark.parametrize("size", [300, 3_000])
+def test_bytes_per_task_are_flat(size: int, tmp_path: Path):
+    few, many = (ours(n, tmp_path / str(n), "x" * size) for n in (50, 400))
+    print(f"\n{size} bytes a task: {few:.0f} a task at 50 tasks, {many:.0f} at 400")
+    assert many / few <= 1.3
+    assert many < 1.4 * size + 1_200  # the text itself, once, and what names it
+
+
+def test_langgraphs_own_saver_grows_with_the_graph(tmp_path: Path):
+    few, many = (theirs(n, tmp_path / str(n), "x" * 300) for n in (50, 400))
+    print(f"\n300 bytes a task: {few:.0f} a task at 50 tasks, {many:.0f} at 400")
+    assert many / few > 4
+
+
+def test_a_loop_costs_the_same_every_round(tmp_path: Path):
+    file = tmp_path / "runs.sqlite"
+    sizes: list[int] = []
+    with SqliteCheckpointer(file) as saver:
+        graph = chain(20, saver)
+        for _ in range(4):
+            for _ in range(10):
+                run(graph, {"inputs": "i"}, on("t"))
+            pages, free = (saver_pragma(file, name) for name in ("page_count", "freelist_count"))
+            sizes.append(pages - free)
+    rounds = [later - sooner for sooner, later in zip(sizes, sizes[1:], strict=False)]
+    assert max(rounds) <= 1.1 * min(rounds)
+
+
+def saver_pragma(file: Path, name: str) -> int:
+    connection = sqlite3.connect(file)
+    try:
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+    finally:
+        connection.close()
+
+
+def test_a_large_value_is_stored_once_for_the_write_and_its_channel(tmp_path: Path):
+    file = tmp_path / "runs.sqlite"
+    with SqliteCheckpointer(file) as saver:
+        run(chain(10, saver, "x" * 100_000), {"inputs": "i"}, on("t"))
+    connection = sqlite3.connect(file)
+    large = connection.execute("SELECT count(*) FROM payloads WHERE length(data) > 100000").fetchone()
+    connection.close()
+    assert large == (10,)
+    assert file.stat().st_size < 1_300_000
+
+
+def test_a_graph_of_a_thousand_nodes_reads_back_whole(tmp_path: Path):
+    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
+        end = run(chain(1_000, saver, "x"), {"inputs": "i"}, on("t"))
+    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
+        graph = chain(1_000, saver, "x")
+        assert graph.get_state(on("t")).values == end
+        states = list(graph.get_state_history(on("t"), limit=40))
+        assert [len(state.values) for state in states] == [1_001 - i for i in range(40)]

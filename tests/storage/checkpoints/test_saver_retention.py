@@ -1,0 +1,105 @@
+"""Old threads go when a database is opened, and the disk gets its space back."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from storage.checkpoints.saver_graphs import chain, on, run
+
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+DAY = 86_400
+
+
+def filled(file: Path, ages: dict[str, float], text: str = "x") -> None:
+    """One finished run a thread, each so many days old."""
+    with SqliteCheckpointer(file) as saver:
+        for thread in ages:
+            run(chain(3, saver, text), {"inputs": thread}, on(thread))
+    connection = sqlite3.connect(file)
+    for thread, days in ages.items():
+        touched = int(time.time() - days * DAY)
+        connection.execute("UPDATE lineages SET touched = ? WHERE thread = ?", (touched, thread))
+    connection.commit()
+    connection.close()
+
+
+def threads(saver: SqliteCheckpointer) -> list[str]:
+    places: list[dict[str, Any]] = [one.config.get("configurable", {}) for one in saver.list(None)]
+    return sorted({place["thread_id"] for place in places})
+
+
+def rows(file: Path, table: str) -> int:
+    connection = sqlite3.connect(file)
+    (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    connection.close()
+    return count
+
+
+def test_nothing_goes_unless_a_bound_is_set(tmp_path: Path):
+    filled(tmp_path / "runs", {"old": 4_000, "new": 0})
+    for nothing in (None, 0):
+        with SqliteCheckpointer(tmp_path / "runs", retention_days=nothing, max_bytes=nothing) as saver:
+            assert threads(saver) == ["new", "old"]
+
+
+def test_threads_not_written_for_the_days_given_go(tmp_path: Path):
+    filled(tmp_path / "runs", {"a": 31, "b": 29, "c": 0, "d": 300})
+    with SqliteCheckpointer(tmp_path / "runs", retention_days=30) as saver:
+        assert threads(saver) == ["b", "c"]
+        assert chain(3, saver).get_state(on("b")).values["inputs"] == "b"
+    assert rows(tmp_path / "runs", "lineages") == 2
+    # LangGraph may store a task's writes after the checkpoint that could share their bytes.
+    assert 10 <= rows(tmp_path / "runs", "payloads") <= 14
+
+
+def test_a_thread_that_is_written_again_is_young_again(tmp_path: Path):
+    filled(tmp_path / "runs", {"a": 31, "b": 31})
+    with SqliteCheckpointer(tmp_path / "runs") as saver:
+        run(chain(3, saver), {"inputs": "again"}, on("a"))
+    with SqliteCheckpointer(tmp_path / "runs", retention_days=30) as saver:
+        assert threads(saver) == ["a"]
+
+
+def test_the_oldest_threads_go_until_the_rest_fits_and_the_disk_gets_the_space(tmp_path: Path):
+    file = tmp_path / "runs"
+    filled(file, {f"t{age}": age for age in range(8)}, "x" * 200_000)
+    before = file.stat().st_size
+    with SqliteCheckpointer(file, max_bytes=before // 2) as saver:
+        assert threads(saver) == ["t0", "t1", "t2", "t3"][: len(threads(saver))]
+        assert 2 <= len(threads(saver)) <= 4
+    assert file.stat().st_size <= before // 2
+
+
+def test_the_newest_thread_never_goes(tmp_path: Path):
+    filled(tmp_path / "runs", {"a": 2, "b": 1, "c": 0}, "x" * 50_000)
+    with SqliteCheckpointer(tmp_path / "runs", max_bytes=1) as saver:
+        assert threads(saver) == ["c"]
+
+
+def test_bounds_are_applied_once_a_process(tmp_path: Path):
+    filled(tmp_path / "runs", {"a": 10, "b": 0})
+    with SqliteCheckpointer(tmp_path / "runs", retention_days=20) as saver:
+        assert threads(saver) == ["a", "b"]
+    with SqliteCheckpointer(tmp_path / "runs", retention_days=5) as saver:
+        assert threads(saver) == ["a", "b"]
+    code = "import sys, crewgraph.storage.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=5)"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code, tmp_path / "runs"], env=environment, check=True)
+    with SqliteCheckpointer(tmp_path / "runs") as saver:
+        assert threads(saver) == ["b"]
+
+
+def test_deleting_most_of_a_database_gives_the_space_back_at_once(tmp_path: Path):
+    file = tmp_path / "runs"
+    filled(file, {str(i): 0 for i in range(6)}, "x" * 100_000)
+    before = file.stat().st_size
+    with SqliteCheckpointer(file) as saver:
+        for i in range(5):
+            saver.delete_thread(str(i))
+        assert threads(saver) == ["5"]
+    assert file.stat().st_size < before / 3

@@ -1,0 +1,27 @@
+"""A store with an embedder of the tests', on a file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from modes import Mode
+
+from crewgraph.storage.store import FaissStore
+from storage.store.bag import Bag
+from storage.store.faces import Face
+
+
+@pytest.fixture
+def bag() -> Bag:
+    return Bag()
+
+
+@pytest.fixture
+def store(tmp_path: Path, bag: Bag) -> Iterator[FaissStore]:
+    with FaissStore(tmp_path / "store.db", index={"embed": bag, "dims": bag.dims, "fields": ["text"]}) as store:
+        yield store
+
+
+@pytest.fixture
+def face(store: FaissStore, mode: Mode) -> Face:
+    return Face(store, mode)

@@ -1,0 +1,342 @@
+"""Disks that are full, files that are torn, gone or not ours, and what is done wrongly."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from langgraph.store.base import PutOp
+from modes import Mode
+
+from crewgraph.errors import StorageError
+from crewgraph.storage.database import Database
+from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.store.schema import STORE_SCHEMA
+from crewgraph.storage.vectors.index import GrowingIndex
+from storage.store.bag import Bag
+from storage.store.faces import Face
+
+MANY = 300
+
+
+@pytest.fixture(autouse=True)
+def copied_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes of a hundred vectors are copied."""
+    monkeypatch.setattr(search_space, "_MIN_SAVED", 100)
+
+
+def opened(path: Path, bag: Bag | None = None, **options: Any) -> FaissStore:
+    return FaissStore(path, index={"embed": bag or Bag(), "fields": ["text"]}, **options)
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    path = tmp_path / "s.db"
+    with opened(path) as store:
+        store.batch([PutOp(("n", str(n % 3)), str(n), {"text": f"tea {n}"}) for n in range(MANY)])
+        store.search((), query="tea")
+    assert index_of(path).exists()
+    return path
+
+
+def index_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.1.index")
+
+
+def finds_all(store: FaissStore, count: int = MANY) -> bool:
+    nearest = [store.search(("n",), query=f"tea {n}", limit=1)[0].key == str(n) for n in range(0, count, 17)]
+    return all(nearest) and len(store.search((), query="tea", limit=10_000)) == count
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def spoil(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+
+
+def swap(path: Path) -> None:
+    """The index of another store, which is well in itself."""
+    other = path.with_name("other.db")
+    with opened(other) as store:
+        store.batch([PutOp(("n",), str(n), {"text": f"milk {n}"}) for n in range(MANY)])
+        store.search((), query="milk")
+    index_of(other).replace(path)
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def test_the_copy_of_an_index_is_read_and_saves_reading_vectors(filled: Path):
+    connection = sqlite3.connect(filled)
+    connection.execute("UPDATE vectors SET data = zeroblob(length(data))")  # so that it is seen what was read
+    connection.commit()
+    connection.close()
+    with opened(filled) as store:
+        assert finds_all(store)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def fill(path: Path) -> None:
+    path.write_bytes(b"x" * 5000)
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, cut, spoil, swap, make_folder, empty, fill])
+def test_an_index_that_cannot_be_used_is_made_anew(filled: Path, harm: Callable[[Path], Any]):
+    harm(index_of(filled))
+    with opened(filled) as store:
+        assert finds_all(store)
+        store.put(("n",), str(MANY), {"text": f"tea {MANY}"})
+        assert finds_all(store, MANY + 1)
+    with opened(filled) as store:
+        assert finds_all(store, MANY + 1)
+
+
+def test_an_index_that_is_behind_catches_up(filled: Path, tmp_path: Path):
+    old = index_of(filled).read_bytes()
+    with opened(filled) as store:
+        for n in range(MANY, MANY + 50):
+            store.put(("n",), str(n), {"text": f"tea {n}"})
+        for n in range(0, 50):
+            store.put(("n", str(n % 3)), str(n), {"text": f"tea {n}"})
+        store.put(("m",), "gone", {"text": "tea"})
+        store.delete(("m",), "gone")
+        store.search((), query="tea")
+    index_of(filled).write_bytes(old)
+    with opened(filled) as store:
+        assert finds_all(store, MANY + 50)
+
+
+def test_what_is_written_is_for_its_owner_alone(filled: Path):
+    for path in (filled, index_of(filled)):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(one.name for one in filled.parent.iterdir() if "wal" not in one.name and "shm" not in one.name) == [
+        "s.db",
+        "s.db.1.index",
+    ]
+
+
+@pytest.fixture
+def small(filled: Path) -> Iterator[FaissStore]:
+    """A store whose disk is nearly full."""
+    with opened(filled) as store:
+        store.search((), query="tea")
+        limit(store, 2)
+        yield store
+
+
+def limit(store: FaissStore, more: int) -> None:
+    def set_limit(connection: sqlite3.Connection) -> None:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + more}")
+
+    store._database.query(set_limit)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_full_disk_is_told_of_and_what_was_saved_stays(small: FaissStore, mode: Mode):
+    face = Face(small, mode)
+    with pytest.raises(StorageError, match="the disk is full.*Nothing that was saved is lost.*Free some space"):
+        face.batch([PutOp(("m",), str(n), {"text": f"milk {n}"}) for n in range(500)])
+    assert face.keys(("m",)) == []
+    assert finds_all(small)
+    limit(small, 10_000)
+    face.batch([PutOp(("m",), str(n), {"text": f"milk {n}"}) for n in range(500)])
+    assert len(face.search(("m",), query="milk", limit=1000)) == 500
+
+
+def test_on_a_full_disk_entries_that_expire_can_be_read(tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture):
+    with opened(tmp_path / "s.db") as store:
+        face = Face(store, mode)
+        face.put(("n",), "a", {"text": "tea"}, ttl=5)
+        store._database.query(lambda connection: connection.execute("PRAGMA query_only = ON"))  # pyright: ignore[reportPrivateUsage]
+        assert face.keys(("n",), query="tea") == ["a"]
+        assert face.get(("n",), "a") is not None
+    assert "could not be restarted" in caplog.text
+
+
+LIMITED = """
+import resource, sys
+from langgraph.store.base import PutOp
+from crewgraph.errors import StorageError
+from crewgraph.storage.store import FaissStore
+from storage.store.bag import Bag
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store = FaissStore(sys.argv[1], index={"embed": Bag(), "fields": ["text"]})
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
+saved = 0
+try:
+    for saved in range(100_000):
+        store.put(("n",), str(saved), {"text": f"tea {saved % 9999}", "more": "x" * 200})
+except StorageError as error:
+    print(error)
+assert len(store.search((), limit=100_000)) == saved
+assert len(store.search((), query="tea", limit=100_000)) == saved
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+store.put(("n",), "after", {"text": "milk"})
+assert store.search((), query="milk", limit=1)[0].key == "after"
+store.close()
+print(saved)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limits here")
+def test_a_file_that_cannot_grow_is_told_of_and_grows_when_it_can(tmp_path: Path):
+    root = Path(__file__).parents[3]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "s.db")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr
+    error, saved = done.stdout.splitlines()
+    assert "cannot be read or written: the disk reported an error" in error or "the disk is full" in error
+    assert int(saved) > 5
+    with opened(tmp_path / "s.db") as store:
+        assert len(store.search((), query="tea", limit=100_000)) == int(saved) + 1
+
+
+def test_a_copy_that_cannot_be_written_is_done_without(filled: Path, caplog: pytest.LogCaptureFixture):
+    index_of(filled).unlink()
+    index_of(filled).mkdir()
+    with opened(filled) as store:
+        assert finds_all(store)
+    assert any(
+        "could not be saved" in record.message and record.levelno == logging.WARNING for record in caplog.records
+    )
+    assert len(list(filled.parent.glob("*.index*"))) == 1
+
+
+def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
+    left, fresh = (index_of(filled).with_name(f"{index_of(filled).name}.{number}") for number in (1, 2))
+    for path in (left, fresh):
+        path.write_text("half")
+    os.utime(left, (0, 0))
+    with opened(filled) as store:
+        store.batch([PutOp(("m",), str(n), {"text": "milk"}) for n in range(200)])
+        store.search((), query="tea")
+    assert (left.exists(), fresh.exists()) == (False, True)
+
+
+def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path):
+    rows = np.random.default_rng(3).normal(size=(9000, 8)).astype(np.float32)
+    with closing(Database(str(filled), synchronous="NORMAL", timeout=5, schema=STORE_SCHEMA)) as database:
+        copy = search_space.IndexCopy(database, 1)
+        index = GrowingIndex(8, background=False)
+        index.add(np.arange(len(rows)), rows)
+        waiting = index.waiting
+        copy.save(index, search_space.IndexPosition(0, 0, 0))
+        assert not copy.is_outdated(index)
+        index.settle()
+        assert index.waiting < waiting - 100
+        assert copy.is_outdated(index)
+        copy.save(index, search_space.IndexPosition(0, 0, 0))
+        kept = copy.load(8)
+        assert kept is not None
+        assert (len(kept[0]), kept[0].waiting) == (9000, index.waiting)
+        kept[0].close()
+
+
+def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
+    connection = sqlite3.connect(filled)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StorageError, match="newer crewgraph .its tables have version 99, this one supports up to 1"):
+        opened(filled)
+
+
+def test_a_database_of_another_program_is_not_touched(tmp_path: Path):
+    connection = sqlite3.connect(tmp_path / "other.db")
+    connection.execute("CREATE TABLE mine (n)")
+    connection.close()
+    with pytest.raises(StorageError, match="a database of another program. Choose another path for the store"):
+        opened(tmp_path / "other.db")
+
+
+def test_the_checkpoints_of_runs_are_no_store(tmp_path: Path):
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+    SqliteCheckpointer(tmp_path / "runs.db").close()
+    with pytest.raises(StorageError, match="a database of another program"):
+        opened(tmp_path / "runs.db")
+
+
+def test_a_file_that_is_no_database_is_told_of(tmp_path: Path):
+    (tmp_path / "text.db").write_text("this is no database, it is a text that is rather long" * 20)
+    with pytest.raises(StorageError, match="The store `.*text.db` is not a database"):
+        opened(tmp_path / "text.db")
+
+
+def test_a_folder_that_cannot_be_made_is_told_of(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="The store .* cannot be created"):
+        opened(tmp_path / "file" / "s.db")
+
+
+def test_a_vector_of_another_length_in_the_file_is_told_of(filled: Path):
+    index_of(filled).unlink()
+    connection = sqlite3.connect(filled)
+    connection.execute("UPDATE vectors SET data = x'00' WHERE id = (SELECT max(id) FROM vectors)")
+    connection.commit()
+    connection.close()
+    with opened(filled) as store, pytest.raises(StorageError, match="is damaged: a vector does not have 64 numbers"):
+        store.search((), query="tea")
+
+
+def test_a_closed_store_says_so(tmp_path: Path, mode: Mode):
+    store = opened(tmp_path / "s.db")
+    store.put(("n",), "a", {"text": "tea"})
+    store.close()
+    store.close()
+    with pytest.raises(StorageError, match="is closed. Open a new one"):
+        Face(store, mode).get(("n",), "a")
+
+
+def test_a_store_in_memory_ends_with_its_object(mode: Mode):
+    with FaissStore(index={"embed": Bag(), "fields": ["text"]}) as store:
+        face = Face(store, mode)
+        face.put(("n",), "a", {"text": "tea"})
+        assert face.keys(("n",), query="tea") == ["a"]
+    with FaissStore(embedder=False) as store:
+        assert Face(store, mode).keys(()) == []
+
+
+def test_an_async_with_closes(tmp_path: Path):
+    async def program() -> FaissStore:
+        async with opened(tmp_path / "s.db") as store:
+            await store.aput(("n",), "a", {"text": "tea"})
+        return store
+
+    with pytest.raises(StorageError, match="is closed"):
+        asyncio.run(program()).get(("n",), "a")
+
+
+def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
+    code = (
+        "import sys; from crewgraph.storage.store import FaissStore; from storage.store.bag import Bag\n"
+        "s = FaissStore(sys.argv[1], index={'embed': Bag(), 'fields': ['text']})\n"
+        "s.put(('n',), 'a', {'text': 'tea'}); s.search((), query='tea'); s.start_ttl_sweeper()\n"
+        "del s\n"
+        "t = FaissStore(sys.argv[1], embedder=False, ttl={'default_ttl': 1}); t.start_ttl_sweeper()\n"
+    )
+    root = Path(__file__).parents[3]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", code, str(tmp_path / "s.db")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    assert (done.returncode, done.stderr) == (0, "")

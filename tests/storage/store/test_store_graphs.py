@@ -1,0 +1,89 @@
+"""The store in LangGraph programs of one's own."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.config import get_store
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import InjectedStore, ToolNode
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from modes import Mode
+
+from crewgraph.storage.store import FaissStore
+from storage.store.bag import Bag
+
+
+class State(TypedDict, total=False):
+    said: str
+    known: list[str]
+
+
+def opened(path: Path) -> FaissStore:
+    return FaissStore(path, index={"embed": Bag(), "fields": ["text"]})
+
+
+def remember(state: State, runtime: Runtime[None]) -> State:
+    assert runtime.store is not None
+    runtime.store.put(("memories", "ada"), state.get("said", ""), {"text": state.get("said", "")})
+    return {}
+
+
+async def aremember(state: State, runtime: Runtime[None]) -> State:
+    assert runtime.store is not None
+    await runtime.store.aput(("memories", "ada"), state.get("said", ""), {"text": state.get("said", "")})
+    return {}
+
+
+def recall(state: State) -> State:
+    found = get_store().search(("memories",), query=state.get("said", ""), limit=2)
+    return {"known": [item.value["text"] for item in found]}
+
+
+async def arecall(state: State) -> State:
+    found = await get_store().asearch(("memories",), query=state.get("said", ""), limit=2)
+    return {"known": [item.value["text"] for item in found]}
+
+
+def test_nodes_of_a_graph_put_and_search(tmp_path: Path, mode: Mode):
+    graph: Any = StateGraph(State)
+    graph.add_node("remember", aremember if mode.asynchronous else remember)
+    graph.add_node("recall", arecall if mode.asynchronous else recall)
+    graph.add_edge(START, "remember")
+    graph.add_edge("remember", "recall")
+    graph.add_edge("recall", END)
+    with opened(tmp_path / "s.db") as store:
+        app = graph.compile(store=store)
+        mode.invoke(app, {"said": "green tea"})
+        mode.invoke(app, {"said": "black coffee"})
+        assert mode.invoke(app, {"said": "tea please"})["known"] == ["tea please", "green tea"]
+    with opened(tmp_path / "s.db") as store:
+        assert len(store.search(("memories", "ada"))) == 3
+
+
+@tool
+def note(text: str, store: Annotated[BaseStore, InjectedStore()]) -> str:
+    """Note a text."""
+    store.put(("notes",), text, {"text": text})
+    return "noted"
+
+
+def test_tools_get_the_store_and_may_run_beside_each_other(tmp_path: Path, mode: Mode):
+    calls = [{"name": "note", "args": {"text": f"tea {n}"}, "id": str(n)} for n in range(8)]
+
+    def wish(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("", tool_calls=calls)]}
+
+    graph: Any = StateGraph(MessagesState)
+    graph.add_node("wish", wish)
+    graph.add_node("tools", ToolNode([note]))
+    graph.add_edge(START, "wish")
+    graph.add_edge("wish", "tools")
+    graph.add_edge("tools", END)
+    with opened(tmp_path / "s.db") as store:
+        given = mode.invoke(graph.compile(store=store), {"messages": []})
+        assert [message.content for message in given["messages"][1:]] == ["noted"] * 8
+        assert store.search(("notes",), query="tea 5", limit=1)[0].key == "tea 5"
+        assert len(store.search(("notes",))) == 8

@@ -1,0 +1,229 @@
+"""An index of vectors: what it finds, what it refuses, and when it changes how it looks."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from storage.vectors.clusters import clustered, nearest_ids, recall
+
+from crewgraph.errors import VectorInvalid
+from crewgraph.storage.vectors.index import GrowingIndex
+
+
+def small(dims: int = 32, exact_up_to: int = 200, buffered: int = 50) -> GrowingIndex:
+    return GrowingIndex(dims, exact_up_to=exact_up_to, buffered=buffered, background=False)
+
+
+def test_the_nearest_come_first_with_their_cosines():
+    index = GrowingIndex(2)
+    index.add([10, 20, 30], [[1, 0], [3, 3], [0, -5]])
+    ids, scores = index.search([2, 0], 3)
+    assert ids.tolist() == [10, 20, 30]
+    assert scores.tolist() == pytest.approx([1, 0.5**0.5, 0])
+
+
+def test_among_equals_the_least_id_comes_first():
+    index = GrowingIndex(2)
+    index.add([7, 3, 5], [[1, 1]] * 3)
+    assert index.search([1, 1], 2)[0].tolist() in ([3, 5], [3, 7], [5, 7])
+    assert index.search([1, 1], 3)[0].tolist() == [3, 5, 7]
+
+
+def test_no_more_is_found_than_there_is():
+    index = GrowingIndex(2)
+    assert index.search([1, 0], 5)[0].tolist() == []
+    assert index.search([1, 0], 5, [1, 2])[0].tolist() == []
+    index.add([1], [[1, 0]])
+    assert index.search([1, 0], 1000)[0].tolist() == [1]
+    assert index.search([1, 0], 0)[0].tolist() == []
+
+
+def test_an_id_is_replaced_and_the_last_of_those_given_counts():
+    index = GrowingIndex(2)
+    index.add([1, 2], [[1, 0], [1, 0]])
+    index.add([1, 1], [[1, 0], [0, 1]])
+    assert len(index) == 2
+    assert index.search([0, 1], 1)[0].tolist() == [1]
+
+
+def test_what_is_removed_is_not_found():
+    index = GrowingIndex(2)
+    index.add([1, 2, 3], [[1, 0], [1, 0.1], [1, 0.2]])
+    assert index.remove([1, 9]) == 1
+    assert index.ids.tolist() == [2, 3]
+    assert index.search([1, 0], 3)[0].tolist() == [2, 3]
+
+
+def test_a_vector_of_zeros_is_kept_and_like_nothing():
+    index = GrowingIndex(2)
+    index.add([1, 2], [[0, 0], [-1, 0]])
+    ids, scores = index.search([1, 0], 2)
+    assert (ids.tolist(), scores.tolist()) == ([1, 2], [0, -1])
+    assert index.search([0, 0], 2)[1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("ids", "vectors", "told"),
+    [
+        ([1], [[1.0, 2.0, 3.0]], "shape"),
+        ([1], [1.0, 2.0], "shape"),
+        ([1], [[float("nan"), 1.0]], "NaN or infinity"),
+        ([1], [[float("inf"), 1.0]], "NaN or infinity"),
+        ([1, 2], [[1.0, 0.0]], "2 ids and 1 vectors"),
+        ([-1], [[1.0, 0.0]], "negative"),
+        ([1.5], [[1.0, 0.0]], "integers"),
+        ([[1]], [[1.0, 0.0]], "integers"),
+    ],
+)
+def test_other_forms_are_refused_and_nothing_is_added(ids: list[int], vectors: list[list[float]], told: str):
+    index = GrowingIndex(2)
+    with pytest.raises(VectorInvalid, match=told):
+        index.add(ids, vectors)
+    assert len(index) == 0
+
+
+def test_a_query_of_another_form_is_refused():
+    index = GrowingIndex(2)
+    with pytest.raises(VectorInvalid, match="shape"):
+        index.search([1, 2, 3], 1)
+    with pytest.raises(VectorInvalid, match="NaN"):
+        index.search([1, float("nan")], 1)
+
+
+def test_very_long_and_very_short_vectors_have_directions():
+    index = GrowingIndex(2)
+    index.add([1, 2], [[1e30, 0], [0, 1e-30]])
+    assert index.search([0, 1], 1)[1].tolist() == [1]
+    assert index.search([1, 0], 1)[0].tolist() == [1]
+
+
+def test_it_is_exact_while_it_is_small_and_again_when_it_has_shrunk():
+    rows = clustered(1000)
+    index = small()
+    index.add(np.arange(200), rows[:200])
+    index.settle()
+    assert index.is_exact
+    index.add(np.arange(200, 600), rows[200:600])
+    assert index.is_exact, "until there is time"
+    index.settle()
+    assert not index.is_exact
+    assert len(index) == 600
+    index.remove(np.arange(50, 600))
+    index.settle()
+    assert index.is_exact
+    assert index.ids.tolist() == list(range(50))
+    assert index.search(rows[3], 1)[0].tolist() == [3]
+
+
+def test_all_is_found_at_once_wherever_it_is():
+    rows = clustered(3000)
+    index = small()
+    for begin in range(0, 3000, 100):
+        index.add(np.arange(begin, begin + 100), rows[begin : begin + 100])
+        assert index.search(rows[begin + 99], 1)[0].tolist() == [begin + 99]
+        if begin % 300 == 0:
+            index.settle()
+            assert index.search(rows[begin + 99], 1)[0].tolist() == [begin + 99]
+
+
+def test_in_lists_vectors_are_replaced_and_removed():
+    rows = clustered(2000)
+    index = small()
+    index.add(np.arange(2000), rows)
+    index.settle()
+    index.add([5, 6], rows[[6, 5]])
+    assert index.remove([7]) == 1
+    for _ in range(2):
+        assert len(index) == 1999
+        assert index.search(rows[5], 1)[0].tolist() == [6]
+        assert 7 not in index.search(rows[7], 2000)[0]
+        index.settle()
+
+
+def test_it_finds_98_of_100_of_what_is_nearest():
+    rows, queries = clustered(20_000, clusters=300), clustered(100, clusters=300, seed=2)
+    index = GrowingIndex(32, exact_up_to=1000, background=False)
+    index.add(np.arange(20_000), rows)
+    index.settle()
+    assert not index.is_exact
+    found = [set(index.search(query, 10)[0].tolist()) for query in queries]
+    assert recall(found, [nearest_ids(rows, query, 10) for query in queries]) >= 0.98
+
+
+def test_vectors_without_order_are_found_all_the_same():
+    random = np.random.default_rng(5)
+    rows, queries = random.standard_normal((5000, 32)), random.standard_normal((50, 32))
+    index = GrowingIndex(32, exact_up_to=1000, background=False)
+    index.add(np.arange(5000), rows)
+    index.settle()
+    found = [set(index.search(query, 10)[0].tolist()) for query in queries]
+    assert recall(found, [nearest_ids(rows.astype(np.float32), query, 10) for query in queries]) >= 0.95
+
+
+@pytest.mark.parametrize("allowed", [3, 100, 600, 1500, 5900])
+@pytest.mark.parametrize("far", [0, 2**40], ids=["bits", "numbers"])
+def test_of_those_allowed_the_nearest_are_found(allowed: int, far: int):
+    rows = clustered(6000)
+    index = small()
+    index.add(np.arange(6000) + far, rows)
+    index.settle()
+    chosen = np.sort(np.random.default_rng(2).choice(6000, allowed, replace=False))
+    wanted, found = list[set[int]](), list[set[int]]()
+    for query in clustered(30, seed=4):
+        ids = index.search(query, 10, np.append(chosen + far, [far + 10**6, far + 10**6 + 1]))[0] - far
+        found.append(set(ids.tolist()))
+        wanted.append({int(chosen[at]) for at in nearest_ids(rows[chosen], query, 10)})
+        assert found[-1] <= set(chosen.tolist())
+        assert len(ids) == min(10, allowed)
+    assert recall(found, wanted) >= 0.98
+
+
+def test_the_same_allowed_id_twice_is_found_once():
+    rows = clustered(1000)
+    index = small()
+    index.add(np.arange(1000), rows)
+    index.settle()
+    index.add([1], rows[1:2])
+    assert index.search(rows[1], 5, [1, 1, 2, 2])[0].tolist() == [1, 2]
+
+
+def test_with_too_much_in_the_block_whoever_writes_helps():
+    rows = clustered(3000)
+    index = small()
+    index.add(np.arange(3000), rows)
+    assert not index.is_exact
+    assert index.search(rows[2999], 1)[0].tolist() == [2999]
+
+
+def test_what_is_to_come_is_told_and_lists_are_made_once():
+    rows = clustered(4000)
+    index = small()
+    index.expect(4000)
+    for begin in range(0, 4000, 500):
+        index.add(np.arange(begin, begin + 500), rows[begin : begin + 500])
+        index.settle()
+        assert index.is_exact == (begin + 500 < 4000)
+    assert index.search(rows[7], 1)[0].tolist() == [7]
+
+
+def test_what_was_told_and_does_not_come_is_waited_for_in_the_block():
+    rows = clustered(2000)
+    index = small()
+    index.expect(10**9)
+    index.add(np.arange(2000), rows)
+    index.settle()
+    assert index.is_exact
+    index.expect(0)
+    index.settle()
+    assert not index.is_exact
+    assert index.search(rows[7], 1)[0].tolist() == [7]
+
+
+def test_importing_it_starts_no_thread_and_loads_nothing_that_is_not_needed():
+    program = """
+import sys, threading, crewgraph.storage.vectors.index
+assert threading.active_count() == 1
+assert not {"langgraph", "langchain_core"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

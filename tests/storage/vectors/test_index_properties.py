@@ -1,0 +1,75 @@
+"""An index does what a dict of vectors does that are all compared, whatever is done in whatever order."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from storage.vectors.clusters import Rows, cosines
+
+from crewgraph.storage.vectors.index import GrowingIndex
+
+DIMS = 4
+IDS = st.integers(0, 60)
+NUMBER = st.integers(-4, 4)
+ROW = st.lists(NUMBER, min_size=DIMS, max_size=DIMS).map(lambda row: np.array(row, np.float32))
+
+
+class Indexes(RuleBasedStateMachine):
+    @initialize(exact_up_to=st.sampled_from([4, 1000]), buffered=st.sampled_from([0, 3]))
+    def begin(self, exact_up_to: int, buffered: int):
+        self.index = GrowingIndex(DIMS, exact_up_to=exact_up_to, buffered=buffered, background=False)
+        self.there: dict[int, Rows] = {}
+
+    @rule(given=st.lists(st.tuples(IDS, ROW), max_size=12))
+    def add(self, given: list[tuple[int, Rows]]):
+        self.index.add([name for name, _ in given], np.array([row for _, row in given], np.float32).reshape(-1, DIMS))
+        self.there.update(given)
+
+    @rule(given=st.lists(IDS, max_size=30))
+    def remove(self, given: list[int]):
+        gone = [self.there.pop(name, None) for name in given]
+        assert self.index.remove(given) == sum(one is not None for one in gone)
+
+    @rule()
+    def settle(self):
+        self.index.settle()
+
+    @rule(steps=st.integers(1, 4))
+    def settle_a_little(self, steps: int):
+        left = iter(range(steps))
+        self.index._background.run_until(lambda: next(left, None) is None)  # pyright: ignore[reportPrivateUsage]
+
+    @rule(query=ROW, k=st.integers(0, 80))
+    def search(self, query: Rows, k: int):
+        found, there = self.index.search(query, k), cosines(self.there, query)
+        if self.index.is_exact:
+            self.compare(found, there, k)
+            return
+        ids, scores = found[0].tolist(), found[1].tolist()
+        assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(ids)) == len(ids) == min(k, len(there))
+
+    @rule(query=ROW, k=st.integers(0, 12), allowed=st.lists(IDS, max_size=40))
+    def search_among(self, query: Rows, k: int, allowed: list[int]):
+        there = {name: row for name, row in self.there.items() if name in allowed}
+        self.compare(self.index.search(query, k, allowed), cosines(there, query), k)  # so few are all compared
+
+    def compare(self, found: tuple[Any, Any], there: dict[int, float], k: int):
+        ids, scores = found[0].tolist(), found[1].tolist()
+        wanted = sorted(there.values(), reverse=True)[:k]
+        assert scores == pytest.approx(wanted, abs=1e-5)
+        assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
+        assert len(set(ids)) == len(ids)
+
+    @invariant()
+    def it_has_what_is_there(self):
+        assert len(self.index) == len(self.there)
+        assert self.index.ids.tolist() == sorted(self.there)
+
+
+Indexes.TestCase.settings = settings(max_examples=100, stateful_step_count=20)
+test_any_order_of_writes_and_searches = Indexes.TestCase
