@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ormsgpack
+import processes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -280,4 +280,4 @@ with SqliteCheckpointer(":memory:") as saver:
 
 def test_langgraphs_strict_mode_runs_on_it():
     environment = os.environ | {"LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", STRICT, str(Path(__file__).parent)], env=environment, check=True)
+    processes.run([sys.executable, "-c", STRICT, str(Path(__file__).parent)], env=environment, check=True)

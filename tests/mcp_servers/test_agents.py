@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import processes
 import pytest
 from heard import heard
 from modes import Mode
@@ -466,7 +467,7 @@ print(crew.resume("x").raw)
 def test_a_run_that_was_killed_goes_on_without_repeating_calls(notes: Path):
     def ran(which: str) -> "subprocess.CompletedProcess[str]":
         words = [sys.executable, "-c", RUN, PROGRAM, str(notes), which]
-        return subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
+        return processes.run(words, capture_output=True, text=True, timeout=250, check=False)
 
     assert ran("first").returncode == 9
     assert [line.split()[1] for line in calls(notes)] == ["a"]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from heard import heard
 from langchain_core.callbacks import BaseCallbackHandler
@@ -371,16 +372,16 @@ def is_kept(what: bytes, storage: Path) -> bool:
 @pytest.mark.parametrize("updates", ["streamed", "polled"])
 def test_a_run_that_was_killed_while_it_waited_goes_on_with_the_same_task(tmp_path: Path, storage: Path, updates: str):
     notes = tmp_path / "notes"
-    served = subprocess.Popen([sys.executable, a2a_server.__file__, str(notes)], stdout=subprocess.PIPE, text=True)
+    served = processes.Popen([sys.executable, a2a_server.__file__, str(notes)], stdout=subprocess.PIPE, text=True)
     try:
         assert served.stdout is not None
         words = [sys.executable, "-c", RUN, served.stdout.readline().strip()]
-        first = subprocess.Popen([*words, "first", updates])
+        first = processes.Popen([*words, "first", updates])
         until(lambda: is_kept(b"task-1", storage))
         first.kill()
         first.wait()
         Path(f"{notes}.go").touch()
-        second = subprocess.run([*words, "second", updates], capture_output=True, text=True, timeout=250, check=False)
+        second = processes.run([*words, "second", updates], capture_output=True, text=True, timeout=250, check=False)
         assert second.stdout.splitlines() == ["at six", "high water at six"], second.stderr
         assert len(notes.read_text().splitlines()) == 1
     finally:

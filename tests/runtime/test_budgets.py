@@ -4,7 +4,6 @@ import asyncio
 import operator
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
+import processes
 import pytest
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -147,7 +147,7 @@ PROGRAM = """
 
 def test_what_a_killed_process_has_spent_counts(mode: Mode, tmp_path: Path):
     file = str(tmp_path / "runs.db")
-    ended = subprocess.run(
+    ended = processes.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), file, mode.granularity],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -250,7 +250,7 @@ def program(tmp_path: Path, storage: Path) -> Any:
 
     def run(verb: str, who: str, killed: bool = False, **given: Any) -> Any:
         seed, kill = given.pop("seed", "random"), given.pop("kill", "")
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, str(path), verb, json.dumps(given)],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT), "WHO": who, "KILL": kill, "PYTHONHASHSEED": seed},
@@ -312,7 +312,7 @@ def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, p
 def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
     path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
     given = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
-    with subprocess.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
+    with processes.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
         try:
             made = three(counting())
             made.agents[0].role = "clerk"

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import processes
 from until import until
 
 from .mcp_server import PROGRAM
@@ -28,7 +29,7 @@ class RunningServer:
     def start(self) -> None:
         """Begin to serve; it answers when this returns."""
         words = [sys.executable, PROGRAM, str(self.notes), self.transport, str(self.port)]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = processes.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(self._answers)
 
     def kill(self) -> None:

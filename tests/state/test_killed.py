@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 TESTS = Path(__file__).parent.parent
@@ -25,7 +26,7 @@ def played(what: str, verb: str, place: Path, mode: str, **more: str) -> subproc
         **more,
     }
     command = [sys.executable, "-m", "state.killed", what, verb]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    return processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -2,11 +2,11 @@ import asyncio
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import processes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,7 +61,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_vectors():
         "json.dump(LocalEmbeddings(64).embed_documents(json.load(sys.stdin)), sys.stdout)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", program],
         input=json.dumps(TEXTS),
         capture_output=True,
