@@ -14,7 +14,10 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def python(tmp_path: Path) -> Python:
-    """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", flags=["-P"], given="stdin")`; a Python of its own if `anew`."""
+    """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", given="stdin")`.
+
+    `anew`: not as a fork of a process that has imported everything.
+    """
 
     def run(
         *arguments: str, given: str = "", flags: tuple[str, ...] = (), anew: bool = False, **env: str

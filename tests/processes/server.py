@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -155,13 +156,17 @@ def _warn(options: list[str]) -> None:
 
 def _open_streams(environment: dict[str, str], unbuffered: bool) -> None:
     encoding, _, errors = environment.get("PYTHONIOENCODING", "").partition(":")
-    encoding = encoding or "utf-8"
-    sys.stdin = sys.__stdin__ = open(0, encoding=encoding, errors=errors or "strict", closefd=False)
-    for number, name, strictness in ((1, "stdout", errors or "strict"), (2, "stderr", "backslashreplace")):
-        stream = open(number, "w", encoding=encoding, errors=strictness, newline="\n", closefd=False)
-        stream.reconfigure(line_buffering=number == 2 or stream.isatty(), write_through=unbuffered)
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
+    sys.stdin = sys.__stdin__ = _stream(0, "r", encoding, errors)
+    sys.stdout = sys.__stdout__ = _stream(1, "w", encoding, errors)
+    sys.stdout.reconfigure(line_buffering=sys.stdout.isatty(), write_through=unbuffered)
+    sys.stderr = sys.__stderr__ = _stream(2, "w", encoding, "backslashreplace")
+    sys.stderr.reconfigure(line_buffering=True, write_through=unbuffered)
+
+
+def _stream(number: int, kind: str, encoding: str, errors: str) -> io.TextIOWrapper:
+    raw = io.FileIO(number, kind, closefd=False)
+    buffered = io.BufferedReader(raw) if kind == "r" else io.BufferedWriter(raw)
+    return io.TextIOWrapper(buffered, encoding or "utf-8", errors or "strict", newline=None if kind == "r" else "\n")
 
 
 def play(kind: str, words: list[str]) -> None:
