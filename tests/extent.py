@@ -13,10 +13,9 @@ ALL = os.environ.get("ALL", "") not in ("", "0")
 CREW_MODES = ["sync", "async", "sync-step", "async-step"] if ALL else ["sync", "async-step"]
 """The ways to run a crew: called how, and with tasks or with an agent's steps as nodes."""
 
-FLOW_MODES = [("method", "sync"), ("method", "async"), ("flow", "sync"), ("flow", "async")]
+_FLOW_MODES = [("method", "async"), ("flow", "sync"), ("method", "sync"), ("flow", "async")]
+FLOW_MODES = _FLOW_MODES if ALL else _FLOW_MODES[:2]
 """The ways to run a flow: with methods or with the flow as a node, and called how."""
-if not ALL:
-    FLOW_MODES = [("method", "async"), ("flow", "sync")]
 
 
 def of(quick: int, everything: int) -> int:

@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .launcher import begin
 
@@ -114,10 +114,10 @@ class Popen(subprocess.Popen[Any]):
     _status: int | None = None
 
     def _execute_child(self, *given: Any) -> None:
-        start: Any = super()._execute_child  # type: ignore[misc]
-        options = dict(zip(inspect.signature(start).parameters, given, strict=True))
+        start = cast(Callable[..., None], super()._execute_child)  # type: ignore[misc]
+        options: dict[str, Any] = dict(zip(inspect.signature(start).parameters, given, strict=True))
         environment = dict(os.environ if options["env"] is None else options["env"])
-        words = [os.fspath(word) for word in options["args"]]
+        words: list[str] = [os.fspath(word) for word in options["args"]]
         if options["preexec_fn"] or options["pass_fds"] or not _can_be_forked(words, environment):
             start(*given)
             return

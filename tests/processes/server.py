@@ -38,6 +38,10 @@ _PRELOADED = (
 )
 
 
+def _wake(number: int, frame: types.FrameType | None) -> None:
+    """A handler: without one, a signal would not be written to the pipe that wakes."""
+
+
 class Programs:
     """The programs that run, by their connections and process ids."""
 
@@ -51,7 +55,7 @@ class Programs:
             os.set_blocking(end, False)
         self._wakes = wakes
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _wake)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for those who run the tests
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._running: dict[int, socket.socket] = {}
@@ -208,7 +212,7 @@ def _exit_code(error: BaseException) -> int:
 def _end(program: types.ModuleType, code: int) -> None:
     """What the interpreter does at its end, but for the modules that are no program's: they go with the process."""
     threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
+    atexit._run_exitfuncs()  # type: ignore[attr-defined]
     for name in [*filter(lambda name: name.startswith("_"), program.__dict__), *program.__dict__]:
         if name != "__builtins__":
             program.__dict__[name] = None

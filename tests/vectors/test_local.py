@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import processes
 import pytest
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from modes import Mode
@@ -117,7 +118,7 @@ def test_the_size_is_part_of_the_name_and_has_a_least_value():
         LocalEmbeddings(4)
 
 
-@settings(max_examples=200)
+@settings(max_examples=of(40, 200))
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_has_a_vector(text: str):
     vector = asyncio.run(LocalEmbeddings(32).aembed_query(text))
