@@ -34,6 +34,7 @@ _PRELOADED = (
     "langchain_openai",
     "langgraph.checkpoint.memory",
     "langgraph.checkpoint.sqlite.aio",
+    "mcp.server.fastmcp",
     "openai.resources.responses",
 )
 
