@@ -4,7 +4,6 @@ A sample over all ways and all points; `make kills` goes through every one.
 """
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,8 @@ _SEED = 20
 
 
 @pytest.fixture(scope="module")
-def kills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kills]:
-    with Kills(tmp_path_factory.mktemp("kills")) as running:
-        yield running
+def kills(tmp_path_factory: pytest.TempPathFactory) -> Kills:
+    return Kills(tmp_path_factory.mktemp("kills"))
 
 
 def named(way: Case) -> str:

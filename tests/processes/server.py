@@ -33,6 +33,7 @@ _PRELOADED = (
     "langchain_core.tracers.stdout",
     "langchain_openai",
     "langgraph.checkpoint.memory",
+    "langgraph.checkpoint.postgres",
     "langgraph.checkpoint.sqlite.aio",
     "mcp.server.fastmcp",
     "openai.resources.responses",
@@ -231,12 +232,11 @@ def _end(program: types.ModuleType, code: int) -> None:
 
 def preload() -> None:
     """Import what programs import, and what a first request does."""
-    for module in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."):
-        if not module.name.endswith("__main__"):
+    ours = (module.name for module in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."))
+    for name in (*ours, *_PRELOADED):
+        if not name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # of an optional package
-                importlib.import_module(module.name)
-    for name in _PRELOADED:
-        importlib.import_module(name)
+                importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
