@@ -53,7 +53,7 @@ def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject)
     return after(plan, progress, done, value, plainly(value))
 
 
-@settings(max_examples=of(200, 1000), suppress_health_check=LARGE)
+@settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)

@@ -193,7 +193,7 @@ def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):
         "def keys(fd):\n"
         "    if not sent: sent.append(1); return b'Anna\\n'\n"
         "    return os.read(fd, 1)\n"
-        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+        f"sys.exit(pty.spawn({processes.command(str(program))!r}, stdin_read=keys))\n"
     )
     ran = processes.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL
@@ -297,7 +297,7 @@ def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, secon
         "def keys(fd):\n"
         f"    if not sent and {typed!r}: sent.append(1); return {typed.encode()!r}\n"
         "    return os.read(fd, 1)\n"
-        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+        f"sys.exit(pty.spawn({processes.command(str(program))!r}, stdin_read=keys))\n"
     )
     # What the terminal is typed from stays open, and silent.
     reading, writing = os.pipe()

@@ -13,7 +13,6 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from modes import Mode
@@ -208,7 +207,7 @@ _plain = st.recursive(
 )
 
 
-@settings(max_examples=of(60, 300))
+@settings(max_examples=300)
 @given(_plain)
 def test_any_value_comes_back_as_what_it_was(value: Any):
     assert again(value) == value
