@@ -256,7 +256,8 @@ def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: An
     assert offered(one) == names
 
 
-def test_a_filter_is_told_of_the_agent_and_the_server(stdio: MCPServerStdio):
+def test_a_filter_is_told_of_the_agent_and_the_server(notes: Path):
+    stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])  # its name is its command's
     told: list[ToolFilterContext] = []
 
     def choose(context: ToolFilterContext, tool: dict[str, Any]) -> bool:

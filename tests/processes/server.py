@@ -78,7 +78,7 @@ class Programs:
                     for pid in self._running:
                         os.kill(pid, signal.SIGKILL)
                     return None
-                else:  # nobody waits for it any more
+                elif key.data in self._running:  # nobody waits for it any more
                     os.kill(key.data, signal.SIGKILL)
                     self._selector.unregister(key.fileobj)
 
@@ -109,7 +109,7 @@ class Programs:
             life = self._running.pop(pid)
             with contextlib.suppress(KeyError):
                 self._selector.unregister(life)
-            with contextlib.suppress(BrokenPipeError), life:
+            with contextlib.suppress(OSError), life:  # of nobody who waits
                 life.sendall(b"%16d" % status)
 
     def _leave(self) -> None:
