@@ -66,12 +66,18 @@ _server = _Server()
 
 def command(*arguments: str) -> list[str]:
     """A command that runs Python with these arguments like `Popen`, for whatever starts processes itself."""
+    if not hasattr(os, "fork"):
+        return [sys.executable, *arguments]
     return [sys.executable, "-ISu", str(_HERE / "launcher.py"), _server.address(), *arguments]
 
 
 def _can_be_forked(words: list[str], environment: Mapping[str, str]) -> bool:
     """Whether it is Python, with options that a running interpreter can take over."""
-    if words[0] != sys.executable or {"PYTHONHASHSEED", "PYTHONSAFEPATH"} & environment.keys():
+    if (
+        not hasattr(os, "fork")
+        or words[0] != sys.executable
+        or {"PYTHONHASHSEED", "PYTHONSAFEPATH"} & environment.keys()
+    ):
         return False
     rest = words[1:]
     while rest and rest[0].startswith("-") and rest[0] not in ("-c", "-m"):

@@ -51,15 +51,14 @@ def test_whatever_is_run_does_the_same(tmp_path: Path):
     differs: dict[str, Any] = {}
     for name, arguments in PROGRAMS.items():
         command = [sys.executable, *arguments]
-        true, forked, launched = (
+        ran: list[subprocess.CompletedProcess[str]] = [
             subprocess.run(command, **given, check=False),
             processes.run(command, **given),
             subprocess.run(processes.command(*arguments), **given, check=False),
-        )
-        expected = (true.returncode, true.stdout, true.stderr)
-        for done in (forked, launched):
-            if (done.returncode, done.stdout, done.stderr) != expected:
-                differs[name] = expected, (done.returncode, done.stdout, done.stderr)
+        ]
+        expected, *found = [(done.returncode, done.stdout, done.stderr) for done in ran]
+        if strange := [one for one in found if one != expected]:
+            differs[name] = expected, strange[0]
     differs.pop("an interruption", None) if _only_lines_differ(differs) else None
     assert differs == {}
 
