@@ -1,11 +1,11 @@
 import asyncio
 import copy
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Type, cast  # noqa: UP035  (as users write it)
 
-import processes
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -331,5 +331,5 @@ def test_importing_the_tools_loads_nothing_heavy():
         "heavy = {'langchain_core', 'langgraph', 'openai', 'numpy', 'rich', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
