@@ -248,7 +248,7 @@ def test_listeners_are_told(mode: Mode):
 
 
 def test_questions_about_a_task_are_told(mode: Mode):
-    with RemoteServer([says("six", seconds=0.05)], streaming=False) as server, heard() as every:
+    with RemoteServer([says("six", polls=3)], streaming=False) as server, heard() as every:
         mode.kickoff(crew(task("a", sailor(polled(server), told("When?"), "done"))))
     events = [event for event in every if isinstance(event, A2APollingStatusEvent)]
     assert events[0].state == "working" and events[-1].state == "completed" and events[-1].poll_count == len(events)
