@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,7 +88,7 @@ def _can_be_forked(words: list[str], environment: Mapping[str, str]) -> bool:
 
 
 def run(
-    args: list[str],
+    args: Sequence[str | os.PathLike[str]],
     *,
     input: Any = None,
     capture_output: bool = False,

@@ -4,6 +4,7 @@ import asyncio
 import operator
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 import threading
@@ -150,9 +151,11 @@ def test_what_a_killed_process_has_spent_counts(mode: Mode, tmp_path: Path):
     ended = processes.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), file, mode.granularity],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
         check=False,
     )
-    assert ended.returncode == -signal.SIGKILL
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
     llm = counted("answer 3", "answer 4")
     clerk = agent(llm, role="clerk")
 
