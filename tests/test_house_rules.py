@@ -12,7 +12,7 @@ SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob(
 DOOR = ROOT / "crewgraph" / "definitions" / "door.py"
 BROAD_EXCEPTS = {
     "crewgraph/cel/expressions.py",  # whatever the evaluator raises is told with the expression
-    "crewgraph/core/rules.py",  # thrown into the body, which may catch it
+    "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "compat/crewgraph_compat/stand_ins/handlers.py",  # given to the caller
     "compat/crewgraph_compat/stand_ins/streaming_queues.py",  # raised by whoever takes the frames

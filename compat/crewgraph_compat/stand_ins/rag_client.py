@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult
