@@ -7,8 +7,8 @@ import pytest
 from extent import FLOW_MODES
 from modes import Mode
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -13,7 +13,7 @@ from crewgraph_compat.stand_ins.embedding_values import (
 )
 from modes import Mode
 
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 
 
 def test_one_thing_becomes_a_list_of_it():

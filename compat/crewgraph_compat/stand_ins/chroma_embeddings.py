@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.embedding_function import EmbeddingFunction
 from crewgraph_compat.stand_ins.provided_function import ProvidedFunction
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.embeddings_provider import BaseEmbeddingsProvider
 from crewgraph_compat.stand_ins.hosted_providers import RoboflowProvider
 from crewgraph_compat.stand_ins.local_providers import (

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.state import TASK
 from crewgraph.definitions.task import Task
 from crewgraph.runtime.kept_run import kept_run
 from crewgraph.runtime.runs import all_runs
 from crewgraph.runtime.storage import DATABASE
 from crewgraph.settings import storage_dir
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["LatestRun", "TaskOutputStorageHandler", "latest_run"]
 
