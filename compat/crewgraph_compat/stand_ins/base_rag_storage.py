@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from crewgraph import BaseAgent
-from crewgraph.memory.rag_storage import RAGStorage
+from crewgraph.memory.storage import RAGStorage
 
 __all__ = ["BaseRAGStorage"]
 
