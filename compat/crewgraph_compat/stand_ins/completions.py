@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from crewgraph import LLM
 from crewgraph.llm.providers import PROVIDERS
-from crewgraph.llm.word import Word
+from crewgraph.llm.responses import Word
 
 __all__ = [
     "OPENAI_COMPATIBLE_PROVIDERS",

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from crewgraph.llm.called import as_llm
 from crewgraph.llm.llm import LLM
-from crewgraph.llm.resolve import llm_like
+from crewgraph.llm.resolve import as_llm, llm_like
 
 __all__ = ["LITELLM_PARAMS", "UNACCEPTED_ATTRIBUTES", "create_llm"]
 

@@ -15,7 +15,7 @@ from crewgraph.core.operations import drive
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.plan_steps import StepObservation, TodoItem, TodoList
 from crewgraph.definitions.task import Task
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.runtime.alone import body_alone
 
 __all__ = ["PlannerObserver"]

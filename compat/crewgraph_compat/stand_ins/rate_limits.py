@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from crewgraph.llm.status import retry_after, status_of
+from crewgraph.llm.retry import retry_after, status_of
 
 __all__ = ["arun_with_rate_limit_retry", "get_retry_delay_seconds", "run_with_rate_limit_retry"]
 

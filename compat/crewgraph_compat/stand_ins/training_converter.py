@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import ConverterError
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 
 __all__ = ["TrainingConverter"]
 
