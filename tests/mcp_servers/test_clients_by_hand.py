@@ -22,7 +22,7 @@ from servers.mcp_process import over_stdio, running
 from crewgraph import Agent, ScriptedLLM
 from crewgraph.errors import MCPServerError, ToolFailed
 from crewgraph.tools.mcp import MCPServerStdio
-from crewgraph.tools.mcp.resolver import MCPToolResolver
+from crewgraph.tools.mcp.tool import MCPToolResolver
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import english
 from crewgraph.schema import json_schema
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.handler import ToolCalling
+from crewgraph.tools.cache import ToolCalling
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text
 from crewgraph_compat.stand_ins.llm_message import LLMMessage
 from crewgraph_compat.stand_ins.names import sanitize_tool_name
