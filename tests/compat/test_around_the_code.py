@@ -29,7 +29,7 @@ from crewgraph_compat.stand_ins.execution import (
 from crewgraph_compat.stand_ins.handler_graph import HandlerGraph, build_execution_plan
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.events.depends import CircularDependencyError, Depends
+from crewgraph.events.bus import CircularDependencyError, Depends
 from crewgraph.flow import Flow, start
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from crewgraph.events.depends import CircularDependencyError, Depends, Handler
+from crewgraph.events.bus import CircularDependencyError, Depends, Handler
 
 __all__ = ["ExecutionPlan", "HandlerGraph", "build_execution_plan"]
 

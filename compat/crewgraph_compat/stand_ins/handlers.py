@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Protocol, TypeGuard, TypeVar, cast
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.depends import called
+from crewgraph.events.bus import called
 
 __all__ = [
     "AsyncHandler",

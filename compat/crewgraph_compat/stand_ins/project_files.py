@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from crewgraph.project.folder import shown
+from crewgraph.project.configuration import read_yaml
 from crewgraph.project.jsonc import strip_jsonc_comments
-from crewgraph.project.yaml_file import read_yaml
+from crewgraph.project.roles import shown
 
 __all__ = [
     "JSON_PROJECT_EXTENSIONS",

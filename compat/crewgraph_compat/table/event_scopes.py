@@ -8,10 +8,10 @@ _STANDS = "crewgraph_compat.stand_ins"
 _LINEAGE = "crewgraph.events.lineage"
 _BASE = rows("crewgraph.events.base", "BaseEvent")
 _PAIRS = rows(
-    "crewgraph.events.pairs", SCOPE_ENDING_EVENTS="ENDS", SCOPE_STARTING_EVENTS="STARTS", VALID_EVENT_PAIRS="ENDINGS"
+    "crewgraph.events.lineage", SCOPE_ENDING_EVENTS="ENDS", SCOPE_STARTING_EVENTS="STARTS", VALID_EVENT_PAIRS="ENDINGS"
 )
 _PAIRING = rows(
-    "crewgraph.events.pairing",
+    "crewgraph.events.lineage",
     "EmptyStackError",
     "EventContextConfig",
     "EventPairingError",
@@ -45,7 +45,7 @@ _NUMBERS = rows(
     set_emission_counter="set_number",
 )
 _HANDLERS = rows(f"{_STANDS}.handlers", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet")
-_HANDLER = rows("crewgraph.events.depends", "Handler")
+_HANDLER = rows("crewgraph.events.bus", "Handler")
 _PLAN = rows(f"{_STANDS}.handler_graph", "ExecutionPlan", "HandlerGraph", "build_execution_plan")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -72,12 +72,12 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.events.base_events": {**_BASE, **_NUMBERS},
     "crewai.events.depends": {
         **_BASE,
-        **rows("crewgraph.events.depends", "Depends"),
+        **rows("crewgraph.events.bus", "Depends"),
         **rows(f"{_STANDS}.handlers", "EventHandler"),
     },
     "crewai.events.event_context": {**_PAIRS, **_PAIRING, **_SCOPES},
     "crewai.events.handler_graph": {
-        **rows("crewgraph.events.depends", "CircularDependencyError"),
+        **rows("crewgraph.events.bus", "CircularDependencyError"),
         **_HANDLER,
         **_PLAN,
     },
