@@ -4,13 +4,11 @@ import ast
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 DOOR = ROOT / "crewgraph" / "definitions" / "door.py"
 BROAD_EXCEPTS = {
     "crewgraph/cel/expressions.py",  # whatever the evaluator raises is told with the expression
@@ -48,6 +46,12 @@ BROAD_EXCEPTS = {
 }
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax trees of all sources; parsed where these tests run, not where they are collected."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
+
+
 def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -64,7 +68,7 @@ def test_a_file_has_at_most_400_lines():
 def test_a_function_has_at_most_60_lines():
     long = [
         f"{named(path)}:{f.name} {f.end_lineno - f.lineno + 1}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for f in functions(tree)
         if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > 60
     ]
@@ -74,7 +78,7 @@ def test_a_function_has_at_most_60_lines():
 def test_only_the_door_imports_our_own_modules_late():
     late = [
         f"{named(path)}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path != DOOR
         for f in functions(tree)
         for node in ast.walk(f)
@@ -91,7 +95,7 @@ def test_what_is_loaded_by_name_lies_no_higher_than_who_loads_it():
     height = {room: -at for at, layer in enumerate(layers) for room in layer.split(" | ")}
     loaded = [
         (named(path), node.args[0].value)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load" and node.args
         if isinstance(node.args[0], ast.Constant) and str(node.args[0].value).startswith("crewgraph.")
@@ -109,7 +113,7 @@ def test_no_file_is_named_for_leftovers():
     assert [named(p) for p in SOURCES if p.stem in {"utils", "helpers", "misc", "common"}] == []
     assert [
         f"{named(path)}:{node.name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith(("Manager", "Helper", "Util", "Utils"))
     ] == []
@@ -118,7 +122,7 @@ def test_no_file_is_named_for_leftovers():
 def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
     broad = {
         named(path)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
@@ -136,7 +140,7 @@ def test_nothing_is_pickled_or_evaluated():
     names = {"pickle", "cloudpickle", "dill", "marshal"}
     found = [
         f"{named(path)}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name in names for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module in names)
@@ -150,9 +154,13 @@ def test_nothing_is_pickled_or_evaluated():
     assert found == []
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=named)
-def test_all_names_what_a_module_offers(path: Path):
-    tree = TREES[path]
+def test_all_names_what_a_module_offers():
+    faults = {named(path): _fault_of_all(tree) for path, tree in trees().items() if path.name != "__init__.py"}
+    assert {path: fault for path, fault in faults.items() if fault} == {}
+
+
+def _fault_of_all(tree: ast.Module) -> str:
+    """What is wrong with the `__all__` of a module, or nothing."""
     listed: list[str] | None = None
     offered: set[str] = set()
     for node in tree.body:
@@ -167,9 +175,11 @@ def test_all_names_what_a_module_offers(path: Path):
                 offered.add(node.target.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name[0] != "_":
             offered.add(node.name)
-    assert listed is not None, "has no __all__"
-    assert listed == sorted(listed, key=_constants_first), "__all__ is not sorted"
-    assert set(listed) == offered
+    if listed is None:
+        return "has no __all__"
+    if listed != sorted(listed, key=_constants_first):
+        return "__all__ is not sorted"
+    return "" if set(listed) == offered else f"__all__ and names differ: {sorted(set(listed) ^ offered)}"
 
 
 def _is_type_variable(value: ast.expr) -> bool:
