@@ -3,13 +3,13 @@ VENV   ?= .venv
 CORES  ?= auto
 BIN    := $(VENV)/bin
 
-# Hundreds of tests begin a Python of their own; without bytecode each of them would compile all of it again.
+# Processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test lint types format kills parity coverage bench clean
+.PHONY: help demo install test test-all lint types format kills parity coverage bench clean
 
 help:  ## what can be made here
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # A stamp, so that a second `make test` does not install again.
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -28,8 +28,11 @@ install: $(VENV)/.installed  ## make the virtual environment with everything the
 demo: $(VENV)/.demo-installed  ## run a crew on a real file: make demo [FILE=path/to/text-or-csv]
 	$(BIN)/python examples/demo.py $(if $(FILE),"$(FILE)")
 
-test: $(VENV)/.installed  ## install and pass all tests
+test: $(VENV)/.installed  ## install and pass the tests, in some minutes
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
+
+test-all: export ALL = 1
+test-all: test  ## the tests with every mode in every granularity, more random examples and more kills
 
 lint: $(VENV)/.installed  ## ruff and the room contracts
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent import of
 from hypothesis import HealthCheck, settings
 from modes import Mode
 from servers.fixtures import serve
@@ -30,7 +31,12 @@ _SECRET_BEGINNINGS = ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE", "CR
 # Drawn examples are the same in each run, and a machine that stands still is no fault of what is tested;
 # `--hypothesis-profile=default` looks for others.
 settings.register_profile(
-    "same", deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "same",
+    max_examples=of(20, 100),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("same")
 

@@ -6,19 +6,16 @@ import importlib.util
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 LOOKS_UPWARDS = {
     ("definitions", "runtime"),  # the verbs of definitions
     ("definitions", "plot"),  # `Flow.plot`
     ("compiler", "runtime"),  # whoever reviews an answer may let the agent continue, outside of the graph
-    ("project", "runtime"),  # steps of declared flows read what methods returned
 }
 """Rooms that refer lazily to one above them."""
 
@@ -58,6 +55,12 @@ BROAD_EXCEPTS = {
 }
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax trees of all sources; parsed where these tests run, not where they are collected."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
+
+
 def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -69,7 +72,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 def test_no_function_imports():
     late = [
         f"{named(path)}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for f in functions(tree)
         for node in ast.walk(f)
         if isinstance(node, (ast.Import, ast.ImportFrom))
@@ -93,7 +96,7 @@ class LazyReference(NamedTuple):
 
 
 def lazy_references() -> Iterator[LazyReference]:
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             match node:
                 case ast.Assign(
@@ -108,14 +111,16 @@ def lazy_references() -> Iterator[LazyReference]:
                     pass
 
 
-LAZY = sorted(lazy_references(), key=lambda one: (one.file, one.name))
+@cache
+def references() -> list[LazyReference]:
+    return sorted(lazy_references(), key=lambda reference: (reference.file, reference.name))
 
 
 def test_every_lazy_reference_names_something():
-    assert len(LAZY) > 100
+    assert len(references()) > 100
     missing = [
         str(one)
-        for one in LAZY
+        for one in references()
         if importlib.util.find_spec(one.module) is None
         or one.attribute is not None
         and not hasattr(importlib.import_module(one.module), one.attribute)
@@ -126,7 +131,7 @@ def test_every_lazy_reference_names_something():
 def test_type_checkers_see_the_same_as_every_lazy_reference():
     seen = {
         (named(path), imported.asname or imported.name, node.module, imported.name)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for branch in ast.walk(tree)
         if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
         for node in branch.body
@@ -135,7 +140,7 @@ def test_type_checkers_see_the_same_as_every_lazy_reference():
     }
     twins = {
         one: (one.file, one.name, *((one.module, one.attribute) if one.attribute else _parted(one.module)))
-        for one in LAZY
+        for one in references()
     }
     assert [str(one) for one, twin in twins.items() if twin not in seen] == []
 
@@ -148,19 +153,19 @@ def _parted(module: str) -> tuple[str, str]:
 def test_lazy_references_are_assigned_where_type_checkers_do_not_look():
     calls = {
         (named(path), node.lineno)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"lazy", "lazy_module"}
     }
     in_place = {
         (named(path), statement.lineno)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in tree.body
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for statement in node.orelse
     }
     assert calls <= in_place
-    assert len(calls) == len(LAZY)
+    assert len(calls) == len(references())
 
 
 def test_only_definitions_refer_lazily_to_what_lies_higher():
@@ -171,7 +176,7 @@ def test_only_definitions_refer_lazily_to_what_lies_higher():
     height = {room: -at for at, layer in enumerate(layers) for room in layer.split(" | ")}
     upwards = {
         (place.split("/")[1], module.split(".")[1])
-        for place, _, module, _ in LAZY
+        for place, _, module, _ in references()
         if place.startswith("crewgraph/") and place.count("/") > 1 and module.startswith("crewgraph.")
         if height[place.split("/")[1]] < height[module.split(".")[1]]
     }
@@ -181,7 +186,7 @@ def test_only_definitions_refer_lazily_to_what_lies_higher():
 def test_what_is_loaded_by_name_is_not_our_own():
     assert [
         f"{named(path)}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load" and node.args
         if isinstance(node.args[0], ast.Constant) and str(node.args[0].value).startswith("crewgraph")
@@ -192,7 +197,7 @@ def test_no_file_is_named_for_leftovers():
     assert [named(p) for p in SOURCES if p.stem in {"utils", "helpers", "misc", "common"}] == []
     assert [
         f"{named(path)}:{node.name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith(("Manager", "Helper", "Util", "Utils"))
     ] == []
@@ -201,7 +206,7 @@ def test_no_file_is_named_for_leftovers():
 def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
     broad = {
         named(path)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
@@ -219,7 +224,7 @@ def test_nothing_is_pickled_or_evaluated():
     names = {"pickle", "cloudpickle", "dill", "marshal"}
     found = [
         f"{named(path)}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name in names for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module in names)
@@ -233,9 +238,13 @@ def test_nothing_is_pickled_or_evaluated():
     assert found == []
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=named)
-def test_all_names_what_a_module_offers(path: Path):
-    tree = TREES[path]
+def test_all_names_what_a_module_offers():
+    faults = {named(path): _fault_of_all(tree) for path, tree in trees().items() if path.name != "__init__.py"}
+    assert {path: fault for path, fault in faults.items() if fault} == {}
+
+
+def _fault_of_all(tree: ast.Module) -> str:
+    """What is wrong with the `__all__` of a module, or nothing."""
     listed: list[str] | None = None
     offered: set[str] = set()
     for node in tree.body:
@@ -250,9 +259,11 @@ def test_all_names_what_a_module_offers(path: Path):
                 offered.add(node.target.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name[0] != "_":
             offered.add(node.name)
-    assert listed is not None, "has no __all__"
-    assert listed == sorted(listed, key=_constants_first), "__all__ is not sorted"
-    assert set(listed) == offered
+    if listed is None:
+        return "has no __all__"
+    if listed != sorted(listed, key=_constants_first):
+        return "__all__ is not sorted"
+    return "" if set(listed) == offered else f"__all__ and names differ: {sorted(set(listed) ^ offered)}"
 
 
 def _is_type_variable(value: ast.expr) -> bool:

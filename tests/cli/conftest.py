@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import processes
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -13,13 +14,17 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def python(tmp_path: Path) -> Python:
-    """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", flags=["-P"], given="stdin")`."""
+    """Runs Python in the test's folder: `python("-m", "crewgraph", "run", "x.py", given="stdin")`.
+
+    `anew`: not as a fork of a process that has imported everything.
+    """
 
     def run(
-        *arguments: str, given: str = "", flags: tuple[str, ...] = (), **env: str
+        *arguments: str, given: str = "", flags: tuple[str, ...] = (), anew: bool = False, **env: str
     ) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(ROOT), str(ROOT / "compat"), *filter(None, [env.pop("PYTHONPATH", "")])])
-        return subprocess.run(
+        start = subprocess.run if anew else processes.run
+        return start(
             [sys.executable, *flags, *arguments],
             cwd=tmp_path,
             input=given,

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from cli.conftest import ROOT, Python
 
@@ -132,7 +133,7 @@ def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: P
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "crewgraph", "approve", thread, "--target", target]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")])}
-    with subprocess.Popen(command, cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
+    with processes.Popen(command, cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
         os.write(ours, typed)
         printed = process.communicate(timeout=250)[0]
     os.close(ours)

@@ -9,6 +9,7 @@ import textwrap
 import zipfile
 from pathlib import Path
 
+import processes
 import pytest
 from cli.conftest import ROOT, Python
 
@@ -101,7 +102,7 @@ def same(
     python: Python, *arguments: str, runners: tuple[tuple[str, ...], ...] = (RUN,)
 ) -> subprocess.CompletedProcess[str]:
     """Run a program by `python` and by crewgraph: all that is seen is the same."""
-    expected = python(*arguments)
+    expected = python(*arguments, anew=True)
     for runner in runners:
         done = python(*runner, *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, expected.stderr)
@@ -309,7 +310,7 @@ def test_spawned_workers_see_the_same_crewai_where_the_program_installs_it(pytho
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):
     write(tmp_path, waits="import time\nprint('on', flush=True); time.sleep(100)\n")
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'compat'}"}
-    with subprocess.Popen(
+    with processes.Popen(
         [sys.executable, *RUN, "waits.py"],
         cwd=tmp_path,
         env=env,
@@ -343,7 +344,7 @@ def test_a_crewai_that_is_already_imported_is_refused(python: Python, tmp_path: 
         site__in__sitecustomize="import crewai",
         which="print('ran')",
     )
-    done = python(*runner, "which.py", PYTHONPATH=str(tmp_path / "site"))
+    done = python(*runner, "which.py", anew=True, PYTHONPATH=str(tmp_path / "site"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: `crewai` is already imported (from ")
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from cli.conftest import ROOT, Python
 
@@ -42,7 +43,7 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
     ours, theirs = os.openpty()
     options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--input", '{"word": "hello"}']
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    with subprocess.Popen(
+    with processes.Popen(
         [sys.executable, "-m", "crewgraph", "train", *options],
         cwd=tmp_path,
         stdin=theirs,

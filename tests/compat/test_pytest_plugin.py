@@ -3,6 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,7 @@ def _pytest(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     (folder / "test_it.py").write_text(TESTS)
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat"), str(folder)])
     known = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}
-    return subprocess.run(
+    return processes.run(
         [sys.executable, "-m", "pytest", "-p", "crewgraph_compat.pytest_plugin", "-p", "no:cacheprovider", *words],
         cwd=folder,
         env={**{key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}, **known},

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import pytest
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -268,7 +269,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=of(60, 300))
 @given(
     text=st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)),
     calls=st.lists(st.builds(call, st.text(max_size=5), st.one_of(st.text(max_size=5), st.just({"a": 1}))), max_size=2),

@@ -2,10 +2,11 @@
 
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import processes
 
 __all__ = ["PAGES", "ROOT", "Block", "blocks", "environment", "program", "run"]
 
@@ -79,7 +80,7 @@ def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:
     source, found = program(page)
     script = folder / f"page_{page.stem}.py"  # not the name of a package it imports
     script.write_text(source, "utf-8")
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, str(script)],
         cwd=folder,
         env=environment(folder / "storage", **more),

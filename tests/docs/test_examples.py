@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -52,7 +53,7 @@ PRINTED = {
 
 
 def play(name: str, storage: Path, **more: str) -> list[str]:
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, str(ROOT / "examples" / f"{name}.py")],
         cwd=storage,
         env=environment(storage, **more),

@@ -1,11 +1,11 @@
 """The notebooks run from their first cell to their last in a kernel of their own, and are kept without outputs."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 
 from docs.pages import ROOT, environment
@@ -38,7 +38,7 @@ def played(name: str, folder: Path) -> Path:
     path = folder / "played.ipynb"
     # Jupyter's own packages warn of each other: only ours is held to be without warnings, in the other tests.
     own = environment(folder / "storage", PYTHONWARNINGS="default", JUPYTER_PLATFORM_DIRS="1", HOME=str(folder))
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", EXECUTE, str(ROOT / "notebooks" / name), str(path)],
         cwd=folder,
         env=own,

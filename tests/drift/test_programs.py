@@ -2,11 +2,11 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from servers.openai_api import Answer, OpenAIServer, Request, call
 
@@ -40,7 +40,7 @@ def test_an_older_program_runs_and_is_told_what_to_write(program: Path, tmp_path
     text = program.read_text()
     (tmp_path / "main.py").write_text(text)
     with OpenAIServer(marked("#=", text) or answered) as server:
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, "-m", "crewgraph", "run", "main.py"],
             cwd=tmp_path,
             capture_output=True,

@@ -1,5 +1,4 @@
 import asyncio
-import subprocess
 import sys
 import threading
 import time
@@ -9,6 +8,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any
 
+import processes
 import pytest
 from until import LONG
 
@@ -500,7 +500,7 @@ async def late(source, event):
 crewai_event_bus.emit(None, TaskFailedEvent(error="no"))
 print("end")
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("end\nlate\n", "")
 
 
@@ -526,7 +526,7 @@ else:
     bus.flush(30)
     os._exit(0)
 """
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=250)
+    ran = processes.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=250)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("child\nparent\n", "", 0)
 
 

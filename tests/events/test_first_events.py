@@ -1,11 +1,11 @@
 """Event classes are built when the first of their events is made, wherever that happens."""
 
 import gc
-import subprocess
 import sys
 from enum import Enum
 from typing import Any
 
+import processes
 import pytest
 
 from crewgraph.events import BaseEvent
@@ -42,7 +42,7 @@ print(wrong)
 
 
 def test_several_threads_make_the_first_event_of_a_class_at_once():
-    ran = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=250, check=False)
+    ran = processes.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=250, check=False)
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
 
 

@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import pytest
+from extent import CREW_MODES
 from heard import heard
 from modes import Mode
 
@@ -66,7 +67,7 @@ OF_A_CREW = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["sync", "async", "sync-step", "async-step"])
+@pytest.mark.parametrize("mode", CREW_MODES)
 def test_what_happens_in_a_crew_stands_in_the_scope_of_what_began_it(mode: str):
     with heard() as events:
         Mode(mode).kickoff(crew(), checkpointer=False)
@@ -83,7 +84,7 @@ def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
     assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
-@pytest.mark.parametrize("mode", ["sync", "async", "sync-step", "async-step"])
+@pytest.mark.parametrize("mode", CREW_MODES)
 def test_an_end_says_what_it_began_with_where_nobody_heard_that(mode: str):
     ends: list[BaseEvent] = []
     with crewai_event_bus.scoped_handlers():

@@ -1,7 +1,8 @@
 """Signals as events."""
 
-import subprocess
 import sys
+
+import processes
 
 PROGRAM = """
 import os, signal, sys
@@ -20,6 +21,6 @@ print("not reached")
 
 
 def test_a_signal_is_told_and_then_does_what_it_did():
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=250)
+    ran = processes.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=250)
     assert ran.stdout.splitlines() == ["SIGCONT 18", "SIGINT 2", "interrupted", "SIGTERM 15"]
     assert ran.returncode == -15

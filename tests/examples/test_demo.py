@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 from servers.openai_api import Answer, OpenAIServer, Request, call
 
 ROOT = Path(__file__).parents[2]
@@ -15,7 +16,7 @@ DEMO = ROOT / "examples" / "demo.py"
 
 
 def demo(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return processes.run(
         [sys.executable, "-W", "error", str(DEMO), *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
         cwd=folder,

@@ -1,15 +1,38 @@
 """The tests of flows, each in both granularities: what a program sees does not depend on what becomes a node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from extent import FLOW_MODES
+from modes import Mode
 
 from crewgraph.flow import Flow
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
-@pytest.fixture(autouse=True, params=["method", "flow"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Both granularities, and both ways to call: all pairs of them, or each of them once in the quick run."""
+    marked = {name for mark in metafunc.definition.iter_markers("parametrize") for name in _names(mark.args[0])}
+    wanted = {"granularity", "mode"} & set(metafunc.fixturenames) - marked
+    if len(wanted) == 2:
+        metafunc.parametrize(("granularity", "mode"), FLOW_MODES, indirect=True)
+    elif "granularity" in wanted:
+        metafunc.parametrize("granularity", ["method", "flow"], indirect=True)
+    elif "mode" in wanted:
+        metafunc.parametrize("mode", ["sync", "async"], indirect=True)
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+
+
+@pytest.fixture
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return Mode(request.param)
+
+
+@pytest.fixture(autouse=True)
 def granularity(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     granularity = str(request.param)
     monkeypatch.setattr(Flow, "granularity", granularity)

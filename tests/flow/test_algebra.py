@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ def completed(plan: Plan, naive: Naive, progress: Progress, data: st.DataObject)
     return after(plan, progress, done, value, plainly(value))
 
 
-@settings(max_examples=1000, suppress_health_check=LARGE)
+@settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)
@@ -65,7 +66,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
         progress = completed(plan, naive, progress, data)
 
 
-@settings(max_examples=150, suppress_health_check=LARGE)
+@settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
     definition: FlowDefinition, data: st.DataObject
@@ -83,7 +84,7 @@ def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
         assert json.dumps(progress) == json.dumps(reread)
 
 
-@settings(max_examples=100, suppress_health_check=LARGE)
+@settings(max_examples=of(20, 100), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.DataObject):
     plan = Plan(definition)

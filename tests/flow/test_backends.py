@@ -4,12 +4,12 @@ import datetime as dates
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 from pydantic import BaseModel
@@ -485,7 +485,7 @@ def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, r
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", "-m", "flow.beside", run, "counting", granularity]
-    killed = subprocess.run([*command, "die"], capture_output=True, text=True, timeout=250, env=env)
+    killed = processes.run([*command, "die"], capture_output=True, text=True, timeout=250, env=env)
     assert killed.returncode == -9, killed.stderr
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
+    ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     assert (ran.returncode, ran.stdout.strip()) == (0, "[1, 1]"), ran.stderr

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, cast
 
 import pytest
+from extent import of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
@@ -23,7 +24,7 @@ from crewgraph.flow import Flow
 from .drawn import LARGE, Naive, flows, values
 from .parts import kickoff
 
-EXAMPLES, SAMPLE = int(os.environ.get("GOING_ON", "12")), 8
+EXAMPLES, SAMPLE = int(os.environ.get("GOING_ON", of(4, 12))), 8
 """How many flows are drawn, and at how many of its writes each is stopped."""
 
 Table = dict[str, list[Any]]

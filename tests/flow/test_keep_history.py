@@ -2,12 +2,12 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -223,7 +223,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
     own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db"), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
     command = [sys.executable, "-W", "ignore", "-m", "flow.looping", mode.name, str(rounds), str(point)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
+    ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

@@ -1,7 +1,6 @@
 """Runs that are kept: killed and gone on with, loaded, looked back at, forked."""
 
 import os
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 from pydantic import BaseModel
@@ -31,7 +31,7 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     own = {"PYTHONPATH": path, "LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
     env = {**os.environ, **own, "GRANULARITY": Flow.granularity}
     command = [sys.executable, "-W", "ignore", "-m", "flow.killed", mode, "journey", point]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env)
+    ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

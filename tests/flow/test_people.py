@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 
@@ -192,9 +193,9 @@ def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):
         "def keys(fd):\n"
         "    if not sent: sent.append(1); return b'Anna\\n'\n"
         "    return os.read(fd, 1)\n"
-        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+        f"sys.exit(pty.spawn({processes.command(str(program))!r}, stdin_read=keys))\n"
     )
-    ran = subprocess.run(
+    ran = processes.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL
     )
     assert "Your name?" in ran.stdout and "hello Anna" in ran.stdout, ran.stdout + ran.stderr
@@ -224,7 +225,7 @@ def test_somebody_at_a_terminal_is_asked_there_and_told_the_outcomes():
     import pty
 
     ours, theirs = pty.openpty()
-    with subprocess.Popen([sys.executable, "-c", TERMINAL], stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
+    with processes.Popen([sys.executable, "-c", TERMINAL], stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
         os.write(ours, b"perhaps\nYes\n")
         printed = process.communicate(timeout=250)[0]
     os.close(ours)
@@ -296,14 +297,14 @@ def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, secon
         "def keys(fd):\n"
         f"    if not sent and {typed!r}: sent.append(1); return {typed.encode()!r}\n"
         "    return os.read(fd, 1)\n"
-        f"sys.exit(pty.spawn([sys.executable, {str(program)!r}], stdin_read=keys))\n"
+        f"sys.exit(pty.spawn({processes.command(str(program))!r}, stdin_read=keys))\n"
     )
     # What the terminal is typed from stays open, and silent.
     reading, writing = os.pipe()
     try:
         if typed:
             os.write(writing, b"x")
-        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=reading)
+        ran = processes.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250, stdin=reading)
     finally:
         os.close(reading)
         os.close(writing)

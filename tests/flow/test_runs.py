@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -227,7 +227,7 @@ def elsewhere(folder: Path, program: str) -> str:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     own = {"LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
-    ran = subprocess.run(
+    ran = processes.run(
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=250, env=env
     )
     return ran.stdout.strip() if ran.returncode in (0, -9) else ran.stderr

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from extent import CREW_MODES
 from modes import Mode
 
 from crewgraph.hooks import clear_all_hooks
@@ -17,6 +18,6 @@ def no_hooks_left() -> Iterator[None]:
     clear_all_hooks()
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)

@@ -1,9 +1,10 @@
 """A program of this folder in a process of its own."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+import processes
 
 from kills.matrix import ROOT
 
@@ -15,7 +16,7 @@ def played(program: str, folder: Path, kill: str = "") -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder)}
     command = [sys.executable, "-m", f"kills.{program}", str(folder), kill]
-    ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=250)
+    ran = processes.run(command, env=env, capture_output=True, text=True, check=False, timeout=250)
     assert ran.returncode in (0, -9), ran.stderr
     return ran.returncode, ran.stdout
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -10,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 from uuid import uuid4
 
+import processes
 from servers.postgres import missing, prepared_postgres
 
 from kills.program import Case
@@ -54,21 +52,8 @@ class Kills:
         self._folder = folder
         self._points: dict[Case, list[str]] = {}
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
-        self._zygote = subprocess.Popen(
-            [sys.executable, "-m", "kills.zygote"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder), "LANGSMITH_TRACING": "false"},
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._zygote.communicate()
+        own = {"PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder), "LANGSMITH_TRACING": "false"}
+        self._environment = {**os.environ, **own}
 
     def fresh(self, way: Case) -> Case:
         """The way with a thread, a ledger and (on SQLite) a database of its own."""
@@ -78,12 +63,9 @@ class Kills:
 
     def play(self, case: Case) -> tuple[int, str]:
         """Run a case in a process of its own: its exit code (-9: killed) and what it gave."""
-        assert self._zygote.stdin is not None
-        assert self._zygote.stdout is not None
-        self._zygote.stdin.write(json.dumps(asdict(case)) + "\n")
-        self._zygote.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._zygote.stdout.readline())
-        return answer["status"], answer["output"]
+        command = [sys.executable, "-m", "kills.program", json.dumps(asdict(case))]
+        ran = processes.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=250)
+        return ran.returncode, ran.stdout + ran.stderr
 
     def points(self, way: Case) -> list[str]:
         """Every point a run in this way passes, from a run that lives."""
@@ -161,7 +143,7 @@ def main() -> None:
     rows: list[str] = []
     unsound = 0
     with ExitStack() as stack:
-        kills = stack.enter_context(Kills(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
+        kills = Kills(Path(stack.enter_context(tempfile.TemporaryDirectory())))
         reason = missing()
         dsn = None if reason else stack.enter_context(prepared_postgres()).dsn
         for way in ways(dsn):

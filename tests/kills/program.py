@@ -7,6 +7,7 @@ SIGKILL.
 
 import asyncio
 import json
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -234,3 +235,7 @@ def _invoked(case: Case, graph: Any, given: Any) -> Any:
     if case.mode == "sync":
         return graph.invoke(given, config, **options)
     return asyncio.run(graph.ainvoke(given, config, **options))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(play(Case(**json.loads(sys.argv[1]))))

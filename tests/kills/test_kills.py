@@ -4,23 +4,22 @@ A sample over all ways and all points; `make kills` goes through every one.
 """
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from extent import of
 from servers.postgres import Postgres
 
 from kills.matrix import Kills, ways
 from kills.program import Case
 
-_SAMPLE = 5
+_SAMPLE = of(2, 5)
 _SEED = 20
 
 
 @pytest.fixture(scope="module")
-def kills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kills]:
-    with Kills(tmp_path_factory.mktemp("kills")) as running:
-        yield running
+def kills(tmp_path_factory: pytest.TempPathFactory) -> Kills:
+    return Kills(tmp_path_factory.mktemp("kills"))
 
 
 def named(way: Case) -> str:
@@ -40,7 +39,7 @@ def test_a_killed_run_goes_on_where_it_was_on_postgres(kills: Kills, postgres: P
     for way in ways(postgres.dsn):
         if way.saver == "postgres":
             points = kills.points(way)
-            sample = random.Random(f"{_SEED}{named(way)}").sample(points, 2)
+            sample = random.Random(f"{_SEED}{named(way)}").sample(points, of(1, 2))
             assert [v for v in (kills.verdict(way, point) for point in sample) if not v.sound] == []
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from extent import CREW_MODES
 from heard import heard
 from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
@@ -26,7 +27,7 @@ HARBOUR = "The harbour opens at six."
 WORDS = "when the mill closes and the harbour opens"
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)
 

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from extent import of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -173,7 +174,7 @@ def test_what_is_no_source_is_refused(given: Any, told: str):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=of(20, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore")
 def test_a_damaged_pdf_is_read_or_told(tmp_path: Path, seed: int):
     write_pdf(tmp_path / "a.pdf", ["one", "two"])

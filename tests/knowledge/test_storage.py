@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langgraph.store.base import IndexConfig
 from langgraph.store.memory import InMemoryStore
@@ -185,7 +186,7 @@ print(len(knowledge.query("mill", 100, 0.0)))
 def test_several_processes_may_read_the_same_at_once(folder: Path):
     environment = {**os.environ, "PYTHONPATH": str(Path(crewgraph.__file__).parents[1])}
     piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
-    running = [subprocess.Popen([sys.executable, "-c", _LOADS], **piped) for _ in range(3)]
+    running = [processes.Popen([sys.executable, "-c", _LOADS], **piped) for _ in range(3)]
     told = [one.communicate(timeout=250) for one in running]
     assert [out.strip() for out, _ in told] == ["40"] * 3, told
     assert len(Knowledge("mill").query("mill", 100, 0.0)) == 40

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
@@ -385,7 +386,7 @@ def test_the_server_runs_as_a_process_and_writes_down_what_it_was_asked(tmp_path
     (tmp_path / "script.json").write_text(json.dumps(script))
     log = tmp_path / "log.jsonl"
     words = ["--port", "0", "--script", str(tmp_path / "script.json"), "--log", str(log)]
-    served = subprocess.Popen(
+    served = processes.Popen(
         [sys.executable, "-m", "tests.servers.openai_api", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -10,11 +10,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import processes
 import pytest
 from heard import heard
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
-from servers.mcp_process import RunningServer, calls, running
+from servers.mcp_process import RunningServer, calls, over_stdio, running
 from servers.mcp_server import PICTURE, PROGRAM
 from until import until
 
@@ -51,7 +52,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stdio(notes: Path) -> MCPServerStdio:
-    return MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])
+    return MCPServerStdio(**over_stdio(notes))
 
 
 @pytest.fixture(params=["stdio", "streamable-http", "sse"])
@@ -223,7 +224,7 @@ def test_a_failing_tool_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio, 
 
 
 # ------------------------------------------------------------------ names and filters
-def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, stdio: MCPServerStdio):
+def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
     @tool
     def depth(place: str) -> str:
         """Say how deep it is."""
@@ -232,6 +233,7 @@ def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, s
     name = (
         "python3_11_mcp_server_py_depth" if Path(sys.executable).name == "python3.11" else "python_mcp_server_py_depth"
     )
+    stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])
     one = worker([DEPTH, ToolUse(name, {"place": "Brest"})], mcps=[stdio], tools=[depth])
     mode.kickoff(crew(task("a", one)))
     assert observed(one) == ["Observation: ours, Brest\nObservation: 12 m at Brest"]
@@ -254,7 +256,8 @@ def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: An
     assert offered(one) == names
 
 
-def test_a_filter_is_told_of_the_agent_and_the_server(stdio: MCPServerStdio):
+def test_a_filter_is_told_of_the_agent_and_the_server(notes: Path):
+    stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])  # its name is its command's
     told: list[ToolFilterContext] = []
 
     def choose(context: ToolFilterContext, tool: dict[str, Any]) -> bool:
@@ -466,7 +469,7 @@ print(crew.resume("x").raw)
 def test_a_run_that_was_killed_goes_on_without_repeating_calls(notes: Path):
     def ran(which: str) -> "subprocess.CompletedProcess[str]":
         words = [sys.executable, "-c", RUN, PROGRAM, str(notes), which]
-        return subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
+        return processes.run(words, capture_output=True, text=True, timeout=250, check=False)
 
     assert ran("first").returncode == 9
     assert [line.split()[1] for line in calls(notes)] == ["a"]
@@ -491,7 +494,7 @@ def test_what_is_on_record_is_not_asked_for_again(mode: Mode, notes: Path):
 def test_tools_of_langchain_mcp_adapters_are_used_as_they_are(mode: Mode, notes: Path):
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
-    connection: Any = {"transport": "stdio", "command": sys.executable, "args": [PROGRAM, str(notes)]}
+    connection: Any = {"transport": "stdio", **over_stdio(notes)}
     tools = asyncio.run(MultiServerMCPClient({"harbour": connection}).get_tools())
     uses = [DEPTH, ToolUse("picture", {}), ToolUse("fail", {})]
     one = agent(ScriptedLLM([uses, "Final Answer: done"]), tools=tools)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from crewgraph_compat.stand_ins.mcp_client import (
 )
 from crewgraph_compat.stand_ins.mcp_tools import MCPNativeTool, MCPToolWrapper
 from pydantic import BaseModel
-from servers.mcp_process import running
-from servers.mcp_server import PROGRAM
+from servers.mcp_process import over_stdio, running
 
 from crewgraph import Agent, ScriptedLLM
 from crewgraph.errors import MCPServerError, ToolFailed
@@ -36,7 +34,7 @@ def notes(tmp_path: Path) -> Path:
 def transport(request: pytest.FixtureRequest, notes: Path) -> Iterator[BaseTransport]:
     """A way to a server of each kind."""
     if request.param == "stdio":
-        yield StdioTransport(sys.executable, [PROGRAM, str(notes)])
+        yield StdioTransport(**over_stdio(notes))
         return
     with running(notes, request.param) as server:
         yield SSETransport(server.url) if request.param == "sse" else HTTPTransport(server.url)
@@ -119,7 +117,7 @@ def test_a_tool_without_a_server_fails():
 def test_a_resolver_finds_the_tools_of_servers(notes: Path):
     resolver = MCPToolResolver(agent=worker(), logger=logging.getLogger("mine"))
     assert resolver.resolve([]) == []
-    server = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])
+    server = MCPServerStdio(**over_stdio(notes))
     assert "depth" in [tool.name for tool in resolver.resolve([server])]
     assert resolver.clients == []
     resolver.cleanup()

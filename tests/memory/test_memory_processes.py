@@ -8,13 +8,14 @@ import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import processes
 import pytest
 
 from crewgraph import Memory
 
 
 def started(folder: Path, program: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return processes.Popen(
         [sys.executable, "-c", textwrap.dedent(program)],
         env={**os.environ, "FOLDER": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,

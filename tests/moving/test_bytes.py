@@ -6,6 +6,7 @@ import pytest
 from crewgraph_compat.moving.check import check
 from crewgraph_compat.moving.migration import migration
 from crewgraph_compat.moving.rewriting import Unreadable, rewrite
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ USES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=of(20, 60))
 @given(st.lists(IMPORTS, min_size=1, max_size=4), st.lists(USES, max_size=6), st.sampled_from(["\n", "\r\n"]))
 def test_rewriting_twice_is_rewriting_once(imports: list[str], uses: list[str], end: str):
     data = end.join([*imports, *uses, ""]).replace("\r\n", "\n").replace("\n", end).encode()
@@ -104,7 +105,7 @@ def test_rewriting_twice_is_rewriting_once(imports: list[str], uses: list[str], 
     assert [note.line for note in notes] == sorted(note.line for note in notes)
 
 
-@settings(max_examples=60)
+@settings(max_examples=of(20, 60))
 @given(st.text(alphabet=st.sampled_from(list("abc =()[]{}'\"#:,.\n\t\\é")), max_size=60))
 def test_a_program_without_any_of_it_stays_as_it_is(text: str):
     data = f"# crewai\n{text}".encode()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import processes
 from servers.openai_api import OpenAIServer
 
 from parity.model import ScriptedModel, literal, marks
@@ -108,7 +109,7 @@ def _somebody(typed: str | None, *, at_terminal: bool) -> Generator[int]:
 def _ran(command: Sequence[str], place: Path, environment: dict[str, str], given: int) -> str:
     """Run a command with a standard input; what it said, or "hangs"."""
     with (place / "out").open("w+", encoding="utf-8") as out:
-        process = subprocess.Popen(command, cwd=place / "work", env=environment, stdin=given, stdout=out, stderr=out)
+        process = processes.Popen(command, cwd=place / "work", env=environment, stdin=given, stdout=out, stderr=out)
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:

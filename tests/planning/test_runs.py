@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from extent import CREW_MODES
 from heard import heard
 from modes import Mode
 from until import LONG
@@ -18,7 +19,7 @@ from crewgraph.events.agent import ObservationEvent, PlanStepCompletedEvent, Pla
 from crewgraph.tools import tool
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)
 

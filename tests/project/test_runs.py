@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
@@ -351,7 +352,7 @@ def office(tmp_path: Path) -> Path:
 
 def run(folder: Path, *program: str, **more: str) -> "subprocess.CompletedProcess[str]":
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    return subprocess.run(
+    return processes.run(
         [sys.executable, "-W", "error", "-m", "crewgraph", "run", *program],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path, **more},

@@ -1,9 +1,10 @@
 """What a crew does, it does in both granularities."""
 
 import pytest
+from extent import CREW_MODES
 from modes import Mode
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)

@@ -6,7 +6,6 @@ The names are those of CrewAI 1.2.1 and 1.15.30. `Agent` has them all; both kind
 import contextlib
 import io
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, cast
 import pytest
 from heard import heard
 from modes import Mode
-from servers.mcp_server import PROGRAM
+from servers.mcp_process import over_stdio
 from until import LIMITS
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
@@ -169,7 +168,7 @@ def _apps(seen: Seen) -> bool:
 
 
 def _server(seen: Seen) -> MCPServerStdio:
-    return MCPServerStdio(command=sys.executable, args=[PROGRAM, str(seen.folder / "notes.txt")])
+    return MCPServerStdio(**over_stdio(seen.folder / "notes.txt"))
 
 
 def _served(seen: Seen) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
+import processes
 import pytest
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -147,12 +148,14 @@ PROGRAM = """
 
 def test_what_a_killed_process_has_spent_counts(mode: Mode, tmp_path: Path):
     file = str(tmp_path / "runs.db")
-    ended = subprocess.run(
+    ended = processes.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), file, mode.granularity],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
         check=False,
     )
-    assert ended.returncode == -signal.SIGKILL
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
     llm = counted("answer 3", "answer 4")
     clerk = agent(llm, role="clerk")
 

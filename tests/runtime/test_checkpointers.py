@@ -5,11 +5,11 @@ import json
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -166,7 +166,7 @@ except RuntimeError:
 result = crew.resume("t")
 print([one.raw for one in result.tasks_output], len(llm.requests))
 """
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-W", "error", "-c", program],
         env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -1,11 +1,11 @@
 """What a verbose run shows."""
 
 import os
-import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import processes
 import pytest
 from modes import Mode
 
@@ -32,7 +32,7 @@ Crew(agents=[worker], tasks=[Task(name="explore", description="d", expected_outp
 
 
 def shown(program: str) -> str:
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-W", "error", "-c", program],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

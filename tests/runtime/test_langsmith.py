@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
+import processes
 import pytest
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -474,7 +474,7 @@ def played(server: LangSmithServer, folder: Path, **variables: str) -> None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LANGSMITH", "LANGCHAIN"))}
     own = {"PYTHONPATH": str(REPOSITORY), "CREWGRAPH_STORAGE_DIR": str(folder), "LANGSMITH_ENDPOINT": server.url}
     more = {"LANGSMITH_API_KEY": "fake", "LANGSMITH_PROJECT": "tests", **variables}
-    subprocess.run([sys.executable, "-c", PROGRAM], env={**inherited, **own, **more}, check=True, timeout=250)
+    processes.run([sys.executable, "-c", PROGRAM], env={**inherited, **own, **more}, check=True, timeout=250)
 
 
 TWICE = "\n".join(["Crew: desk [chain]\n  text [chain]\n    Agent: Writer [chain]\n      scripted [llm]"] * 2)

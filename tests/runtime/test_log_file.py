@@ -5,11 +5,11 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 
@@ -128,7 +128,7 @@ Crew(agents=[worker], tasks=tasks, output_log_file="shared.json", checkpointer=F
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
 def test_processes_may_share_a_file(folder: Path):
     surroundings = {**os.environ, "PYTHONPATH": str(Path(crewgraph.__file__).parents[1])}
-    started = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=surroundings) for _ in range(3)]
+    started = [processes.Popen([sys.executable, "-c", PROGRAM], env=surroundings) for _ in range(3)]
     assert [process.wait(250) for process in started] == [0, 0, 0]
     assert len(entries(folder / "shared.json")) == 3 * 20 * 2
 

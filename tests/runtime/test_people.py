@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+import processes
 import pytest
 from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
@@ -264,9 +265,9 @@ def test_of_processes_that_answer_at_once_one_is_heard(tmp_path: Path, storage: 
     (tmp_path / "race.py").write_text(RACE)
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command, names, pipe = [sys.executable, "race.py"], ["one", "two", "three"], subprocess.PIPE
-    subprocess.run([*command, "begin"], cwd=tmp_path, env=env, check=True, timeout=250)
+    processes.run([*command, "begin"], cwd=tmp_path, env=env, check=True, timeout=250)
     racing = [
-        subprocess.Popen([*command, name], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True) for name in names
+        processes.Popen([*command, name], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True) for name in names
     ]
     while not all((tmp_path / name).exists() for name in names):
         time.sleep(0.05)
@@ -455,7 +456,7 @@ def test_other_processes_answer_days_later_and_no_request_is_made_again(mode: Mo
 
     def run(*arguments: str) -> Any:
         command = [sys.executable, "program.py", arguments[0], mode.name, *arguments[1:]]
-        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=250)
+        ran = processes.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=250)
         return json.loads(ran.stdout) if ran.returncode == 0 else (ran.returncode, ran.stderr)
 
     with OpenAIServer(["the facts", "one", "two", "three"]) as server:
@@ -488,7 +489,7 @@ def at_terminal(program: str, typed: bytes) -> str:
     import pty
 
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with processes.Popen(
         [sys.executable, "-c", TERMINAL + program], stdin=theirs, stdout=subprocess.PIPE, text=True
     ) as process:
         os.write(ours, typed)

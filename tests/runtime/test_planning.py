@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+import processes
 import pytest
 from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
@@ -326,7 +327,7 @@ def test_a_run_killed_behind_the_planning_does_not_plan_again(tmp_path: Path):
 
     def python(*args: str) -> "subprocess.CompletedProcess[str]":
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
+        return processes.run(
             [sys.executable, *args], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
         )
 

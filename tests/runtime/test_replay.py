@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -249,11 +249,11 @@ def program(tmp_path: Path, storage: Path) -> Any:
     path.write_text(textwrap.dedent(PROGRAM), "utf-8")
 
     def run(verb: str, who: str, killed: bool = False, **given: Any) -> Any:
-        seed, kill = given.pop("seed", "random"), given.pop("kill", "")
-        done = subprocess.run(
+        own, kill = given.pop("own", {}), given.pop("kill", "")
+        done = processes.run(
             [sys.executable, str(path), verb, json.dumps(given)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "WHO": who, "KILL": kill, "PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "WHO": who, "KILL": kill, **own},
             capture_output=True,
             text=True,
             check=False,
@@ -278,7 +278,9 @@ def test_another_process_finds_a_task_by_the_id_that_it_had(program: Any):
 
 
 def test_keys_are_the_same_in_every_process(program: Any):
-    found = [program("kickoff", "x", inputs={"topic": "rain"}, seed=seed)["keys"] for seed in ("1", "2")]
+    found = [
+        program("kickoff", "x", inputs={"topic": "rain"}, own={"PYTHONHASHSEED": seed})["keys"] for seed in ("1", "2")
+    ]
     clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
     tasks = [
         Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk)
@@ -302,7 +304,7 @@ def test_keys_and_ids_stay_when_placeholders_are_filled(mode: Mode):
 def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, point: str):
     program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
     program("replay", "second", killed=True, kill=point, task_id="two", new_thread_id="again")
-    done = program("resume", "third", thread_id="again")
+    done = program("resume", "third", thread_id="again", own={"PYTHONHASHSEED": "random"})
     by = {"two": ["third", "third"], "three": ["second", "third"]}[point]
     assert done["raws"] == ["one by first", f"two by {by[0]}", f"three by {by[1]}"]
     assert (tmp_path / "requests.txt").read_text().split() == ["one", "two", "three", "two", "three"]
@@ -312,7 +314,7 @@ def test_a_replay_that_is_killed_is_gone_on_with(program: Any, tmp_path: Path, p
 def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
     path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
     given = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
-    with subprocess.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
+    with processes.Popen([sys.executable, path, "kickoff", given], cwd=tmp_path, env=env) as other:
         try:
             made = three(counting())
             made.agents[0].role = "clerk"

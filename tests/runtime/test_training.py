@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import processes
 import pytest
 from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
@@ -517,7 +518,7 @@ crew.train(2, "x.json", feedback=None if sys.argv[1] == "terminal" else ask)
 def python(*args: str, **more: Any) -> "subprocess.CompletedProcess[str]":
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", *args]
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=250, **more)
+    return processes.run(command, env=env, capture_output=True, text=True, check=False, timeout=250, **more)
 
 
 def test_a_training_that_is_killed_asks_nobody_and_no_model_again(folder: Path):
@@ -544,7 +545,7 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
     ours, theirs = os.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "team.py", "terminal"]
-    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, text=True, env=env) as process:
+    with processes.Popen(command, stdin=theirs, stdout=subprocess.PIPE, text=True, env=env) as process:
         os.write(ours, b"deeper\n\nslower\n\n")
         printed = process.communicate(timeout=250)[0]
     os.close(ours)

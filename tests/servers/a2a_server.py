@@ -20,9 +20,10 @@ Says = dict[str, Any]
 """What comes of a message: a state, the text, the chunks that are streamed, how many seconds it takes."""
 
 
-def says(text: str, *, seconds: float = 0, chunks: list[str] | None = None, data: Any = None) -> Says:
-    """It does it."""
-    return {"state": "completed", "text": text, "seconds": seconds, "chunks": chunks or [text], "data": data}
+def says(text: str, *, seconds: float = 0, polls: int = 0, chunks: list[str] | None = None, data: Any = None) -> Says:
+    """It does it: after so many seconds, or once it was looked at so many times."""
+    chunks = chunks or [text]
+    return {"state": "completed", "text": text, "seconds": seconds, "polls": polls, "chunks": chunks, "data": data}
 
 
 def asks(text: str) -> Says:
@@ -112,7 +113,8 @@ class RemoteServer:
         """A task, as it stands."""
         until, said, context = self.tasks[task]
         told: dict[str, Any] = {"kind": "task", "id": task, "contextId": context}
-        if time.monotonic() < until:
+        said["polls"] = said.get("polls", 0) - 1
+        if time.monotonic() < until or said["polls"] >= 0:
             return {**told, "status": {"state": "working"}}
         if said["state"] != "completed":
             return {**told, "status": {"state": said["state"], "message": _message(said["text"])}}

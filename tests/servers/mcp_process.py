@@ -6,12 +6,20 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import processes
 from until import until
 
 from .mcp_server import PROGRAM
 
-__all__ = ["RunningServer", "calls", "running"]
+__all__ = ["RunningServer", "calls", "over_stdio", "running"]
+
+
+def over_stdio(notes: Path) -> dict[str, Any]:
+    """The command of a server that is spoken to over its standard streams, and its arguments."""
+    command, *args = processes.command(PROGRAM, str(notes))
+    return {"command": command, "args": args}
 
 
 class RunningServer:
@@ -28,7 +36,7 @@ class RunningServer:
     def start(self) -> None:
         """Begin to serve; it answers when this returns."""
         words = [sys.executable, PROGRAM, str(self.notes), self.transport, str(self.port)]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = processes.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(self._answers)
 
     def kill(self) -> None:

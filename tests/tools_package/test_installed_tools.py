@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 
@@ -189,7 +190,7 @@ print("\\n" + json.dumps([made, wrong]))
 def test_every_tool_can_be_made_or_says_what_it_lacks(tools: Any, files: Path):
     keys = {f"{name}_API_KEY": "key" for name in _KEYS.split()}
     path = os.pathsep.join([one for one in sys.path if one])
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", _EACH],
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -1,11 +1,11 @@
 """Collections of texts for tools that search, by CrewAI's names."""
 
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from crewgraph_compat.stand_ins.base_client import BaseClient
 from crewgraph_compat.stand_ins.embedder_factory import build_embedder
@@ -258,7 +258,7 @@ def test_a_lock_holds_among_processes(storage: Path):
     )
 
     def other() -> str:
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"], capture_output=True
         )
         return done.stdout.decode().strip() or done.stderr.decode()

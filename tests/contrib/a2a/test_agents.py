@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from crewgraph_compat.stand_ins.a2a_server import A2AServerConfig
 from heard import heard
@@ -250,7 +251,7 @@ def test_listeners_are_told(mode: Mode):
 
 
 def test_questions_about_a_task_are_told(mode: Mode):
-    with RemoteServer([says("six", seconds=0.05)], streaming=False) as server, heard() as every:
+    with RemoteServer([says("six", polls=3)], streaming=False) as server, heard() as every:
         mode.kickoff(crew(task("a", sailor(polled(server), told("When?"), "done"))))
     events = [event for event in every if isinstance(event, A2APollingStatusEvent)]
     assert events[0].state == "working" and events[-1].state == "completed" and events[-1].poll_count == len(events)
@@ -374,16 +375,16 @@ def is_kept(what: bytes, storage: Path) -> bool:
 @pytest.mark.parametrize("updates", ["streamed", "polled"])
 def test_a_run_that_was_killed_while_it_waited_goes_on_with_the_same_task(tmp_path: Path, storage: Path, updates: str):
     notes = tmp_path / "notes"
-    served = subprocess.Popen([sys.executable, a2a_server.__file__, str(notes)], stdout=subprocess.PIPE, text=True)
+    served = processes.Popen([sys.executable, a2a_server.__file__, str(notes)], stdout=subprocess.PIPE, text=True)
     try:
         assert served.stdout is not None
         words = [sys.executable, "-c", RUN, served.stdout.readline().strip()]
-        first = subprocess.Popen([*words, "first", updates])
+        first = processes.Popen([*words, "first", updates])
         until(lambda: is_kept(b"task-1", storage))
         first.kill()
         first.wait()
         Path(f"{notes}.go").touch()
-        second = subprocess.run([*words, "second", updates], capture_output=True, text=True, timeout=250, check=False)
+        second = processes.run([*words, "second", updates], capture_output=True, text=True, timeout=250, check=False)
         assert second.stdout.splitlines() == ["at six", "high water at six"], second.stderr
         assert len(notes.read_text().splitlines()) == 1
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from heard import heard
 from modes import Mode
@@ -197,7 +198,7 @@ class Terminal:
         self.shown = ""
         self.terminal, theirs = pty.openpty()
         standard: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
-        self.process = subprocess.Popen([sys.executable, *command], cwd=folder, start_new_session=True, **standard)
+        self.process = processes.Popen([sys.executable, *command], cwd=folder, start_new_session=True, **standard)
         os.close(theirs)
 
     def until(self, text: str) -> None:

@@ -1,12 +1,12 @@
 """Flows that are conversations: turns, routes, what is kept of them, and what is told."""
 
 import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from modes import Mode
 from pydantic import BaseModel
@@ -235,7 +235,7 @@ def test_another_process_goes_on_with_a_conversation(storage: Path):
     KeptDesk().handle_turn("my order", session_id="a")
     program = f"from {__name__} import KeptDesk; print(KeptDesk().handle_turn('the order', session_id='a'))"
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=where)
+    ran = processes.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=where)
 
     assert ran.stdout == "on its way, 3\n"
 

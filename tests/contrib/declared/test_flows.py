@@ -3,12 +3,12 @@
 import json
 import logging
 import os
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from flow.parts import kickoff, resume, told
 from modes import Mode
@@ -244,7 +244,7 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
     command = [sys.executable, "-W", "ignore", "-m", HERE, mode, str(folder / "trip.json")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=250, env=env, cwd=ROOT / "tests")
+    ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env, cwd=ROOT / "tests")
     return ran.returncode, ran.stdout.strip() or ran.stderr
 
 

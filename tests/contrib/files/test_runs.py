@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent import CREW_MODES
 from modes import Mode
 from servers.openai_api import OpenAIServer, Script
 
@@ -30,7 +31,7 @@ class Seeing(ScriptedLLM):
         return True
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)
 

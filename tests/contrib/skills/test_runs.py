@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent import CREW_MODES
 from heard import heard
 from modes import Mode
 
@@ -20,7 +21,7 @@ from crewgraph.tools import tool
 LOAD = ToolUse("load_skill", {"skill_name": "tides"})
 
 
-@pytest.fixture(params=["sync", "async", "sync-step", "async-step"])
+@pytest.fixture(params=CREW_MODES)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return Mode(request.param)
 

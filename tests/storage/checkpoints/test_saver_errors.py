@@ -4,13 +4,13 @@ import asyncio
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from storage.checkpoints.saver_graphs import Mode, chain, on, run, told
 
@@ -242,7 +242,7 @@ assert len(end) == 31 and kept >= 1, (len(end), kept)
 def test_a_write_that_fails_in_the_middle_harms_nothing(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", FULL, file, Path(__file__).parents[2]], env=environment, check=True)
+    processes.run([sys.executable, "-c", FULL, file, Path(__file__).parents[2]], env=environment, check=True)
     with SqliteCheckpointer(file) as saver:
         assert chain(3, saver).get_state(on("t")).values["inputs"] == "i"
 
@@ -275,6 +275,6 @@ def test_a_folder_and_a_file_that_may_not_be_written_are_told(tmp_path: Path):
     paths = [folder / "runs.sqlite", folder / "new.sqlite", folder / "sub" / "new.sqlite"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        subprocess.run([sys.executable, "-c", READ_ONLY, *paths], env=environment, check=True)
+        processes.run([sys.executable, "-c", READ_ONLY, *paths], env=environment, check=True)
     finally:
         os.chmod(folder, 0o755)

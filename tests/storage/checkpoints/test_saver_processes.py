@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from storage.checkpoints.saver_graphs import chain, on, run
 
@@ -27,7 +28,7 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 def started(code: str, *args: Any, stdout: int | None = None) -> "subprocess.Popen[str]":
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", START + code, str(HERE), *map(str, args)]
-    return subprocess.Popen(command, env=environment, stdout=stdout, text=True)
+    return processes.Popen(command, env=environment, stdout=stdout, text=True)
 
 
 def sound(file: Path) -> None:

@@ -2,12 +2,12 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import processes
 from storage.checkpoints.saver_graphs import chain, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -89,7 +89,7 @@ def test_bounds_are_applied_once_a_process(tmp_path: Path):
         assert threads(saver) == ["a", "b"]
     code = "import sys, crewgraph.storage.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=5)"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", code, tmp_path / "runs"], env=environment, check=True)
+    processes.run([sys.executable, "-c", code, tmp_path / "runs"], env=environment, check=True)
     with SqliteCheckpointer(tmp_path / "runs") as saver:
         assert threads(saver) == ["b"]
 

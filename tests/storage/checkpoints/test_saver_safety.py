@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
@@ -12,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import ormsgpack
+import processes
 import pytest
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
@@ -230,7 +231,7 @@ nasty = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=of(20, 60))
 @given(key=names | nasty, value=names | nasty | st.none() | st.integers() | st.booleans())
 def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
     with SqliteCheckpointer(":memory:") as saver:
@@ -240,7 +241,7 @@ def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
         assert len(list(saver.list(on("t"), filter={"step": 0}))) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=of(20, 60))
 @given(thread=names | nasty, other=names | nasty)
 def test_a_thread_may_have_any_name_and_meets_no_other(thread: str, other: str):
     with SqliteCheckpointer(":memory:") as saver:
@@ -280,4 +281,4 @@ with SqliteCheckpointer(":memory:") as saver:
 
 def test_langgraphs_strict_mode_runs_on_it():
     environment = os.environ | {"LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", STRICT, str(Path(__file__).parents[2])], env=environment, check=True)
+    processes.run([sys.executable, "-c", STRICT, str(Path(__file__).parents[2])], env=environment, check=True)

@@ -5,7 +5,6 @@ import logging
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
@@ -203,7 +203,7 @@ def test_a_file_that_cannot_grow_is_told_of_and_grows_when_it_can(tmp_path: Path
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "s.db")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    done = processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     error, saved = done.stdout.splitlines()
     assert "cannot be read or written: the disk reported an error" in error or "the disk is full" in error
@@ -338,5 +338,5 @@ def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
     command = [sys.executable, "-X", "dev", "-W", "error", "-c", code, str(tmp_path / "s.db")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    done = processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import (
@@ -89,7 +90,7 @@ def same(store: BaseStore, oracle: BaseStore, ops: list[Op]) -> None:
         assert told(mine) == told(theirs), op
 
 
-@settings(max_examples=150)
+@settings(max_examples=of(30, 150))
 @given(batches(GETS, SEARCHES))
 def test_values_and_filters_are_as_in_the_store_in_memory(given: list[list[Op]]):
     with FaissStore(embedder=False) as store:
@@ -98,7 +99,7 @@ def test_values_and_filters_are_as_in_the_store_in_memory(given: list[list[Op]])
             same(store, oracle, ops)
 
 
-@settings(max_examples=150)
+@settings(max_examples=of(30, 150))
 @given(batches(GETS, LISTS, EVERYTHING))
 def test_namespaces_are_as_in_the_store_on_sqlite(given: list[list[Op]]):
     with FaissStore(embedder=False) as store, langgraphs_sqlite() as oracle:
@@ -115,7 +116,7 @@ def nearest_by_hand(store: BaseStore, op: SearchOp, bag: Bag) -> list[float]:
     return [round(item.score or 0.0, 4) for item in found]
 
 
-@settings(max_examples=150)
+@settings(max_examples=of(30, 150))
 @given(st.lists(st.one_of(PUTS, NEAREST), max_size=30))
 def test_scores_are_as_in_the_store_in_memory(given: list[Op]):
     bag = Bag()

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langgraph.store.base import PutOp
 from until import LONG
@@ -32,7 +33,7 @@ def opened():
 def started(code: str, path: Path, name: str, count: int) -> "subprocess.Popen[str]":
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
     command = [sys.executable, "-c", START + code, str(path), name, str(count)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    return processes.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def opened(path: Path, **options: Any) -> FaissStore:
@@ -116,7 +117,7 @@ with opened() as store:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
     command = [sys.executable, "-c", START + other_code, str(path), "", "0"]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
-    with opened(path) as store, subprocess.Popen(command, env=environment, **pipes) as other:
+    with opened(path) as store, processes.Popen(command, env=environment, **pipes) as other:
 
         def tell(line: str) -> None:
             assert other.stdin and other.stdout
@@ -216,6 +217,6 @@ def test_a_writer_that_never_ends_is_told_of(tmp_path: Path):
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
     command = [sys.executable, "-m", "storage.store.kills", "30", "7"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
+    done = processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| killed | 30 |" in done.stdout

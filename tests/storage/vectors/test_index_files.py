@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from storage.vectors.clusters import clustered
 
@@ -180,7 +181,7 @@ except StorageError:
     print("refused")
 """
     path = tmp_path / "vectors"
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
     assert [one.name for one in tmp_path.iterdir()] == ["vectors"]
     other = GrowingIndex(8)
@@ -201,7 +202,7 @@ for generation in range(10**6):
 """
     path, last = tmp_path / "vectors", -1
     for round_ in range(5):
-        with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as saving:
+        with processes.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as saving:
             assert saving.stdout is not None
             for _ in range(2 + round_ % 3):
                 last = int(saving.stdout.readline())

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from extent import of
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -71,5 +72,5 @@ class Indexes(RuleBasedStateMachine):
         assert self.index.ids.tolist() == sorted(self.there)
 
 
-Indexes.TestCase.settings = settings(max_examples=100, stateful_step_count=20)
+Indexes.TestCase.settings = settings(max_examples=of(20, 100), stateful_step_count=20)
 test_any_order_of_writes_and_searches = Indexes.TestCase

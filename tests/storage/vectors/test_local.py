@@ -2,12 +2,13 @@ import asyncio
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import processes
 import pytest
+from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from modes import Mode
@@ -61,7 +62,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_vectors():
         "json.dump(LocalEmbeddings(64).embed_documents(json.load(sys.stdin)), sys.stdout)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", program],
         input=json.dumps(TEXTS),
         capture_output=True,
@@ -117,7 +118,7 @@ def test_the_size_is_part_of_the_name_and_has_a_least_value():
         LocalEmbeddings(4)
 
 
-@settings(max_examples=200)
+@settings(max_examples=of(40, 200))
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_has_a_vector(text: str):
     vector = asyncio.run(LocalEmbeddings(32).aembed_query(text))
