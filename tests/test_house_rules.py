@@ -25,19 +25,19 @@ BROAD_EXCEPTS = {
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "compat/crewgraph_compat/stand_ins/handlers.py",  # given to the caller
     "compat/crewgraph_compat/stand_ins/streaming_queues.py",  # raised by whoever takes the frames
-    "crewgraph/compiler/cached.py",  # a cache that fails is logged, and the tool is used
-    "crewgraph/compiler/bodies/agent_on_task.py",  # the failure is told, then raised again
-    "crewgraph/compiler/crew_plan.py",  # the failure is told, then raised again
+    "crewgraph/compiler/agent/cached_tool.py",  # a cache that fails is logged, and the tool is used
+    "crewgraph/compiler/task/runner.py",  # the failure is told, then raised again
+    "crewgraph/compiler/crew/planning.py",  # the failure is told, then raised again
     "compat/crewgraph_compat/stand_ins/guardrail_process.py",  # the failure is told, then raised again
-    "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
+    "crewgraph/compiler/agent/kickoff.py",  # the failure is told, then raised again
     "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
     "crewgraph/runtime/boundaries.py",  # hooks are told of the failure, then it is raised again
-    "crewgraph/compiler/remembering.py",  # a memory that fails is told, and the work goes on
+    "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is told, and the work goes on
     "crewgraph/memory/entity.py",  # raised once the other entities are kept
-    "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
-    "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
+    "crewgraph/compiler/task/body.py",  # the failure is told, then raised again
+    "crewgraph/compiler/flow/scheduler.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is told with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crewgraph.cli.target import Target, target_of_either
-from crewgraph.compiler.terminal import has_terminal
+from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow

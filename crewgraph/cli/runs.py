@@ -178,13 +178,13 @@ def _plain(found: RunDiff) -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
-    from crewgraph.compiler import state
+    from crewgraph.compiler.crew import state
     from crewgraph.runtime.runs import all_runs
     from crewgraph.runtime.stored_run import stored_run
 else:
     stored_run = lazy("crewgraph.runtime.stored_run:stored_run")
     all_runs = lazy("crewgraph.runtime.runs:all_runs")
-    state = lazy_module("crewgraph.compiler.state")
+    state = lazy_module("crewgraph.compiler.crew.state")
 
 Thread = Annotated[str | None, typer.Option("--thread", help="The run; the latest one without it.", show_default=False)]
 """The option of a command that works on one run of a crew."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.engagement import engaged
+from crewgraph.compiler.agent.binding import engaged
 from crewgraph.definitions.agent import Agent
 from crewgraph.eject.limits import refuse_agent
 from crewgraph.eject.parts import Parts

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from crewgraph.compiler.assignment import Assignment, assignments
+from crewgraph.compiler.task.binding import Assignment, assignments
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.eject.around import Around, Given

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crewgraph.compiler.engagement import Engagement
+from crewgraph.compiler.agent.binding import Engagement
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import ConditionalTask, Task

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task import ConditionalTask

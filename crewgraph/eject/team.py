@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment, handed_on
-from crewgraph.compiler.manager import colleagues
+from crewgraph.compiler.crew.manager import colleagues
+from crewgraph.compiler.task.binding import Assignment, handed_on
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask

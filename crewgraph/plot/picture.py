@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from crewgraph.compiler.flow.drawing import edges_of
+from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.condition import AndCondition, Condition, events_of
 from crewgraph.definitions.flow.method import FlowMethod

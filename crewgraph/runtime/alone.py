@@ -8,18 +8,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
-from crewgraph.compiler.assignment import Assignment, alone
-from crewgraph.compiler.bodies.goes_on import goes_on
-from crewgraph.compiler.bodies.judge import judged
-from crewgraph.compiler.bodies.kickoff import kickoff_body
-from crewgraph.compiler.bodies.prompt import task_prompt
-from crewgraph.compiler.bodies.task import answer_body, own_task_body, plan_body
-from crewgraph.compiler.briefing import briefing_alone
-from crewgraph.compiler.engagement import Engagement, engaged
-from crewgraph.compiler.notes import RunNotes
-from crewgraph.compiler.ongoing import ONGOING
-from crewgraph.compiler.state import INPUTS, schema
-from crewgraph.compiler.unready import refuse_unready_agent
+from crewgraph.compiler.agent.binding import Engagement, engaged
+from crewgraph.compiler.agent.kickoff import goes_on, kickoff_body
+from crewgraph.compiler.agent.prompt import task_prompt
+from crewgraph.compiler.crew.state import INPUTS, schema
+from crewgraph.compiler.preflight import refuse_unready_agent
+from crewgraph.compiler.task.binding import Assignment, alone
+from crewgraph.compiler.task.body import answer_body, own_task_body, plan_body
+from crewgraph.compiler.task.briefing import ONGOING, briefing_alone
+from crewgraph.compiler.task.events import RunNotes
+from crewgraph.compiler.task.guardrails import judged
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode

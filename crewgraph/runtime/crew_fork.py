@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from langgraph.types import Command, StateUpdate
 
-from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.sequential import group_from
-from crewgraph.compiler.state import INPUTS, PLANNING
+from crewgraph.compiler.crew.graph import group_from
+from crewgraph.compiler.crew.state import INPUTS, PLANNING
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew import Crew

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.assignment import assignments
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.compiler.task.binding import assignments
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_step import CrewStep

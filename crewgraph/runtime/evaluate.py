@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from crewgraph.compiler.bodies.marking import marked
-from crewgraph.compiler.limited import first_llm, model_of
-from crewgraph.compiler.memories import FORGETTING
+from crewgraph.compiler.agent.memory_calls import FORGETTING
+from crewgraph.compiler.agent.models import first_llm, model_of
+from crewgraph.compiler.crew.marking import marked
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model

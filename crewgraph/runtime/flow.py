@@ -9,16 +9,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from crewgraph.compiler.flow.asking import asked, takes_anything
+from crewgraph.compiler.flow.background import Settle
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.landing import GRACE
-from crewgraph.compiler.flow.node import RUN
-from crewgraph.compiler.flow.pump import WAIT
+from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, question_of, tell
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
-from crewgraph.compiler.flow.whole import WHOLE
-from crewgraph.compiler.flow.works import Settle
+from crewgraph.compiler.flow.scheduler import GRACE
+from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.flow.feedback import PendingFlow

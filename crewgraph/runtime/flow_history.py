@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.whole import caught_up
+from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.definitions.flow.flow import Flow

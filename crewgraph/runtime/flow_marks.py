@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crewgraph.compiler.flow.changes import ANEW
 from crewgraph.compiler.flow.graph import FlowGraph
+from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.operations import Program, Saving
 
 __all__ = ["is_behind", "rewound"]

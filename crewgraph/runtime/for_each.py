@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
-from crewgraph.compiler.knowing import read_once
-from crewgraph.compiler.shared import results_apart
+from crewgraph.compiler.agent.knowledge import read_once
+from crewgraph.compiler.agent.models import results_apart
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput

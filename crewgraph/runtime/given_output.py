@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.plain_model import plain_model

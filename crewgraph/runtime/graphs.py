@@ -6,14 +6,13 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.assignment import Assignment, assignments, made_of
-from crewgraph.compiler.crew import crew_graph
-from crewgraph.compiler.crew_plan import crew_plan_key, planning_assignment
-from crewgraph.compiler.form import Form
-from crewgraph.compiler.lessons import Lessons, lessons_of
-from crewgraph.compiler.metered import metered
-from crewgraph.compiler.training import TRAINING
-from crewgraph.compiler.unready import refuse_unready
+from crewgraph.compiler.crew.graph import Form, crew_graph
+from crewgraph.compiler.crew.metered_graph import metered
+from crewgraph.compiler.crew.planning import crew_plan_key, planning_assignment
+from crewgraph.compiler.preflight import refuse_unready
+from crewgraph.compiler.task.binding import Assignment, assignments, made_of
+from crewgraph.compiler.task.lessons import Lessons, lessons_of
+from crewgraph.compiler.task.training import TRAINING
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import CompileError
 

@@ -8,15 +8,15 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.bodies.ready import check_coworkers, check_ready
-from crewgraph.compiler.budget import check_prices
-from crewgraph.compiler.equipment import LookAhead
+from crewgraph.compiler.agent.external_tools import LookAhead
+from crewgraph.compiler.agent.knowledge import LoadKnowledge
+from crewgraph.compiler.agent.memory_calls import check_memories
+from crewgraph.compiler.crew.metered_graph import check_prices
+from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.run import Parked
-from crewgraph.compiler.knowing import LoadKnowledge
-from crewgraph.compiler.memories import check_memories
-from crewgraph.compiler.notes import RunNotes
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.preflight import check_coworkers, check_ready
+from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources

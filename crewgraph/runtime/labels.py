@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.core.digests import digest
 
 __all__ = [

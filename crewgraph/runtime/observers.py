@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Protocol
 
-from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.extensions import extension

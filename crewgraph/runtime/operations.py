@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.notes import NOTES, RunNotes
+from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources

@@ -10,11 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
-from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.engagement import Engagement
-from crewgraph.compiler.human_input import given_provider
-from crewgraph.compiler.notes import RunNotes
-from crewgraph.compiler.terminal import has_terminal, said_at_terminal
+from crewgraph.compiler.agent.binding import Engagement
+from crewgraph.compiler.agent.human_review import given_provider, has_terminal, said_at_terminal
+from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain

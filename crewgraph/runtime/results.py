@@ -6,8 +6,8 @@ from typing import Any
 from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
-from crewgraph.compiler.assignment import INPUTS, Assignment
-from crewgraph.compiler.notes import RunNotes
+from crewgraph.compiler.task.binding import INPUTS, Assignment
+from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from crewgraph.compiler.flow.completion import around, threads_of
 from crewgraph.compiler.flow.graph import FlowGraph
-from crewgraph.compiler.flow.inside import around, threads_of
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.whole import caught_up
+from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation

@@ -10,13 +10,12 @@ from typing import Any, cast
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
-from crewgraph.compiler.assignment import assignments
-from crewgraph.compiler.flow.completion import of_run
-from crewgraph.compiler.flow.inside import around
+from crewgraph.compiler.flow.completion import around, of_run
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import revived
 from crewgraph.compiler.flow.report import question_of
-from crewgraph.compiler.flow.whole import caught_up
+from crewgraph.compiler.flow.single_node import caught_up
+from crewgraph.compiler.task.binding import assignments
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive

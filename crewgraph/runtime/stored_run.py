@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.flow.inside import around
-from crewgraph.compiler.sequential import task_of
-from crewgraph.compiler.state import INPUTS, PLANNING, TASK
+from crewgraph.compiler.crew.graph import task_of
+from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
+from crewgraph.compiler.flow.completion import around
 from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew import Crew

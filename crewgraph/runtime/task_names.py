@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from crewgraph.compiler.assignment import Assignment
-from crewgraph.compiler.state import TASK
+from crewgraph.compiler.crew.state import TASK
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.definitions.task import Task
 from crewgraph.errors import UnknownTask
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from crewgraph.compiler.bodies.training import learned
-from crewgraph.compiler.limited import first_llm, model_of
-from crewgraph.compiler.terminal import has_terminal, said_at_terminal
-from crewgraph.compiler.training import TRAINING, TrainingRound
+from crewgraph.compiler.agent.human_review import has_terminal, said_at_terminal
+from crewgraph.compiler.agent.models import first_llm, model_of
+from crewgraph.compiler.task.training import TRAINING, TrainingRound, learned
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive

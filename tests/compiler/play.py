@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.compiler.assignment import Assignment, assignments
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.task.binding import Assignment, assignments
+from crewgraph.compiler.task.body import task_body
 from crewgraph.core.effects import Body, Effect, EffectFailed, Enter, ModelCall, Notify, Recorded, Scope, Together
 from crewgraph.core.messages import Message, ToolSpec
 

@@ -6,7 +6,7 @@ import pytest
 from compiler.play import agent, assigned, task
 
 from crewgraph import ConditionalTask, Crew, Task, TaskOutput
-from crewgraph.compiler.assignment import context_of
+from crewgraph.compiler.task.binding import context_of
 from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 

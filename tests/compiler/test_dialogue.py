@@ -8,7 +8,7 @@ import pytest
 from compiler.play import Play, agent, assigned, play, play_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.task.body import task_body
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import english
 

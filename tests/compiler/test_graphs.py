@@ -8,9 +8,9 @@ import pytest
 from compiler.play import agent, says, task
 from modes import Mode
 
-import crewgraph.compiler.sequential as sequential
+import crewgraph.compiler.crew.graph as sequential
 from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, Task, TaskOutput
-from crewgraph.compiler.state import schema
+from crewgraph.compiler.crew.state import schema
 
 
 def yes(_: TaskOutput) -> bool:

@@ -9,7 +9,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, GuardrailResult, ScriptedLLM, Task, TaskOutput
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.task.body import task_body
 from crewgraph.errors import GuardrailFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.people import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent

@@ -9,15 +9,15 @@ import pytest
 from compiler.play import agent, task
 
 from crewgraph import Agent, Crew
-from crewgraph.compiler import idle
-from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.compiler import preflight
+from crewgraph.compiler.preflight import WithoutEffect
 
 DIFFERENCES = Path(__file__).parent.parent.parent / "docs" / "differences.md"
 
 
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
     yield
 
 

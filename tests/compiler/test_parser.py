@@ -2,7 +2,7 @@
 
 import pytest
 
-from crewgraph.compiler.bodies.parser import OutputParserError, parse
+from crewgraph.compiler.agent.protocol import OutputParserError, parse
 from crewgraph.definitions.step import AgentAction, AgentFinish
 
 

@@ -8,7 +8,7 @@ from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read, text_of
+from crewgraph.compiler.agent.protocol import Action, Actions, Answer, Malformed, final_text, read, text_of
 from crewgraph.core.messages import Content, Reply, ToolRequest
 
 

@@ -230,7 +230,7 @@ def test_an_event_that_is_replayed_stays_where_it_was():
 
 
 def test_the_task_and_the_run_around_a_tool_are_known():
-    from crewgraph.compiler.ongoing import AT_WORK
+    from crewgraph.compiler.task.briefing import AT_WORK
 
     seen: list[Any] = []
 

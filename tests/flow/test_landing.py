@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from crewgraph.compiler.flow.algebra import begun
-from crewgraph.compiler.flow.landing import Ended, first_landed
 from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.scheduler import Ended, first_landed
 from crewgraph.core.operations import drive
 from crewgraph.flow import Flow, start
 from crewgraph.runtime.flow_form import form_of

@@ -15,7 +15,7 @@ from heard import heard
 from modes import Mode
 from until import LONG, auntil
 
-from crewgraph.compiler.flow import landing
+from crewgraph.compiler.flow import scheduler
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
 from crewgraph.events import FlowFinishedEvent, MethodExecutionFailedEvent, MethodExecutionStartedEvent
 from crewgraph.flow import Flow, and_, listen, or_, router, start
@@ -1063,7 +1063,7 @@ def test_a_long_loop_needs_no_recursion_limit(mode: Mode):
 
 
 def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(landing, "GRACE", 0.1)
+    monkeypatch.setattr(scheduler, "GRACE", 0.1)
 
     class Failing(Noting):
         begun, free = threading.Event(), threading.Event()
@@ -1272,7 +1272,7 @@ def test_flow_methods_may_call_flows(mode: Mode):
 def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(
     mode: Mode, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(landing, "GRACE", LONG)
+    monkeypatch.setattr(scheduler, "GRACE", LONG)
     ended: list[str] = []
     waits = threading.Event()
 

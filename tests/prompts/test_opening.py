@@ -7,7 +7,7 @@ from compiler.play import agent, assigned, play, play_task, task
 from pydantic import BaseModel, Field
 
 from crewgraph import Task, TaskOutput
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.task.body import task_body
 from crewgraph.errors import MissingInput
 from crewgraph.prompts.book import english
 

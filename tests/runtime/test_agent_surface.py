@@ -18,8 +18,8 @@ from servers.docker_program import put_docker
 from until import Held
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
-from crewgraph.compiler import idle
-from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.compiler import preflight
+from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.a2a import A2AClientConfig
 from crewgraph.definitions.conversion import convert_with_instructions
 from crewgraph.definitions.planning_config import PlanningConfig
@@ -323,7 +323,7 @@ WORKS: dict[str, Row] = {
 def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     put_docker(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ.get('PATH', '')}")
-    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
     return Seen(mode, tmp_path)
 
 

@@ -18,8 +18,8 @@ from servers.mcp_process import over_stdio
 from until import LIMITS
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.compiler import idle
-from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.compiler import preflight
+from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.security import SecurityConfig
@@ -427,7 +427,7 @@ WORKS: dict[str, Row] = {
 @pytest.fixture(params=[Agent, Plain])
 def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Seen:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
     return Seen(mode, tmp_path, request.param)
 
 

@@ -17,8 +17,8 @@ from modes import Mode
 from until import LIMITS
 
 from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
-from crewgraph.compiler import idle
-from crewgraph.compiler.idle import WithoutEffect
+from crewgraph.compiler import preflight
+from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import TimeLimitReached
@@ -348,7 +348,7 @@ WORKS: dict[str, Row] = {
 @pytest.fixture
 def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(idle, "_told", set[tuple[str, str]]())
+    monkeypatch.setattr(preflight, "_told", set[tuple[str, str]]())
     return Seen(mode, tmp_path)
 
 

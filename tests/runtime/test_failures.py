@@ -248,7 +248,7 @@ def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
         return f"<{i}>"
 
     llm = ScriptedLLM([ToolUse("look", {"i": 1}), ConnectionError("down"), "end"])
-    from crewgraph.compiler.crew import crew_graph
+    from crewgraph.compiler.crew.graph import crew_graph
 
     graph = crew_graph(crew(task("a", agent(llm, tools=[look]))))
     graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))

@@ -236,7 +236,6 @@ def test_a_team_that_changes_is_asked_as_it_is_now(mode: Mode):
 def test_a_sequential_crew_says_that_it_has_no_use_for_a_manager():
     worker = agent(ScriptedLLM(["x"]), "W")
     crew = Crew(agents=[worker], tasks=[todo("one", agent=worker)], manager_llm=ScriptedLLM([]))
-    from crewgraph.compiler import idle
 
     idle._told.discard(("Crew", "manager_llm"))  # pyright: ignore[reportPrivateUsage]
     with pytest.warns(idle.WithoutEffect, match="a sequential crew has no manager"):

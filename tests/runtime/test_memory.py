@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.compiler.bodies.memories import MemoryFailed
+from crewgraph.compiler.agent.memory import MemoryFailed
 from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent
 from crewgraph.memory.entity import EntityMemory

@@ -8,7 +8,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
-from crewgraph.compiler.bodies.memories import MemoryFailed
+from crewgraph.compiler.agent.memory import MemoryFailed
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.memory import Memory
 from crewgraph.memory.short_term import ShortTermMemory

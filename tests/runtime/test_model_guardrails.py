@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph import HallucinationGuardrail, LLMGuardrail, ScriptedLLM, Task, TaskOutput
-from crewgraph.compiler.assignment import assignments
-from crewgraph.compiler.bodies.task import task_body
+from crewgraph.compiler.task.binding import assignments
+from crewgraph.compiler.task.body import task_body
 from crewgraph.core.effects import Effect, ModelCall
 from crewgraph.errors import GuardrailFailed, OutputInvalid
 from crewgraph.events import (

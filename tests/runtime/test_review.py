@@ -8,7 +8,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import CrewOutput, PendingCrew, ScriptedLLM
-from crewgraph.compiler.human_input import (
+from crewgraph.compiler.agent.human_review import (
     HumanInputProvider,
     SyncHumanInputProvider,
     get_provider,

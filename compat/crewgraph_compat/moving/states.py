@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from crewgraph.compiler.unready import refused_keywords
+from crewgraph.compiler.preflight import refused_keywords
 from crewgraph.definitions.misplaced import MISPLACED
 from crewgraph_compat.absent import reason
 from crewgraph_compat.missing import no_module, no_name

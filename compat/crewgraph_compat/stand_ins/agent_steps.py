@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from crewgraph.compiler.lessons import lessons_of
+from crewgraph.compiler.task.lessons import lessons_of
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crewgraph.compiler.terminal import said_at_terminal
+from crewgraph.compiler.agent.human_review import said_at_terminal
 
 __all__ = ["ConsoleProvider"]
 

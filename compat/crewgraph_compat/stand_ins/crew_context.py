@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.notes import NOTES
+from crewgraph.compiler.task.events import NOTES
 
 __all__ = ["CrewContext", "get_crew_context"]
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.compiler.engagement import Engagement, guarded_tools
+from crewgraph.compiler.agent.binding import Engagement, guarded_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.agent import Agent

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from crewgraph.compiler.state import TASK
+from crewgraph.compiler.crew.state import TASK
 from crewgraph.definitions.run_info import RunFilter
 from crewgraph.definitions.task import Task
 from crewgraph.runtime.runs import all_runs

@@ -7,10 +7,10 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel, Field
 
-from crewgraph.compiler.bodies.parser import OutputParserError, parse
-from crewgraph.compiler.cached import CachedTool
-from crewgraph.compiler.observed import ObservedTool
-from crewgraph.compiler.toolbox import Toolbox, Wanted
+from crewgraph.compiler.agent.cached_tool import CachedTool
+from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.protocol import OutputParserError, parse
+from crewgraph.compiler.agent.toolbox import Toolbox, Wanted
 from crewgraph.core.effects import ToolCall
 from crewgraph.definitions.step import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus

@@ -14,7 +14,7 @@ _TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
 _CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
 _OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
 _STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
-_PARSER = {**_STEPS, **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse")}
+_PARSER = {**_STEPS, **rows("crewgraph.compiler.agent.protocol", "OutputParserError", "parse")}
 _CHAT_INPUTS = rows("crewgraph.contrib.conversations.crew_inputs", "ChatInputField", "ChatInputs")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")

@@ -10,9 +10,9 @@ _PROTOCOLS = "crewgraph_compat.stand_ins.adapter_protocols"
 _USES = "crewgraph_compat.stand_ins.tool_use"
 
 _BASE_EXECUTOR = rows(_EXECUTORS, "BaseAgentExecutor")
-_FINAL_ANSWER = rows("crewgraph.compiler.bodies.parser", "FINAL_ANSWER_ACTION")
+_FINAL_ANSWER = rows("crewgraph.compiler.agent.protocol", "FINAL_ANSWER_ACTION")
 _PARSER = {
-    **rows("crewgraph.compiler.bodies.parser", "OutputParserError", "parse"),
+    **rows("crewgraph.compiler.agent.protocol", "OutputParserError", "parse"),
     **rows("crewgraph.definitions.step", "AgentAction", "AgentFinish"),
 }
 _WORDS = rows(
@@ -53,7 +53,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_FINAL_ANSWER,
         **_PARSER,
         **_WORDS,
-        **rows("crewgraph.compiler.bodies.parser", OutputParserException="OutputParserError"),
+        **rows("crewgraph.compiler.agent.protocol", OutputParserException="OutputParserError"),
     },
     "crewai.agents.tools_handler": rows("crewgraph.tools.cache", "ToolsHandler"),
     "crewai.tools.cache_tools": {},

@@ -16,7 +16,7 @@ MODULES: dict[str, dict[str, str]] = {
         "set_processor",
     ),
     "crewai.core.providers.human_input": rows(
-        "crewgraph.compiler.human_input",
+        "crewgraph.compiler.agent.human_review",
         "AsyncExecutorContext",
         "ExecutorContext",
         "HumanInputProvider",

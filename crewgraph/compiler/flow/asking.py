@@ -9,9 +9,9 @@ from typing import Any, cast
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt
 
+from crewgraph.compiler.agent.human_review import has_terminal, read_line, said_at_terminal
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
-from crewgraph.compiler.terminal import has_terminal, read_line, said_at_terminal
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers

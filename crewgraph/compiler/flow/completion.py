@@ -1,5 +1,9 @@
-"""A completion as plain data, and what it changes in the graph's state besides the progress and the flow's state."""
+"""A completion as plain data, and what it changes in the graph's state besides the progress and the flow's state.
 
+The threads of runs inside the methods of flows: `<the flow's thread>/<its run>/<the method's execution>/<number>`.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, cast
 
@@ -9,7 +13,8 @@ from crewgraph.compiler.flow.algebra import Progress
 from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 
-__all__ = ["Completion", "Done", "besides", "of_run", "under"]
+__all__ = ["Completion", "Done", "around", "besides", "of_run", "threads_of", "under"]
+
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
@@ -87,3 +92,23 @@ def _kept(progress: Progress, value: Any) -> dict[str, Any]:
 
 def _is_feedback(result: Any) -> bool:
     return isinstance(result, Mapping) and str(cast("Mapping[str, Any]", result).get(TAG)).endswith(_FEEDBACK)
+
+
+_INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)
+
+
+def threads_of(thread_id: str, run: str, execution: str) -> str:
+    """What the threads of all runs inside an execution begin with.
+
+    Args:
+        thread_id: the flow's thread.
+        run: what tells its run from others in this thread.
+        execution: the execution's id.
+    """
+    return f"{thread_id}/{run}/{execution}/"
+
+
+def around(thread_id: str) -> str | None:
+    """The thread of the flow in whose method a run is; None for a run of its own."""
+    found = _INSIDE.fullmatch(thread_id)
+    return None if found is None else found["around"]

@@ -1,21 +1,251 @@
-"""What one execution of a method does."""
+"""What one execution of a method does.
 
-from collections.abc import Callable, Mapping
-from typing import Any
+What a method of a flow is called with.
+
+The hooks around the methods of a flow.
+
+An execution of a method as a run in the trace: what it was given and what it gave, from its beginning to its end.
+"""
+
+import difflib
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
-from crewgraph.compiler.flow.arguments import arguments_of
 from crewgraph.compiler.flow.asking import interrupts, result_of, said_of
-from crewgraph.compiler.flow.hooked import HookedMethod
-from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
-from crewgraph.compiler.flow.surroundings import current
-from crewgraph.compiler.flow.trace import atraced, traced
+from crewgraph.compiler.flow.context import current
+from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
+from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.tracing import aspanned, spanned
+from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.run_extension import RESERVED_INPUTS
+from crewgraph.errors import RunError
 from crewgraph.events.lineage import apart
+from crewgraph.hooks.points import InterceptionPoint, StepContext
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
-__all__ = ["called_with", "work_of"]
+__all__ = ["HookedMethod", "arguments_of", "atraced", "called_with", "traced", "unknown_inputs", "work_of"]
+
+
+_PAYLOAD = "crewai_trigger_payload"
+"""The input that is what started the run from outside: a start method's parameter of this name is nothing else."""
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def arguments_of(
+    method: FlowMethod, given: Any, triggered: bool, inputs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, without the flow itself.
+
+    Args:
+        method: what is called.
+        given: what came of the event that triggered it, for its first parameter.
+        triggered: whether an event did; else the run begins with it, and its parameters are inputs, by their names.
+        inputs: what the run was given.
+
+    Raises:
+        RunError: a parameter has no default, and there is nothing for it.
+    """
+    parameters = _parameters(method.func)
+    args: tuple[Any, ...] = ()
+    rest = parameters
+    takes = bool(parameters) and parameters[0].kind in (*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL)
+    if triggered and takes and not (method.is_start and parameters[0].name == _PAYLOAD):
+        args, rest = (given,), parameters[1:]
+    keywords: dict[str, Any] = {}
+    for parameter in rest:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and not triggered:
+            keywords = {**inputs, **keywords}
+        elif parameter.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
+            continue
+        elif parameter.name in inputs:
+            keywords[parameter.name] = inputs[parameter.name]
+        elif parameter.default is inspect.Parameter.empty:
+            known = ", ".join(f"`{name}`" for name in inputs) or "none"
+            raise RunError(
+                f"method `{method.name}` needs `{parameter.name}`, which is no input (there are: {known}). Give it to "
+                f"`kickoff`, or give the parameter a default."
+            )
+    return args, keywords
+
+
+def unknown_inputs(definition: FlowDefinition, state: Any, inputs: Mapping[str, Any]) -> list[str]:
+    """What to tell of inputs that lead nowhere: no field of the state's model has the name, and no parameter of a method."""
+    if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
+        return []
+    parameters = [one for method in definition.methods.values() for one in _parameters(method.func)]
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+        return []
+    known = {*type(state).model_fields, *(one.name for one in parameters), "id", _PAYLOAD, *RESERVED_INPUTS, FILES}
+    told: list[str] = []
+    for name in inputs.keys() - known:
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        told.append(
+            f"the input `{name}` is no field of the state `{type(state).__name__}` of flow `{definition.name}`, and no "
+            f"parameter of a method.{f' Did you mean `{near[0]}`?' if near else ''}"
+        )
+    return told
+
+
+@lru_cache(10_000)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    parameters = tuple(inspect.signature(function).parameters.values())
+    return parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
+
+
+_PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
+
+_Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class HookedMethod:
+    """A method of a flow, for the hooks around it."""
+
+    flow: "Flow[Any]"
+    name: str
+
+    def before(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+        """What it is called with.
+
+        Raises:
+            HookAborted: a hook does not let it begin.
+        """
+        if not hooks_at(_PRE):
+            return args, keywords
+        context = self._begins(args, keywords)
+        dispatch(_PRE, context)
+        return _arguments(context.payload, args, keywords)
+
+    async def abefore(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+        """The same on this event loop."""
+        if not hooks_at(_PRE):
+            return args, keywords
+        context = self._begins(args, keywords)
+        await adispatch(_PRE, context)
+        return _arguments(context.payload, args, keywords)
+
+    def after(self, value: Any) -> Any:
+        """What it gives.
+
+        Raises:
+            HookAborted: a hook does not let it out.
+        """
+        if not hooks_at(_POST):
+            return value
+        context = self._ended(value)
+        dispatch(_POST, context)
+        return context.payload
+
+    async def aafter(self, value: Any) -> Any:
+        """The same on this event loop."""
+        if not hooks_at(_POST):
+            return value
+        context = self._ended(value)
+        await adispatch(_POST, context)
+        return context.payload
+
+    def _begins(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> StepContext:
+        given = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
+        return StepContext(payload=given, flow=self.flow, kind="flow_method", step_name=self.name)
+
+    def _ended(self, value: Any) -> StepContext:
+        return StepContext(payload=value, output=value, flow=self.flow, kind="flow_method", step_name=self.name)
+
+
+def _arguments(payload: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Arguments:
+    """The arguments in what hooks left, by their names; what is none of the method's is left out."""
+    if not isinstance(payload, Mapping):
+        return args, keywords
+    left = cast("Mapping[str, Any]", payload)
+    named = [*keywords, *(name for name in left if not name.startswith("_") and name not in keywords)]
+    given = tuple(left.get(f"_{number}", value) for number, value in enumerate(args))
+    return given, {name: left[name] for name in named if name in left}
+
+
+def traced(running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Any]) -> Any:
+    """What a method gives that is called, inside a run of its own."""
+    config = _config(running)
+    if config is None:
+        return work()
+    outcome = _Outcome()
+
+    def inside(_: RunnableConfig) -> Any:
+        try:
+            return outcome.shown(work())
+        except Parked as parked:
+            return outcome.waits(parked)
+
+    spanned(running.method, _trace_given(args, keywords), config, inside)
+    return outcome.taken()
+
+
+async def atraced(
+    running: Running, args: Sequence[Any], keywords: Mapping[str, Any], work: Callable[[], Awaitable[Any]]
+) -> Any:
+    """What a method gives that is awaited, inside a run of its own."""
+    config = _config(running)
+    if config is None:
+        return await work()
+    outcome = _Outcome()
+
+    async def inside(_: RunnableConfig) -> Any:
+        try:
+            return outcome.shown(await work())
+        except Parked as parked:
+            return outcome.waits(parked)
+
+    await aspanned(running.method, _trace_given(args, keywords), config, inside)
+    return outcome.taken()
+
+
+class _Outcome:
+    """What came of a method, beside what the trace shows of it."""
+
+    value: Any
+    parked: Parked | None = None
+
+    def shown(self, value: Any) -> Any:
+        self.value = value
+        if isinstance(value, Runnable):  # which LangChain would invoke
+            return repr(cast("Any", value))
+        return value
+
+    def waits(self, parked: Parked) -> Any:
+        self.parked = parked
+        return {"waits_for": parked.question["message"]}
+
+    def taken(self) -> Any:
+        if self.parked is not None:
+            raise self.parked
+        return self.value
+
+
+def _trace_given(args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    return {**({"given": args[0]} if args else {}), **keywords}
+
+
+def _config(running: Running) -> RunnableConfig | None:
+    """The config of the run; None where nobody looks, for a run in the trace costs more than a step of the graph."""
+    config: RunnableConfig = var_child_runnable_config.get() or {}
+    callbacks = config.get("callbacks")  # LangGraph's, which know of tracers that variables have switched on
+    if not getattr(callbacks, "handlers", callbacks):
+        return None
+    about = {"flow_name": running.run.name, "method": running.method}
+    named: RunnableConfig = {**config, "metadata": {**(config.get("metadata") or {}), **about}}
+    return named
 
 
 def called_with(run: FlowRun, execution: Execution) -> tuple[tuple[Any, ...], dict[str, Any]]:

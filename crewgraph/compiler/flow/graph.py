@@ -1,4 +1,9 @@
-"""A flow as a compiled LangGraph graph."""
+"""A flow as a compiled LangGraph graph.
+
+A flow as LangGraph draws graphs: its methods, and the labels between them.
+
+How the graph of a flow is shown in a notebook.
+"""
 
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -6,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from uuid import uuid4
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
@@ -17,24 +22,78 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, labels_of
-from crewgraph.compiler.flow.arguments import unknown_inputs
-from crewgraph.compiler.flow.changes import ANEW, applied
 from crewgraph.compiler.flow.completion import under
-from crewgraph.compiler.flow.drawing import drawn
-from crewgraph.compiler.flow.node import RUN
-from crewgraph.compiler.flow.notebook import ShownAsFlow
+from crewgraph.compiler.flow.execution import unknown_inputs
+from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.compiler.flow.pump import WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.whole import WHOLE, WholeNode, caught_up
+from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, caught_up
+from crewgraph.compiler.flow.state_changes import ANEW, applied
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.labels import mentioned
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 
-__all__ = ["FlowForm", "FlowGraph"]
+__all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "drawn", "edges_of"]
+
+
+def edges_of(plan: Plan) -> Iterator[tuple[str, str, str | None]]:
+    """The ways through a flow: from which method, to which, and the label that leads there, if one does."""
+    for name in plan.methods:
+        for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
+            if event in plan.methods:
+                if event in plan.triggers[name]:
+                    yield event, name, None
+                sources = [one.name for one in plan.methods.values() if one.is_router and event in one.labels]
+            else:
+                sources = _sources(plan, event)
+            for source in sources:
+                yield source, name, event
+
+
+def _sources(plan: Plan, label: str) -> list[str]:
+    """Who fires a label; routers whose labels nobody knows may fire any that nobody else does."""
+    known = [
+        name
+        for name, method in plan.methods.items()
+        if (method.is_router or label in plan.said) and (label in method.labels or label in mentioned(method.func))
+    ]
+    return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
+
+
+def drawn(plan: Plan) -> Graph:
+    """The drawing."""
+    graph = Graph()
+    nodes = {name: graph.add_node(RunnablePassthrough(), name) for name in (START, *plan.methods, END)}
+    for name in plan.starts:
+        graph.add_edge(nodes[START], nodes[name], conditional=plan.methods[name].predicate is not None)
+    ends = dict.fromkeys(plan.methods)
+    for source, target, label in dict.fromkeys(edges_of(plan)):
+        graph.add_edge(nodes[source], nodes[target], data=label, conditional=label is not None)
+        ends.pop(source, None)
+    for name in ends:
+        graph.add_edge(nodes[name], nodes[END])
+    return graph
+
+
+class ShownAsFlow:
+    """Shows the flow; LangGraph would ask a server on the network for a picture."""
+
+    flow: "Flow[Any]"
+    """The flow."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **kwargs: Any) -> dict[str, str]:
+        """What a notebook takes from: the drawing, else the mermaid text."""
+        text = self.flow.to_mermaid()
+        return {
+            "text/plain": repr(self),
+            "text/html": self.flow._repr_html_(),  # pyright: ignore[reportPrivateUsage]
+            "text/markdown": f"```mermaid\n{text}```\n",
+        }
+
 
 _WHOLE = "flow"
 

@@ -19,6 +19,7 @@ from crewgraph.errors import StorageError
 
 __all__ = ["RESERVED", "TAG", "is_text", "recorded", "revived"]
 
+
 TAG = "$type"
 """Under what plain data tell what they are made of."""
 

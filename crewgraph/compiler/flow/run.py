@@ -10,13 +10,12 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
-from crewgraph.compiler.flow.completion import of_run
-from crewgraph.compiler.flow.inside import threads_of
-from crewgraph.compiler.flow.kept_state import KeptState
+from crewgraph.compiler.flow.completion import of_run, threads_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.record import recorded, revived
-from crewgraph.compiler.flow.works import Work
+from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.noted import WRITER

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from crewgraph.compiler.capabilities import Capability
-from crewgraph.compiler.observed import ObservedTool
+from crewgraph.compiler.agent.capabilities import Capability
+from crewgraph.compiler.agent.event_tool import ObservedTool
 from crewgraph.contrib.a2a.config import RemoteAgent, remotes_of
 from crewgraph.contrib.a2a.conversation import RemoteAtHand
 from crewgraph.contrib.a2a.session import card_of

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from crewgraph.compiler.bodies.handover import hook
-from crewgraph.compiler.observed import ObservedTool
-from crewgraph.compiler.toolbox import Outcome
+from crewgraph.compiler.agent.delegation import hook
+from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.toolbox import Outcome
 from crewgraph.contrib.a2a.answer import Answer
 from crewgraph.contrib.a2a.session import afollowed, asent, followed, sent
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, reply, settled

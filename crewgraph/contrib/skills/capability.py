@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from crewgraph.compiler.capabilities import Capability
-from crewgraph.compiler.observed import ObservedTool
+from crewgraph.compiler.agent.capabilities import Capability
+from crewgraph.compiler.agent.event_tool import ObservedTool
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
 from crewgraph.contrib.skills.skill import METADATA, Skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, used

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
 from crewgraph.definitions.agent import BaseAgent

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
-from crewgraph.compiler.state import INPUTS
+from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
 from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read, run_in

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.assignment import Assignment
+from crewgraph.compiler.task.binding import Assignment
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent

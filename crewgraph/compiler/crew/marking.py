@@ -1,0 +1,57 @@
+"""A model marks the outputs of tasks, all at once; one that cannot be marked does not keep back the others."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from crewgraph.compiler.task.structured_answer import formed
+from crewgraph.core.effects import Body, EffectFailed, Scope, Together
+from crewgraph.core.messages import Message
+from crewgraph.core.protocols import Model
+from crewgraph.definitions.evaluation import Mark
+from crewgraph.definitions.output import TaskOutput
+from crewgraph.llm.usage import UsageLedger
+from crewgraph.prompts.book import Book
+from crewgraph.schema import described
+from crewgraph.text import shorten
+
+__all__ = ["marked"]
+
+
+def marked(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, Any]]]:
+    """The mark of each output, or the `error` that kept it from being marked; with the `usage` of judging.
+
+    Args:
+        outputs: what is judged, by whom.
+        book: the wording.
+    """
+    scopes = [
+        Scope(
+            name=f"Evaluation: {shorten(output.name or output.description, 60)}",
+            body=partial(_one, output, model, book),
+        )
+        for output, model in outputs
+    ]
+    return (yield Together(scopes))
+
+
+def _one(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, Any]]:
+    usage = UsageLedger()
+    text = book.slice(
+        "evaluation_text",
+        task=output.description,
+        expected_output=output.expected_output or "",
+        output=output.raw,
+    )
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("evaluation_system", schema=described(Mark))},
+        {"role": "user", "content": text},
+    ]
+    try:
+        asked = yield from formed(messages, Mark, model, book, usage)
+    except EffectFailed as failure:
+        return {"error": str(failure), "usage": usage.to_plain()}
+    if asked.found is None:
+        problem = f"no mark that can be read, also when asked again: {asked.problem}; last reply: {shorten(asked.text, 120)!r}"
+        return {"error": problem, "usage": usage.to_plain()}
+    return {**asked.found.model_dump(), "usage": usage.to_plain()}

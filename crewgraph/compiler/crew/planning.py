@@ -1,0 +1,190 @@
+"""The plan of a crew (`Crew(planning=True)`): the task that makes it before all others, and that task's body.
+
+What an agent plans for a task of its own is in `agent_plan`.
+"""
+
+import logging
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from crewgraph.compiler.agent.models import first_llm, model_of
+from crewgraph.compiler.agent.prompt import Opening
+from crewgraph.compiler.agent.toolbox import Toolbox
+from crewgraph.compiler.crew.state import INPUTS, PLANNING
+from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.briefing import Briefing
+from crewgraph.compiler.task.events import TaskReport
+from crewgraph.compiler.task.structured_answer import Formed, formed
+from crewgraph.core.effects import Body, Notify, Scope
+from crewgraph.core.messages import Message
+from crewgraph.core.protocols import Model
+from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew_plan import CrewPlan
+from crewgraph.definitions.output import OutputFormat, TaskOutput
+from crewgraph.definitions.task import Task
+from crewgraph.errors import OutputInvalid
+from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.usage import UsageLedger
+from crewgraph.prompts.book import Book
+from crewgraph.text import shorten
+
+__all__ = ["crew_plan_body", "crew_plan_key", "planning_assignment"]
+
+
+_log = logging.getLogger("crewgraph")
+
+
+def planning_assignment(crew: Crew, tasks: Sequence[Assignment]) -> Assignment | None:
+    """The task that runs before the others and makes the plan for them; None where the crew does not plan.
+
+    It is shown as `crew.planning_tasks`.
+    """
+    if not crew.planning:
+        crew.planning_tasks = []
+        return None
+    book = crew.texts.book
+    planner = Agent(
+        role=book.slice("planner_role"),
+        goal=book.slice("planner_goal"),
+        backstory=book.slice("planner_backstory"),
+        llm=first_llm(crew, crew.planning_llm),
+        verbose=crew.verbose,
+    )
+    planner.crew = crew
+    task = Task(
+        name=PLANNING,
+        description=_request(tasks, {}, book),
+        expected_output=book.slice("planning_result"),
+        agent=planner,
+        output_pydantic=CrewPlan,
+    )
+    crew.planning_tasks = [task]
+    return Assignment(crew=crew, task=task, agent=planner, slug=PLANNING, context=(), given_tools=[], tools={})
+
+
+def crew_plan_key(crew: Crew) -> Hashable:
+    """What the planning of a crew depends on, besides its tasks; None where it does not plan."""
+    return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
+
+
+def _request(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book) -> str:
+    """What the planner is asked: all tasks with who does them, the placeholders filled.
+
+    Raises:
+        MissingInput: a placeholder has no value among the inputs.
+    """
+    lines = [_task_lines(number, assignment, inputs, book) for number, assignment in enumerate(tasks, 1)]
+    return book.slice("planning_task", tasks="\n\n".join(lines))
+
+
+def _task_lines(number: int, assignment: Assignment, inputs: Mapping[str, Any], book: Book) -> str:
+    task = assignment.task.worded(inputs)
+    worker = (assignment.task.agent or assignment.agent).worded(inputs)
+    return book.slice(
+        "planning_of_task",
+        number=str(number),
+        description=task["description"] or "",
+        expected_output=task["expected_output"] or "",
+        role=worker["role"] or "",
+        goal=worker["goal"] or "",
+        tools=", ".join(assignment.tools) or "none",
+    )
+
+
+def crew_plan_body(planning: Assignment, tasks: Sequence[Assignment], state: Mapping[str, Any]) -> Body[dict[str, Any]]:
+    """Make the plan; the update holds it as the output of a task, as plain data.
+
+    Args:
+        planning: the planner's task.
+        tasks: the tasks that are planned.
+        state: the crew's state.
+
+    Raises:
+        OutputInvalid: the model wrote no plan that can be read.
+    """
+    report = TaskReport(planning)
+    try:
+        output = yield from _make_plan(planning, tasks, state, report)
+        yield Notify(partial(report.publish, output))
+    except Exception as failure:
+        yield Notify(partial(report.fail, failure))
+        raise
+    yield Notify(partial(report.complete, output))
+    return {planning.slug: output.to_plain()}
+
+
+def _make_plan(
+    planning: Assignment, tasks: Sequence[Assignment], state: Mapping[str, Any], report: TaskReport
+) -> Body[TaskOutput]:
+    briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
+    model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
+    messages = _messages(planning, briefing)
+    usage = UsageLedger()
+    yield Notify(partial(report.begin, briefing))
+    yield Notify(partial(report.agent_begins, messages, ()))
+    reply: Formed[CrewPlan] = yield Scope(
+        name=f"Agent: {briefing.role}",
+        body=lambda: formed(messages, CrewPlan, model, planning.book, usage),
+        given={"messages": messages},
+        metadata={"agent_role": briefing.role},
+    )
+    if reply.found is None:
+        raise OutputInvalid(_unreadable(reply, model))
+    yield Notify(partial(report.agent_completes, reply.text))
+    yield Notify(partial(_warn_of_unplanned, reply.found, tasks))
+    output = TaskOutput(
+        name=planning.task.name,
+        description=briefing.description,
+        expected_output=briefing.expected_output,
+        raw=reply.text,
+        pydantic=reply.found,
+        agent=briefing.role,
+        output_format=OutputFormat.PYDANTIC,
+    )
+    output.usage, output.usage_by_model = usage.total, usage.by_model
+    output.messages = openai_messages(messages)
+    return output
+
+
+def _briefing(planning: Assignment, description: str) -> Briefing:
+    agent = planning.agent
+    return Briefing(
+        role=agent.role,
+        goal=agent.goal,
+        backstory=agent.backstory,
+        description=description,
+        expected_output=planning.task.expected_output,
+        output_file=None,
+        context="",
+    )
+
+
+def _messages(planning: Assignment, briefing: Briefing) -> list[Message]:
+    opening = Opening(
+        agent=planning.agent,
+        task=planning.task,
+        briefing=briefing,
+        tools=Toolbox({}),
+        native=False,
+        book=planning.book,
+    )
+    return opening.messages("", "")
+
+
+def _unreadable(reply: Formed[CrewPlan], model: Model) -> str:
+    return (
+        f"the model `{model.name}` wrote no plan that can be read, also when it was asked again: {reply.problem}. Its last "
+        f"reply: {shorten(reply.text, 200)!r}. No task was begun. Give the planning to a model that writes JSON "
+        "(`Crew(planning_llm=...)`) and resume, or leave `planning` out."
+    )
+
+
+def _warn_of_unplanned(plan: CrewPlan, tasks: Sequence[Assignment]) -> None:
+    planned = plan.by_number(len(tasks))
+    missing = [task.slug for number, task in enumerate(tasks, 1) if number not in planned]
+    if missing:
+        _log.warning(
+            "the plan of the crew says nothing of %s, done without", ", ".join(f"`{slug}`" for slug in missing)
+        )

@@ -1,0 +1,125 @@
+"""The nodes of a flow whose graph has a node for each method, and one that waits.
+
+LangGraph ends a step when the slowest of its nodes has ended; a listener must not wait for the siblings of what triggered it.
+So a method that runs alone runs in its node; of several the first node begins all in the background, and the waiting node
+commits what has ended, in steps of its own.
+
+What the nodes of a flow's graph have in common.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langgraph.types import Command
+
+from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.completion import besides, of_run
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.scheduler import Landed, all_begun, alone, first_landed, saved_again
+from crewgraph.compiler.flow.state_changes import applied
+from crewgraph.compiler.flow.updates import answered, asked, completed, finished, given, parked
+from crewgraph.core.operations import Program, adrive, drive
+
+__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "State", "WaitNode"]
+
+
+RUN = "__crewgraph_flow_run"
+"""Where a run of a flow stands in the config of its nodes."""
+
+State = Mapping[str, Any]
+"""The state of a flow's graph."""
+
+
+class FlowNode(Runnable[Any, Any]):
+    """A node, for invoke and ainvoke alike; see `core.node.BodyNode` for why it is a Runnable.
+
+    Args:
+        name: its name.
+        program: what it does with the run, the graph's state and its config.
+    """
+
+    name: str | None
+
+    def __init__(self, name: str, program: Callable[[FlowRun, State, RunnableConfig], Program[Any]]) -> None:
+        self.name = name
+        self._program = program
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return drive(self._given(input, config))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return await adrive(self._given(input, config))
+
+    def _given(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
+        config = ensure_config(config) if config is None else config
+        run: FlowRun = config.get("configurable", {})[RUN]
+        run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
+        return self._program(run, state, config)
+
+
+WAIT = "__wait__"
+"""The name of the node that waits."""
+
+
+class MethodNode(FlowNode):
+    """The node of a method.
+
+    Args:
+        name: the method's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, self._steps)
+
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+        progress: Progress = state["progress"]
+        run.read(state)
+        inflight = progress["inflight"]
+        if len(inflight) == 1:
+            ((name, execution),) = inflight.items()
+            return _committed(run, state, (yield from alone(run, progress, name, execution)))
+        yield from all_begun(run, progress)
+        return Command(goto=WAIT)
+
+
+class WaitNode(FlowNode):
+    """The node that waits for methods in the background, and commits what has ended."""
+
+    def __init__(self) -> None:
+        super().__init__(WAIT, self._steps)
+
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+        progress: Progress = state["progress"]
+        run.read(state)
+        unsaved = of_run(state, "unsaved")
+        if unsaved:
+            yield from saved_again(run, unsaved)
+            return Command(update={"unsaved": None, **given(progress)}, goto=WAIT if progress["inflight"] else ())
+        landed = yield from first_landed(run, progress)
+        if landed is None:
+            return Command(update=answered(run, asked(run)), goto=WAIT)
+        return _committed(run, state, landed)
+
+
+def _committed(run: FlowRun, state: State, landed: Landed) -> Any:
+    """The update of what has landed, and where the run goes on."""
+    if isinstance(landed, Parked):
+        return Command(update=parked(run, landed), goto=WAIT)
+    progress: Progress = state["progress"]
+    following, completion = completed(run, progress, landed)
+    changed = completion["state"]
+    full = applied(state.get("state"), changed) if completion.get("marked") else {}
+    update = finished(run, following, changed) | besides(state, following, full, completion)
+    return Command(update=update, goto=_next(run, progress, following))
+
+
+def _next(run: FlowRun, before: Progress, progress: Progress) -> Sequence[str] | str:
+    inflight = progress["inflight"]
+    if run.unsaved is not None:
+        return WAIT
+    if not inflight:
+        return ()
+    new = [] if run.failed else [name for name in inflight if name not in before["inflight"]]
+    return list(dict.fromkeys(inflight[name]["method"] for name in new)) or WAIT

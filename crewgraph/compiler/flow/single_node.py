@@ -1,0 +1,128 @@
+"""The node of a flow whose graph has one node for all of it, for flows that run tens of thousands of methods.
+
+What has completed is journaled where the run is kept, so that a killed run repeats only what was in flight; a checkpoint is
+written after every thousand completions, at questions, and at the end.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from crewgraph.compiler.flow.algebra import Progress
+from crewgraph.compiler.flow.completion import Completion, besides, of_run
+from crewgraph.compiler.flow.nodes import FlowNode, State
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.flow.scheduler import Landed, alone, first_landed, saved_again
+from crewgraph.compiler.flow.state_changes import applied, together
+from crewgraph.compiler.flow.updates import answered, asked, completed, finished, parked, replayed
+from crewgraph.core.journal import Journal, Record
+from crewgraph.core.operations import Program
+
+__all__ = ["WHOLE", "WholeNode", "caught_up"]
+
+
+WHOLE = "flow"
+"""The name of the node."""
+
+_MANY = 1_000
+
+
+class WholeNode(FlowNode):
+    """The node that runs all methods."""
+
+    def __init__(self) -> None:
+        super().__init__(WHOLE, self._steps)
+
+    def _steps(self, run: FlowRun, state: State, config: RunnableConfig) -> Program[Any]:
+        journal = Journal(config) if run.stored else None
+        records: Sequence[Record] = ()
+        if journal is not None:
+            yield from journal.load()
+            records = journal.appended()
+        batch = _Batch(run, state, records)
+        run.read(batch.values)
+        try:
+            unsaved = of_run(batch.values, "unsaved")
+            if unsaved:
+                yield from saved_again(run, unsaved)
+                batch.besides["unsaved"] = None
+            landed = yield from batch.run_on(journal)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            if journal is not None:
+                yield from journal.keep()
+            raise
+        update = batch.besides if batch.is_empty else finished(run, batch.progress, batch.changed) | batch.besides
+        if isinstance(landed, Parked):
+            left = parked(run, landed)
+            together(batch.changed, left.get("state") or {})
+            return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
+        if batch.is_empty and batch.progress["inflight"]:
+            return Command(update=update | answered(run, asked(run)), goto=WHOLE)
+        return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
+
+
+def caught_up(plan: Plan, values: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+    """The state of the graph once what was journaled since a checkpoint has happened."""
+    progress, state = values["progress"], values.get("state")
+    for record in records:
+        if record["done"][0][0] not in progress["inflight"]:
+            continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
+        completion = cast("Completion", record)
+        progress = replayed(plan, progress, completion["done"])
+        state = applied(state, completion["state"])
+        values = {**values, **besides(values, progress, state or {}, completion)}
+    return {**values, "progress": progress, "state": state}
+
+
+class _Batch:
+    """What completes between two checkpoints."""
+
+    def __init__(self, run: FlowRun, state: State, records: Sequence[Record]) -> None:
+        self.run, self._before = run, state
+        self.progress: Progress = state["progress"]
+        self.changed: dict[str, Any] = {}
+        self.besides: dict[str, Any] = {}
+        self.is_empty = not records
+        for record in records:
+            completion = cast("Completion", record)
+            self._take(replayed(run.plan, self.progress, completion["done"]), completion)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The state of the graph as it is by now."""
+        state = applied(self._before.get("state"), self.changed)
+        return {**self._before, **self.besides, "progress": self.progress, "state": state}
+
+    def _take(self, progress: Progress, completion: Completion) -> None:
+        together(self.changed, completion["state"])
+        self.progress = progress
+        full = applied(self._before.get("state"), self.changed) if completion.get("marked") else {}
+        self.besides |= besides({**self._before, **self.besides}, progress, full, completion)
+
+    def run_on(self, journal: Journal | None) -> Program[Landed | None]:
+        """Run until the batch is full, a question is asked, or nothing can go on; the question, or None."""
+        run = self.run
+        for _ in range(_MANY):
+            inflight = self.progress["inflight"]
+            if not inflight:
+                break
+            if len(inflight) == 1 and not run.works and not run.parked:
+                ((name, execution),) = inflight.items()
+                landed: Landed | None = yield from alone(run, self.progress, name, execution)
+            else:
+                landed = yield from first_landed(run, self.progress)
+            if landed is None or isinstance(landed, Parked):
+                return landed
+            following, completion = completed(run, self.progress, landed)
+            self._take(following, completion)
+            self.is_empty = False
+            if journal is not None:
+                yield from journal.append(cast("Record", completion))
+            if run.unsaved is not None:
+                yield from saved_again(run, run.unsaved[0])
+        return None

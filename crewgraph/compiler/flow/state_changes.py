@@ -1,0 +1,304 @@
+"""The state of a run as it is kept: what has changed since, and whether that fits.
+
+Changes of a flow's state: the top-level values that changed, and under "$gone" the names of those that are there no more.
+
+A run begins with "$anew": what an earlier one left in the thread is not part of its state.
+
+The fields of a state, checked against its model once a method has changed them in place.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import ormsgpack
+from pydantic import BaseModel, ValidationError
+
+from crewgraph.compiler.flow.record import TAG, is_text, recorded
+from crewgraph.definitions.flow.noted import Writer, watched
+from crewgraph.definitions.flow.state import fields_of, read_beside
+from crewgraph.errors import StateInvalid, StorageError
+
+__all__ = ["ANEW", "GONE", "KeptState", "PlainForm", "applied", "fitting", "together"]
+
+
+ANEW = "$anew"
+GONE = "$gone"
+
+
+def applied(before: dict[str, Any] | None, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """A state with changes."""
+    gone: Sequence[str] = changed.get(GONE, ())
+    both = changed if ANEW in changed else {**(before or {}), **changed}
+    return {name: value for name, value in both.items() if name not in gone and name not in (ANEW, GONE)}
+
+
+def together(first: dict[str, Any], then: Mapping[str, Any]) -> None:
+    """Add changes to earlier ones."""
+    if GONE not in first and GONE not in then:
+        first.update(then)
+        return
+    gone = [name for name in first.pop(GONE, ()) if name not in then]
+    first.update(then)
+    for name in then.get(GONE, ()):
+        first.pop(name, None)
+    gone += then.get(GONE, ())
+    first.pop(GONE, None)
+    if gone:
+        first[GONE] = gone
+
+
+@dataclass(frozen=True)
+class PlainForm:
+    """A value with objects in it as checkpoints hold it."""
+
+    value: Any
+    record: Callable[[Any], Any]
+    """Makes this form of a value."""
+
+    revive: Callable[[Any], Any]
+    """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
+
+
+def fitting(state: BaseModel, name: str, value: Any, plain: PlainForm | None) -> Any:
+    """What the value of a field that has changed comes to, checked as pydantic checks a value that is assigned.
+
+    That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
+
+    Args:
+        state: the state.
+        name: the field.
+        value: the value.
+        plain: the value in that form; None where there are no objects in it, or they are not to be looked at.
+
+    Raises:
+        StateInvalid: the field may not have such a value.
+    """
+    kind = type(state)
+    if name not in kind.model_fields or kind.model_fields[name].frozen:
+        return value
+    try:
+        found = _assigned(state, name, value if plain is None else _looked_into(value, plain))
+    except ValidationError as error:
+        raise StateInvalid(_told(error, name, kind, value)) from error
+    return value if type(found) is type(value) and found == value else found
+
+
+def _looked_into(value: Any, plain: PlainForm) -> Any:
+    """The value, with the objects in it checked; pydantic takes those as they are.
+
+    Raises:
+        ValidationError: one of them does not fit its class.
+    """
+    try:
+        anew = plain.revive(plain.value)
+    except KeyError:  # it will come back as its fields, whatever they are
+        return value
+    return value if plain.record(anew) == plain.value else anew
+
+
+def _assigned(state: BaseModel, name: str, value: Any) -> Any:
+    """What a value becomes when it is assigned to a field; of a copy, for the validators of a model may change others."""
+    kind = type(state)
+    copy = kind.__new__(kind)
+    for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+        object.__setattr__(copy, slot, getattr(state, slot))
+    object.__setattr__(copy, "__dict__", dict(state.__dict__))
+    kind.__pydantic_validator__.validate_assignment(copy, name, value)
+    return copy.__dict__[name]
+
+
+def _told(error: ValidationError, name: str, kind: type[BaseModel], value: Any) -> str:
+    first = error.errors(include_url=False)[0]
+    if not first["loc"]:
+        return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {first['msg']}"
+    annotation: Any = kind.model_fields[name].annotation
+    plain = isinstance(annotation, type) and not getattr(annotation, "__args__", ())
+    expected = annotation.__name__ if plain else str(annotation)
+    return f"`{name}` is to be `{expected}`, and is {value!r:.120}: {_place(first['loc'], name)}{first['msg']}"
+
+
+def _place(steps: tuple[int | str, ...], name: str) -> str:
+    inside = steps[1:] if steps[0] == name else steps
+    return f"`{'.'.join(map(str, inside))}` in it: " if inside else ""
+
+
+_SCALARS = (str, int, float, bool, type(None))
+_TAG = TAG.encode()
+
+
+class _Run(Protocol):
+    """What is asked of a run."""
+
+    state: Any
+    stored: bool
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def running(self) -> Mapping[str, Writer]: ...
+
+    def tag(self, kind: type[Any]) -> str: ...
+
+    def made_anew(self, value: Any) -> Any: ...
+
+
+class KeptState:
+    """What the last commit of a run holds of its state.
+
+    Args:
+        run: the run.
+    """
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        self._values: dict[str, Any] = {}
+        """The fields as they were: packed, or scalars themselves; where nothing is stored the values themselves."""
+
+        self._refused: set[str] = set()
+        """The fields that a method has left with a value that does not fit; they stay as they were."""
+
+    def take(self) -> None:
+        """The state as it is now is what is kept."""
+        self._watch()
+        self._values = self._packed()
+
+    def plain(self) -> dict[str, Any]:
+        """What is kept."""
+        return {name: _plain(packed) for name, packed in self._values.items()}
+
+    def changes(self, done: Collection[str] = ()) -> dict[str, Any]:
+        """The fields that are not as they are kept, in the form of checkpoints; they are kept from now on.
+
+        What only others have set that are still in flight is left out: they set it again when they run again.
+
+        Args:
+            done: the executions that have ended.
+
+        Raises:
+            StateInvalid: a value does not fit the state's model.
+            StorageError: a value cannot be kept.
+        """
+        if not self._run.stored:
+            self._check_what_was_set(done)
+            return {}
+        if not self._values:
+            self._watch()
+        before, now = self._values, self._packed()
+        differing = [name for name, one in now.items() if name not in before or _differ(before[name], one)]
+        gone = [name for name in before if name not in now]
+        if not differing and not gone:
+            return {}
+        withheld = self._withheld([*differing, *gone], now, done)
+        if before and isinstance(self._run.state, BaseModel):
+            for name in differing:
+                if name not in withheld and not self._settled(name, now, done):
+                    withheld.add(name)
+        for name in withheld:
+            now.pop(name, None)
+            if name in before:
+                now[name] = before[name]
+        self._values = now
+        changed = {name: _plain(now[name]) for name in differing if name not in withheld}
+        gone = [name for name in gone if name not in withheld]
+        return {**changed, GONE: gone} if gone else changed
+
+    def _watch(self) -> None:
+        if isinstance(self._run.state, BaseModel):
+            watched(type(self._run.state))
+
+    def _withheld(self, names: Iterable[str], now: Mapping[str, Any], done: Collection[str]) -> set[str]:
+        """Which of these fields are not to be kept yet.
+
+        Values that can be changed in place are kept, for whoever did that cannot be told.
+        """
+        theirs = self._set_by_others(done)
+        return {
+            name
+            for name in names
+            if name in self._refused
+            or (name in theirs and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes)
+        }
+
+    def _set_by_others(self, done: Collection[str]) -> set[Any]:
+        """The fields that were set by executions in flight alone."""
+        running = self._run.running
+        found: set[Any] = set()
+        for name, one in list(running.items()):
+            if name not in done:
+                found |= one.writes
+        return found.difference(*(running[name].writes for name in done if name in running)) if found else found
+
+    def _settled(self, name: str, now: dict[str, Any], done: Collection[str]) -> bool:
+        """Check a field and put what it comes to into the state; False where others may still mend it."""
+        state: BaseModel = self._run.state
+        value = vars(state).get(name)
+        packed, form = now[name], None
+        if type(packed) is bytes and _TAG in packed:
+            form = PlainForm(_plain(packed), lambda one: self._recorded(name, one), self._run.made_anew)
+        found = self._fitting(name, value, form, done)
+        if found is not None and found[0] is not value and name not in self._set_by_others(done):
+            vars(state)[name] = found[0]
+            now[name] = self._packed_value(name, found[0])
+        return found is not None
+
+    def _check_what_was_set(self, done: Collection[str]) -> None:
+        """Check the fields that were set, where nothing is kept that would tell what has changed inside of values."""
+        state = self._run.state
+        if not isinstance(state, BaseModel):
+            return
+        held, before = vars(state), self._values
+        for name, value in list(held.items()) if before else ():
+            if before.get(name, self) is not value and name not in self._refused:
+                found = self._fitting(name, value, None, done)
+                if found is not None and found[0] is not value and name not in self._set_by_others(done):
+                    held[name] = found[0]
+        self._values = dict(held)
+
+    def _fitting(self, name: str, value: Any, form: PlainForm | None, done: Collection[str]) -> tuple[Any] | None:
+        """What a value comes to; None where it does not fit and whoever has set it may still be running."""
+        try:
+            return (fitting(self._run.state, name, value, form),)
+        except StateInvalid as error:
+            running = self._run.running
+            mine = [one for one in done if one in running and name in running[one].writes]
+            if not mine and any(one not in done for one in running):
+                return None
+            self._refused.add(name)
+            execution = next(iter([*mine, *done]), "")
+            raise StateInvalid(
+                f"method `{execution.rpartition('#')[0]}` of flow `{self._run.name}` has left a value in the state that does "
+                f"not fit: {error}. The state is kept as it was before.",
+                execution,
+            ) from error.__cause__
+
+    def _recorded(self, name: str, value: Any) -> Any:
+        return recorded(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
+
+    def _packed(self) -> dict[str, Any]:
+        packed = {name: self._packed_value(name, value) for name, value in fields_of(self._run.state).items()}
+        if len(packed) != len(self._values):
+            for name in packed:
+                if name not in self._values and (not is_text(name) or name in (ANEW, GONE)):
+                    raise StorageError(
+                        f"the state of flow `{self._run.name}` has a field {name!r:.80}, which is no text that checkpoints can "
+                        "have as a name. Put it into a dict in a field of its own."
+                    )
+        return packed
+
+    def _packed_value(self, name: str, value: Any) -> Any:
+        kind = cast("type[Any]", type(value))
+        if kind is bool or value is None or kind is float or (kind is str and value.isascii()):
+            return value
+        if kind in _SCALARS:
+            return recorded(value, name)
+        return read_beside(lambda: ormsgpack.packb(self._recorded(name, value)))
+
+
+def _differ(before: Any, now: Any) -> bool:
+    return before is not now and (type(before) is not type(now) or before != now)
+
+
+def _plain(packed: Any) -> Any:
+    return packed if type(packed) is not bytes else ormsgpack.unpackb(packed)

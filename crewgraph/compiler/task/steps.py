@@ -1,0 +1,89 @@
+"""A task as a graph of its own: model, tools, guardrail and finish, with conditional edges, from the same body."""
+
+import operator
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.utils.runnable import RunnableCallable
+from typing_extensions import TypedDict
+
+from crewgraph.compiler.agent.capabilities import fetches_tools
+from crewgraph.compiler.crew.state import INPUTS, schema
+from crewgraph.compiler.task.binding import Assignment
+from crewgraph.compiler.task.body import task_body
+from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
+
+__all__ = ["STAGES", "step_graph"]
+
+
+_ROUTES = {
+    "model": ("tools", "guardrail", "finish"),
+    "tools": ("model", "guardrail", "finish"),
+    "guardrail": ("model", "finish"),
+}
+"""Where a step may lead; after the last one, the task ends."""
+
+STAGES = (*_ROUTES, "finish")
+"""The steps of a task, by the names of their nodes."""
+
+
+def step_graph(
+    assignment: Assignment, sources: Collection[str], *, stored: bool, before: Sequence[str], after: Sequence[str]
+) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    """The graph of a task, to be a node of its crew's graph.
+
+    Args:
+        assignment: the task.
+        sources: the channels of the crew that it reads.
+        stored: False where the graph is compiled to keep nothing.
+        before: steps to stop before.
+        after: steps to stop after.
+    """
+    stages = _needed(assignment)
+    stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        _state(assignment, sources),
+        input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
+        output_schema=schema(f"{assignment.slug}_result", [assignment.slug]),
+    )
+    for stage in stages:
+        graph.add_node(stage, StepNode(stage, stepper))
+    graph.add_edge(START, "model")
+    for stage, targets in _ROUTES.items():
+        if stage in stages:
+            there = [target for target in targets if target in stages]
+            graph.add_conditional_edges(stage, _route(there), there)
+    graph.add_edge("finish", END)
+    return graph.compile(
+        checkpointer=None if stored else False,
+        interrupt_before=[stage for stage in before if stage in stages],
+        interrupt_after=[stage for stage in after if stage in stages],
+        name=f"Agent: {assignment.agent.template('role')}",  # in traces
+    )
+
+
+def _needed(assignment: Assignment) -> list[str]:
+    missing = {
+        "tools": not (assignment.tools or fetches_tools(assignment.agent)),
+        "guardrail": not assignment.task.all_guardrails,
+    }
+    return [stage for stage in STAGES if not missing.get(stage)]
+
+
+def _state(assignment: Assignment, sources: Collection[str]) -> Any:
+    fields: dict[str, Any] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
+    fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
+    fields[PENDING] = dict[str, Any] | None
+    return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]
+
+
+def _route(targets: Sequence[str]) -> RunnableCallable:
+    def route(state: Mapping[str, Any]) -> str:
+        # Whoever edited the state may have left behind what a step has done already: any step finds out what comes next.
+        pending: Mapping[str, Any] = state.get(PENDING) or {}
+        return next((target for target in targets if target == pending.get("stage")), targets[0])
+
+    return RunnableCallable(route, name="route", trace=False)
