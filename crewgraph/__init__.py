@@ -29,21 +29,18 @@ Report().kickoff()
 
 from typing import TYPE_CHECKING
 
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.converter import Converter
-from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
-from crewgraph.definitions.crew_plan import CrewPlan
-from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.evaluation import CrewTestResult
-from crewgraph.definitions.guardrail import GuardrailResult
-from crewgraph.definitions.model_guardrail import HallucinationGuardrail, LLMGuardrail
-from crewgraph.definitions.output import CrewOutput, OutputFormat, TaskOutput
-from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
-from crewgraph.definitions.process import Process
-from crewgraph.definitions.run_info import RunInfo
-from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.evaluation import CrewTestResult
+from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunInfo
+from crewgraph.definitions.crew.plan import CrewPlan
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.task.conversion import Converter
+from crewgraph.definitions.task.guardrail import GuardrailResult, HallucinationGuardrail, LLMGuardrail
+from crewgraph.definitions.task.output import CrewOutput, OutputFormat, TaskOutput
+from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.lazy import lazy_exports
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM

@@ -10,10 +10,10 @@ import typer
 
 from crewgraph.cli.target import Target, target_of_either
 from crewgraph.compiler.agent.human_review import has_terminal
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir

@@ -15,7 +15,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from crewgraph.cli.target import Target, target_crew
-from crewgraph.definitions.training import training_path
+from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 
 __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]

@@ -24,8 +24,8 @@ import typer
 
 from crewgraph.cli.table import print_fields, print_json, print_table
 from crewgraph.cli.target import Target, target_crew
-from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
-from crewgraph.definitions.run_info import RunFilter
+from crewgraph.definitions.crew.history import RunDiff, TaskDiff
+from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.settings import storage_dir

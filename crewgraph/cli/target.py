@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy

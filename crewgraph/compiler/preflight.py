@@ -17,11 +17,11 @@ from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.executor import made_executor
 from crewgraph.compiler.agent.runner import AgentAtWork
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.definitions.process import Process
+from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.process import Process
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.llm.resolve import as_model

@@ -21,6 +21,7 @@ __all__ = [
     "continue_from",
 ]
 
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 

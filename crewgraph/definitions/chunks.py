@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.events.frames import Pieces
 
 __all__ = [

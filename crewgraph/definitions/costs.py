@@ -8,6 +8,7 @@ from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["Cost", "Costs"]
 
+
 _HEADS = ("task", "agent", "model", "requests", "read", "cached", "written", "reasoning", "USD")
 _TEXTS = 3
 _UNKNOWN = "?"

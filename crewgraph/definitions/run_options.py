@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "RunOptions"]
 
+
 Checkpointer: TypeAlias = "BaseCheckpointSaver[Any] | Literal[False] | None"
 """Where runs are stored: a LangGraph checkpointer, False for nowhere; the crew's own, else the default database, where None."""
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import to_jsonable_python
 
-from crewgraph.definitions.output import CrewOutput, TaskOutput
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.llm.usage import UsageMetrics
 
 if TYPE_CHECKING:

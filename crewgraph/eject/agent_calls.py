@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import engaged
-from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.agent.agent import Agent
 from crewgraph.eject.limits import refuse_agent
 from crewgraph.eject.parts import Parts
 from crewgraph.eject.team import dated, system_of

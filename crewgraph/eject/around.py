@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.eject.parts import Parts
 
 __all__ = ["Around", "Given"]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from crewgraph.compiler.task.binding import Assignment, assignments
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import ConditionalTask
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.eject.around import Around, Given
 from crewgraph.eject.crew_output import CrewOutputs
 from crewgraph.eject.limits import refuse_agent, refuse_crew, refuse_task

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.task import Task
 from crewgraph.eject.agent_calls import AgentCalls
 from crewgraph.eject.crew import CrewProgram, CrewWriter
 from crewgraph.eject.crew_output import CrewOutputs

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.eject.crew import CrewProgram, CrewWriter
 from crewgraph.eject.flow import FlowWriter

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.definitions.flow.condition import AndCondition, Condition, OrCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.labels import mentioned, returned
+from crewgraph.definitions.flow.method import AndCondition, Condition, OrCondition, events_of, mentioned, returned
 from crewgraph.eject.refusals import Refusals
 
 __all__ = ["Events"]

@@ -7,9 +7,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, get_type_hints
 
-from crewgraph.definitions.flow.condition import AndCondition, OrCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.labels import returned
+from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned
 from crewgraph.eject.concurrent import at_once
 from crewgraph.eject.events import Events
 from crewgraph.eject.flow_state import FlowStateWriter

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from crewgraph.compiler.agent.binding import Engagement
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.eject.refusals import Refusals
 from crewgraph.errors import CrewgraphError
 from crewgraph.hooks.points import InterceptionPoint

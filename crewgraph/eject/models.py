@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pydantic import SecretStr
 
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.eject.refusals import Refusals
 from crewgraph.eject.sheet import Sheet
 from crewgraph.errors import CrewgraphError

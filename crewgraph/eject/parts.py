@@ -1,6 +1,6 @@
 """Those who write a program together."""
 
-from crewgraph.definitions.model_guardrail import LLMGuardrailResult
+from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.eject.lift import Lifter
 from crewgraph.eject.models import Models
 from crewgraph.eject.outputs import Outputs

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from crewgraph.definitions.flow.condition import Condition, OrCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.method import Condition, OrCondition, events_of
 from crewgraph.eject.concurrent import at_once, says_several
 from crewgraph.eject.events import Events
 from crewgraph.eject.refusals import Refusals

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from crewgraph.compiler.task.binding import Assignment
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_guardrail
-from crewgraph.definitions.task import ConditionalTask
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
+from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.eject.parts import Parts
 from crewgraph.eject.team import Team, coworkers_of, dated, system_of
 from crewgraph.eject.texts import doc_line, filled, literal, template

@@ -5,9 +5,9 @@ from typing import Any
 
 from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import Assignment, handed_on
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.definitions.handed_task import HandedTask
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.task.delegated import HandedTask
 from crewgraph.eject.limits import refuse_agent
 from crewgraph.eject.parts import Parts
 from crewgraph.eject.texts import filled, literal, template

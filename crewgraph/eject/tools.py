@@ -6,7 +6,7 @@ import json
 import textwrap
 from typing import Any
 
-from crewgraph.definitions.coworkers import CoworkerTool
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.eject.edits import Edits
 from crewgraph.eject.lift import Lifter
 from crewgraph.eject.loop import Loop

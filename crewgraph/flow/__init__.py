@@ -6,24 +6,33 @@
 from importlib import import_module
 from typing import Any, Final
 
-from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition
+from crewgraph.definitions.crew.pending import RunInfo
 from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
 from crewgraph.definitions.flow.feedback import (
+    FlowConfig,
+    HumanFeedbackPending,
     HumanFeedbackProvider,
     HumanFeedbackResult,
+    InputProvider,
+    InputResponse,
+    PendingFeedbackContext,
     PendingFlow,
     Question,
+    flow_config,
     human_feedback,
 )
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.flow_config import FlowConfig, flow_config
-from crewgraph.definitions.flow.flow_plot import FlowPlot
-from crewgraph.definitions.flow.input_provider import InputProvider, InputResponse
-from crewgraph.definitions.flow.method import ListenMethod, RouterMethod, StartMethod
-from crewgraph.definitions.flow.pending_feedback import HumanFeedbackPending, PendingFeedbackContext
+from crewgraph.definitions.flow.method import (
+    AndCondition,
+    FlowCondition,
+    ListenMethod,
+    OrCondition,
+    RouterMethod,
+    StartMethod,
+)
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.definitions.flow.state import FlowState
-from crewgraph.definitions.run_info import RunInfo
+from crewgraph.definitions.flow.verbs import FlowPlot
 from crewgraph.definitions.stream import (
     Asked,
     CrewFailed,

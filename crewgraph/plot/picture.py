@@ -14,8 +14,7 @@ from typing import Any
 
 from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.definitions.flow.condition import AndCondition, Condition, events_of
-from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
 __all__ = ["VERBS", "Method", "Picture", "Way", "calls_crew", "mermaid", "picture_of"]
 

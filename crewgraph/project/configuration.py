@@ -19,7 +19,7 @@ from yaml.parser import ParserError
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
-from crewgraph.definitions.section import Section
+from crewgraph.definitions.base import Section
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
 from crewgraph.project.roles import Role, finished, folders, named, shelf_of, shown

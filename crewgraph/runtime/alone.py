@@ -23,13 +23,13 @@ from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool, coworker_named
-from crewgraph.definitions.faults import title
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.model_guardrail import HallucinationGuardrail, ModelGuardrail
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool, coworker_named
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.task.guardrail import HallucinationGuardrail, ModelGuardrail
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import DefinitionError, RunError, ToolFailed
 from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages

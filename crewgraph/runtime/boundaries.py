@@ -6,10 +6,10 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.run import Parked
 from crewgraph.core.operations import Operation, Program
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.pending_crew import PendingCrew
 from crewgraph.hooks.points import (
     EXECUTION_BOUNDARY_POINTS,
     ExecutionEndContext,

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.flow.run import RUNNING, Running
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewBaseEvent

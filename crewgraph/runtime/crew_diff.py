@@ -6,11 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_diff import RunDiff, TaskDiff
-from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
 from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.runtime.crew_history import Models, models_of, output_of, steps_of
 from crewgraph.runtime.place import saver_of
 from crewgraph.runtime.stored_run import read_past

@@ -12,11 +12,11 @@ from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import Assignment
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_plan import CrewPlan
-from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.history import CrewStep
+from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew_history import output_of
 from crewgraph.runtime.given_output import given_output, taken_over

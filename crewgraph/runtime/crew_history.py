@@ -9,10 +9,10 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import assignments
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_step import CrewStep
-from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import StorageError
 from crewgraph.runtime.place import saver_of
 from crewgraph.runtime.runs import latest_run

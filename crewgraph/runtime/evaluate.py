@@ -12,12 +12,12 @@ from crewgraph.compiler.crew.marking import marked
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.evaluation import CrewTestResult, ScoredRound, TaskScore
-from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.events.crew import (
     CrewTestCompletedEvent,
     CrewTestFailedEvent,

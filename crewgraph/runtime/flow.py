@@ -20,9 +20,9 @@ from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.definitions.flow.checkpoints import plain_inputs, run_extension
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.run_extension import plain_inputs, run_extension
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent

@@ -11,9 +11,9 @@ from uuid import uuid4
 from crewgraph.compiler.agent.knowledge import read_once
 from crewgraph.compiler.agent.models import results_apart
 from crewgraph.core.cancellation import giving_up
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
 from crewgraph.overrides import override_of
 from crewgraph.runtime.kickoff import akickoff, kickoff

@@ -7,9 +7,8 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from crewgraph.compiler.task.binding import Assignment
-from crewgraph.definitions.faults import title
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.plain_model import plain_model
+from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.task.output import TaskOutput, plain_model
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.structure import read_structure
 

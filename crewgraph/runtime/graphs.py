@@ -13,7 +13,7 @@ from crewgraph.compiler.preflight import refuse_unready
 from crewgraph.compiler.task.binding import Assignment, assignments, made_of
 from crewgraph.compiler.task.lessons import Lessons, lessons_of
 from crewgraph.compiler.task.training import TRAINING
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import CompileError
 
 __all__ = ["CrewGraph", "Graph", "compiled", "graph_of"]

@@ -20,11 +20,11 @@ from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.model_guardrail import model_guardrail
-from crewgraph.definitions.output import CrewOutput
-from crewgraph.definitions.pending_crew import PendingCrew
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, RunOptions
+from crewgraph.definitions.task.guardrail import model_guardrail
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent

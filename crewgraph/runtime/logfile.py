@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.observe.logfile import LogFileListener, log_path
 

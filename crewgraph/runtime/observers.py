@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import Assignment
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.extensions import extension
 from crewgraph.runtime.console import agent_console, crew_console, flow_console
 from crewgraph.runtime.logfile import crew_log

@@ -19,11 +19,10 @@ from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
-from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew, listed
-from crewgraph.definitions.run_info import RunFilter
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, listed
 from crewgraph.definitions.run_options import Checkpointer
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.graphs import graph_of
 from crewgraph.runtime.operations import ReadState, Run, refuse_without_async_face

@@ -12,7 +12,7 @@ from langgraph.types import Command, Interrupt
 from crewgraph.compiler.flow.asking import INSIDE, answer_to, left
 from crewgraph.compiler.flow.run import RUNNING, Running
 from crewgraph.core.pregel import place_of
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError

@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from crewgraph.core.operations import adrive, drive
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.agent_plan import PlanStep
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.planning import PlanStep
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.runtime.alone import plan
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from crewgraph.compiler.task.binding import INPUTS, Assignment
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.pregel import written_since_start
-from crewgraph.definitions.output import CrewOutput, TaskOutput
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError
 from crewgraph.llm.usage import total
 

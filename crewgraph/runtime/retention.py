@@ -13,7 +13,7 @@ from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
-from crewgraph.definitions.keep_history import checkpoints_kept
+from crewgraph.definitions.crew.process import checkpoints_kept
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 

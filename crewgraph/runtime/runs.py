@@ -21,11 +21,10 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.pending_crew import CrewQuestion
-from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole

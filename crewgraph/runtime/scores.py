@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crewgraph.definitions.evaluation import CrewTestResult, TaskScore, mean
+from crewgraph.definitions.crew.evaluation import CrewTestResult, TaskScore, mean
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.errors import DefinitionError, StorageError
 from crewgraph.settings import private_file, storage_dir

@@ -13,7 +13,7 @@ from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.compiler.flow.completion import around
 from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.runtime.branch import branch, id_of
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, FORKED_FROM, known_as

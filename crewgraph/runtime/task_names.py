@@ -6,7 +6,7 @@ from uuid import UUID
 
 from crewgraph.compiler.crew.state import TASK
 from crewgraph.compiler.task.binding import Assignment
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import UnknownTask
 
 __all__ = ["task_index"]

@@ -15,12 +15,10 @@ from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput, TaskOutput
-from crewgraph.definitions.process import Process
-from crewgraph.definitions.run_options import Checkpointer, RunOptions
-from crewgraph.definitions.training import (
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.crew.training import (
     Feedback,
     TrainedAgent,
     Training,
@@ -29,6 +27,8 @@ from crewgraph.definitions.training import (
     training_path,
     write_training,
 )
+from crewgraph.definitions.run_options import Checkpointer, RunOptions
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book

@@ -304,7 +304,7 @@ def test_spawned_workers_see_the_same_crewai_where_the_program_installs_it(pytho
     )
     for runner in ((), RUN):
         done = python(*runner, "spawns.py")
-        assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.process'}\n", "")
+        assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.crew.process'}\n", "")
 
 
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):

@@ -21,12 +21,12 @@ from heard import heard
 from pydantic import BaseModel
 
 from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput
-from crewgraph.definitions.conversion import (
+from crewgraph.definitions.crew.training import TrainedAgent
+from crewgraph.definitions.task.conversion import (
     async_convert_to_model,
     async_convert_with_instructions,
     async_handle_partial_json,
 )
-from crewgraph.definitions.training import TrainedAgent
 from crewgraph.errors import ConverterError, ModelError
 
 

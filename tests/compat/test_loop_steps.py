@@ -52,7 +52,7 @@ from crewgraph_compat.stand_ins.tool_use import ToolResult
 
 from crewgraph import ScriptedLLM, Task
 from crewgraph.compiler.agent.protocol import OutputParserError
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.tools import tool
 

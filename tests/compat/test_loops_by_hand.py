@@ -14,7 +14,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.definitions.step import AgentAction
+from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.errors import RunError
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.tools import tool

@@ -3,7 +3,7 @@
 import pytest
 
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 
 
 def test_an_action_and_an_answer():

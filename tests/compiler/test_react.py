@@ -6,7 +6,7 @@ import pytest
 from compiler.play import Play, agent, play_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
 from crewgraph.prompts.book import english
 from crewgraph.tools import BaseTool

@@ -24,8 +24,8 @@ from crewgraph import (
     TaskOutput,
     UsageMetrics,
 )
-from crewgraph.definitions.security import Fingerprint, SecurityConfig
-from crewgraph.definitions.task import NOT_SPECIFIED
+from crewgraph.definitions.base import Fingerprint, SecurityConfig
+from crewgraph.definitions.task.task import NOT_SPECIFIED
 from crewgraph.prompts.i18n import I18N
 
 TABLE: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "fields.json").read_text("utf-8"))

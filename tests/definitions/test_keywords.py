@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
-from crewgraph.definitions.definition import UnknownKeyword
-from crewgraph.definitions.task import NOT_SPECIFIED
+from crewgraph.definitions.base import UnknownKeyword
+from crewgraph.definitions.task.task import NOT_SPECIFIED
 from crewgraph.deprecations import Outdated
 
 AGENT: dict[str, Any] = {"role": "Writer", "goal": "Write", "backstory": "Wrote before"}

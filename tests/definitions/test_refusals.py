@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
-from crewgraph.definitions.faults import crew_faults
+from crewgraph.definitions.crew.validation import crew_faults
 
 
 class Answer(BaseModel):

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from crewgraph import Agent, Crew, Task
-from crewgraph.definitions.security import Fingerprint, SecurityConfig
+from crewgraph.definitions.base import Fingerprint, SecurityConfig
 
 
 def test_every_definition_has_a_fingerprint_of_its_own():

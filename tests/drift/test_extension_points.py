@@ -14,7 +14,7 @@ from runtime.parts import assessing
 from servers.openai_api import OpenAIServer
 
 from crewgraph import LLM, Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.converter import Converter
+from crewgraph.definitions.task.conversion import Converter
 from crewgraph.events.bus import BaseEventListener
 from crewgraph.flow import Flow, listen, start
 from crewgraph.flow.persistence import persist

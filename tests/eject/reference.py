@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import crewgraph_compat
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.eject.ejected import ejected
 from crewgraph.errors import CompileError

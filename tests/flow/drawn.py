@@ -7,9 +7,8 @@ from typing import Any, cast
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
-from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, OrCondition
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, FlowMethod, OrCondition
 
 __all__ = ["LARGE", "Naive", "computed", "flows", "holds", "leaves", "plainly", "values"]
 

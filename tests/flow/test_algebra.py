@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from crewgraph.compiler.flow.algebra import Progress, advanced, begun, check_calls, labels_of
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.definitions.flow.condition import OrCondition
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 from crewgraph.errors import FlowLoopError
 
 from .drawn import LARGE, Naive, computed, flows, plainly, values

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import pytest
 from pydantic import BaseModel
 
-from crewgraph.definitions.flow.labels import mentioned, proven, returned
+from crewgraph.definitions.flow.method import mentioned, proven, returned
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import (
     AndCondition,

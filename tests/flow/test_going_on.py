@@ -16,8 +16,8 @@ from modes import Mode
 
 from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.compiler.flow.run import RUNNING
+from crewgraph.definitions.base import Kept
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.kept import Kept
 from crewgraph.errors import FlowLoopError
 from crewgraph.flow import Flow
 

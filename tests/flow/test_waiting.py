@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph.definitions.flow import current
+from crewgraph.definitions.flow import state
 from crewgraph.errors import RunError
 from crewgraph.flow import (
     Flow,
@@ -132,10 +132,10 @@ def test_lessons_are_not_learnt():
 def test_code_below_a_method_knows_what_it_runs_in(mode: Mode):
     def seen() -> tuple[Any, ...]:
         return (
-            current.current_flow_id.get(),
-            current.current_flow_request_id.get(),
-            current.current_flow_name.get(),
-            current.current_flow_method_name.get(),
+            state.current_flow_id.get(),
+            state.current_flow_request_id.get(),
+            state.current_flow_name.get(),
+            state.current_flow_method_name.get(),
         )
 
     class Inner(Flow[dict[str, Any]]):

@@ -17,11 +17,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from crewgraph.evaluation import ExperimentRunner
 from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from crewgraph.definitions.planning_config import PlanningConfig
-from crewgraph.evaluation import ExperimentRunner
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.flow import Flow
 from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crewgraph.evaluation import ExperimentRunner
 from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 
 from crewgraph import Crew, PendingCrew, UsageMetrics
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.errors import BudgetExceeded, ToolFailed
-from crewgraph.evaluation import ExperimentRunner
 from crewgraph.flow import SQLiteFlowPersistence
 from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.definitions.coworkers import AgentTools
+from crewgraph.definitions.agent.delegation_tools import AgentTools
 from crewgraph.errors import SourceError
 from crewgraph.events.knowledge import KnowledgeEventBase, KnowledgeRetrievalCompletedEvent
 from crewgraph.knowledge.knowledge import Knowledge

@@ -10,9 +10,8 @@ from crewgraph_compat.stand_ins.step_executor import StepExecutor
 from heard import heard
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
-from crewgraph.definitions.agent_plan import StepObservation, TodoItem, TodoList
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.planning import PlanningConfig, StepObservation, TodoItem, TodoList
 from crewgraph.tools import tool
 
 

@@ -13,8 +13,8 @@ from modes import Mode
 from until import LONG
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.events.agent import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
 from crewgraph.tools import tool
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from crewgraph import Agent
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.project import CrewBase
 

@@ -7,7 +7,7 @@ from compiler.play import agent, play_task, task
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
-from crewgraph.definitions.frame import around, checked_format, framed
+from crewgraph.definitions.placeholders import around, checked_format, framed
 
 BARE: dict[str, Any] = {
     "system_template": "<sys>{{ .System }}</sys>",

@@ -14,7 +14,7 @@ from crewgraph_compat.version import check_version, is_current_version_yanked, i
 from modes import Mode
 
 from crewgraph import Knowledge, Memory
-from crewgraph.definitions.security import Fingerprint
+from crewgraph.definitions.base import Fingerprint
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, resolve_knowledge_storage, set_knowledge_storage_factory
 from crewgraph.memory.backend import resolve_memory_storage, set_memory_storage_factory

@@ -10,7 +10,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
-from crewgraph.definitions.security import SecurityConfig
+from crewgraph.definitions.base import SecurityConfig
 from crewgraph.tools.cache import CacheHandler
 
 from .parts import agent, asked, crew, task

@@ -13,15 +13,16 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.adapter_parts import BaseConverterAdapter, BaseToolAdapter
-from crewgraph.definitions.agent_adapter import BaseAgentAdapter
-from crewgraph.definitions.langgraph_adapter import (
+from crewgraph.definitions.agent.adapters import (
+    BaseAgentAdapter,
+    BaseConverterAdapter,
+    BaseToolAdapter,
     LangGraphAgentAdapter,
     LangGraphConverterAdapter,
     LangGraphToolAdapter,
+    OpenAIAgentAdapter,
 )
-from crewgraph.definitions.lite_agent import LiteAgent
-from crewgraph.definitions.openai_adapter import OpenAIAgentAdapter
+from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.llm.errors import MissingKey

@@ -20,8 +20,8 @@ from typing_extensions import TypedDict
 from until import Held
 
 from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.model_guardrail import HallucinationGuardrail
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.task.guardrail import HallucinationGuardrail
 from crewgraph.errors import CompileError, DefinitionError, GuardrailFailed, OutputInvalid, RunError, TimeLimitReached
 from crewgraph.events import (
     AgentStepEvent,

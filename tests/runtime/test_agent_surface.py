@@ -21,9 +21,9 @@ from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.a2a import A2AClientConfig
-from crewgraph.definitions.conversion import convert_with_instructions
-from crewgraph.definitions.planning_config import PlanningConfig
-from crewgraph.definitions.security import Fingerprint
+from crewgraph.definitions.agent.planning import PlanningConfig
+from crewgraph.definitions.base import Fingerprint
+from crewgraph.definitions.task.conversion import convert_with_instructions
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 

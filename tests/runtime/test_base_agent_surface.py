@@ -21,8 +21,8 @@ from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState
-from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.definitions.security import SecurityConfig
+from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+from crewgraph.definitions.base import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent
 from crewgraph.knowledge.knowledge import Knowledge

@@ -24,7 +24,7 @@ from servers.openai_api import OpenAIServer, text
 from until import LIMITS, LONG, Held, until
 
 from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
-from crewgraph.definitions.converter import Converter
+from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.flow import Flow, persist, start
 from crewgraph.llm import prices

@@ -10,7 +10,7 @@ from modes import Mode
 from until import until
 
 from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
 from crewgraph.tools import tool
 

@@ -10,7 +10,7 @@ from modes import Mode
 from pydantic import BaseModel, Field
 
 from crewgraph import Converter, CrewOutput, ScriptedLLM, TaskOutput
-from crewgraph.definitions.conversion import (
+from crewgraph.definitions.task.conversion import (
     convert_to_model,
     create_converter,
     generate_model_description,

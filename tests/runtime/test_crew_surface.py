@@ -20,7 +20,7 @@ from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.snapshots import CheckpointConfig
-from crewgraph.definitions.security import SecurityConfig
+from crewgraph.definitions.base import SecurityConfig
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
 from crewgraph.flow import Flow, start

@@ -13,9 +13,9 @@ from modes import Mode
 from until import LIMITS, LONG, Held
 
 from crewgraph import Agent, BaseAgent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
-from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.stream import Token
+from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import CompileError, ToolFailed
 from crewgraph.events import (
     AgentExecutionStartedEvent,

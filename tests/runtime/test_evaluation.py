@@ -10,7 +10,7 @@ from modes import Mode
 from servers.openai_api import OpenAIServer, error
 
 from crewgraph import LLM, ConditionalTask, Crew, ScriptedLLM, TaskOutput
-from crewgraph.definitions.evaluation import CrewTestResult
+from crewgraph.definitions.crew.evaluation import CrewTestResult
 from crewgraph.errors import ModelError, NoModelError
 from crewgraph.events import (
     CrewTestCompletedEvent,

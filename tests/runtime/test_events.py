@@ -9,7 +9,7 @@ from heard import heard
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import (
     AgentStepEvent,
     BaseEvent,

@@ -17,7 +17,7 @@ from modes import Mode
 from servers.langsmith_api import traced
 
 from crewgraph import ConditionalTask, Crew, Process, ScriptedLLM, Task, TaskOutput, TaskStarted
-from crewgraph.definitions.crew_plan import CrewPlan
+from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.errors import NoModelError, OutputInvalid, StorageError
 from crewgraph.events import BaseEvent, CrewKickoffStartedEvent, TaskCompletedEvent, TaskStartedEvent
 from runtime.parts import agent, asked, crew, task

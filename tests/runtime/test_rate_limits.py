@@ -19,7 +19,7 @@ from until import LIMITS, LONG, auntil
 from windows import noting
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
-from crewgraph.definitions.lite_agent import LiteAgent
+from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.rate_limit import RPMController

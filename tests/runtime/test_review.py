@@ -15,8 +15,8 @@ from crewgraph.compiler.agent.human_review import (
     reset_provider,
     set_provider,
 )
-from crewgraph.definitions.content_processor import NoOpContentProcessor, get_processor, process_content, set_processor
-from crewgraph.definitions.step import AgentFinish
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.task.prompt import NoOpContentProcessor, get_processor, process_content, set_processor
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task

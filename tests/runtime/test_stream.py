@@ -46,7 +46,7 @@ from crewgraph import (
     ToolStarted,
     ToolUse,
 )
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import GuardrailFailed, MissingInput
 from crewgraph.tools import tool
 

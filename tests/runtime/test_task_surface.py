@@ -26,7 +26,7 @@ from crewgraph import (
     TaskOutput,
     ToolUse,
 )
-from crewgraph.definitions.security import SecurityConfig
+from crewgraph.definitions.base import SecurityConfig
 from crewgraph.tools.failure import ToolExecutionFailedError
 
 from .parts import agent, asked, crew, task, using_a_broken_tool

@@ -14,9 +14,9 @@ from crewgraph_compat.moving.uses import Feature, Sort, Use
 
 __all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
 
-_AGENT = "crewgraph.definitions.agent:Agent"
-_CREW = "crewgraph.definitions.crew:Crew"
-_TASK = "crewgraph.definitions.task:Task"
+_AGENT = "crewgraph.definitions.agent.agent:Agent"
+_CREW = "crewgraph.definitions.crew.crew:Crew"
+_TASK = "crewgraph.definitions.task.task:Task"
 
 _SIGNS = ((_AGENT, {"role", "goal", "backstory"}), (_TASK, {"description", "expected_output"}))
 """Keys that only entries of agents, or of tasks, have together."""

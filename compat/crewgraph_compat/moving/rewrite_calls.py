@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst
 
-from crewgraph.definitions.misplaced import MISPLACED
+from crewgraph.definitions.base import MISPLACED
 from crewgraph_compat.moving.arguments import without
 from crewgraph_compat.moving.class_bases import target_of
 from crewgraph_compat.moving.classes import is_former, keywords, takes_any
@@ -17,10 +17,10 @@ from crewgraph_compat.moving.rewrite_models import rewrite_model
 __all__ = ["rewrite_calls"]
 
 _CLASSES = {
-    "crewgraph.definitions.agent:Agent": "Agent",
-    "crewgraph.definitions.task:Task": "Task",
-    "crewgraph.definitions.task:ConditionalTask": "ConditionalTask",
-    "crewgraph.definitions.crew:Crew": "Crew",
+    "crewgraph.definitions.agent.agent:Agent": "Agent",
+    "crewgraph.definitions.task.task:Task": "Task",
+    "crewgraph.definitions.task.task:ConditionalTask": "ConditionalTask",
+    "crewgraph.definitions.crew.crew:Crew": "Crew",
     "crewgraph.llm.llm:LLM": "LLM",
 }
 

@@ -13,9 +13,9 @@ __all__ = ["rewrite_tools"]
 _TOOL = "crewgraph.tools.base:BaseTool"
 _TAKE_TOOLS = frozenset(
     {
-        "crewgraph.definitions.agent:Agent",
-        "crewgraph.definitions.task:ConditionalTask",
-        "crewgraph.definitions.task:Task",
+        "crewgraph.definitions.agent.agent:Agent",
+        "crewgraph.definitions.task.task:ConditionalTask",
+        "crewgraph.definitions.task.task:Task",
     }
 )
 _FIELDS = {

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from crewgraph.compiler.preflight import refused_keywords
-from crewgraph.definitions.misplaced import MISPLACED
+from crewgraph.definitions.base import MISPLACED
 from crewgraph_compat.absent import reason
 from crewgraph_compat.missing import no_module, no_name
 from crewgraph_compat.moving.classes import attributes, class_of, is_former, keywords, takes_any

@@ -9,16 +9,16 @@ from crewgraph_compat.moving.names import is_module, meant
 
 __all__ = ["Imports", "OwnClass", "Types", "own_classes", "plain_classes"]
 
-_AGENT = "crewgraph.definitions.agent:Agent"
-_CREW = "crewgraph.definitions.crew:Crew"
-_CREW_OUTPUT = "crewgraph.definitions.output:CrewOutput"
+_AGENT = "crewgraph.definitions.agent.agent:Agent"
+_CREW = "crewgraph.definitions.crew.crew:Crew"
+_CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
 _FLOW = "crewgraph.definitions.flow.flow:Flow"
-_TASK = "crewgraph.definitions.task:Task"
-_TASK_OUTPUT = "crewgraph.definitions.output:TaskOutput"
+_TASK = "crewgraph.definitions.task.task:Task"
+_TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
 
 _MADE: Mapping[tuple[str, str], str] = {
-    (_AGENT, "kickoff"): "crewgraph.definitions.lite_agent_output:LiteAgentOutput",
-    (_AGENT, "kickoff_async"): "crewgraph.definitions.lite_agent_output:LiteAgentOutput",
+    (_AGENT, "kickoff"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
+    (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
     (_CREW, "copy"): _CREW,
     (_CREW, "akickoff"): _CREW_OUTPUT,
     (_CREW, "kickoff"): _CREW_OUTPUT,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from crewgraph.compiler.task.lessons import lessons_of
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book, english
 from crewgraph.runtime.reasoning import AgentReasoning

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, ClassVar
 
-from crewgraph.definitions.step import AgentAction
+from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.overrides import overridable
 from crewgraph.text import shorten
 from crewgraph.tools.failure import ToolFailureReason

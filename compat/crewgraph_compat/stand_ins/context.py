@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel, Field
 
 from crewgraph.compiler.task.briefing import AT_WORK
-from crewgraph.definitions.flow.current import current_flow_id, current_flow_method_name, current_flow_request_id
+from crewgraph.definitions.flow.state import current_flow_id, current_flow_method_name, current_flow_request_id
 from crewgraph.events import lineage
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any, Final
 from crewgraph.cli.target import target_crew
 from crewgraph.contrib.conversations.crew_chat import chat
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.templates import CHAT_HISTORY
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.extras import load
 from crewgraph.prompts.book import english
 from crewgraph_compat.stand_ins.made_llm import create_llm

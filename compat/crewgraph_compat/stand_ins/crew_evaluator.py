@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.converter import Converter
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.evaluation import CrewTestResult, ScoredRound, TaskScore
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore
+from crewgraph.definitions.task.conversion import Converter
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.events import CrewTestResultEvent, crewai_event_bus
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from crewgraph.compiler.agent.binding import Engagement, guarded_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.agent_plan import StepObservation, TodoList
-from crewgraph.definitions.conversion import convert_to_model
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.agent.planning import StepObservation, TodoList
+from crewgraph.definitions.task.conversion import convert_to_model
 from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks

@@ -7,11 +7,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from crewgraph.definitions.flow.condition import FlowCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.labels import label_of, proven, returned
-from crewgraph.definitions.flow.method import notes_of
+from crewgraph.definitions.flow.method import FlowCondition, events_of, label_of, notes_of, proven, returned
 
 __all__ = [
     "build_ancestor_dict",

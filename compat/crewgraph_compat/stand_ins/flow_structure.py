@@ -6,10 +6,9 @@ from typing import Any, Required, TypedDict
 
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.flow_class import declared_topology
-from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, FlowMethod, events_of
 
 __all__ = [
     "FlowStructure",

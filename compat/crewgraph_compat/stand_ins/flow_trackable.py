@@ -4,8 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from crewgraph.definitions.flow.current import current_flow_id, current_flow_request_id
-from crewgraph.definitions.flow.noted import flow_at_work
+from crewgraph.definitions.flow.state import current_flow_id, current_flow_request_id, flow_at_work
 
 __all__ = ["FlowTrackable"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal, NewType, NotRequired, ParamSpec, Protocol, Required, TypedDict, TypeVar
 
-from crewgraph.definitions.flow.condition import FlowCondition
+from crewgraph.definitions.flow.method import FlowCondition
 
 __all__ = [
     "AND_CONDITION",

@@ -3,7 +3,7 @@
 import logging
 from typing import Any, cast
 
-from crewgraph.definitions.guardrail import GuardrailResult
+from crewgraph.definitions.task.guardrail import GuardrailResult
 from crewgraph.events import (
     LLMGuardrailCompletedEvent,
     LLMGuardrailFailedEvent,

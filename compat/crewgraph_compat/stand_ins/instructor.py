@@ -4,8 +4,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.conversion import get_conversion_instructions
-from crewgraph.definitions.converter import Converter
+from crewgraph.definitions.task.conversion import Converter, get_conversion_instructions
 
 __all__ = ["InternalInstructor"]
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from crewgraph.contrib.declared.jsonc import read_jsonc
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import DefinitionError
 from crewgraph_compat.stand_ins.project_files import find_json_project_file
 

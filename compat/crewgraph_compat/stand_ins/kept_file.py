@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crewgraph.definitions.training import training_path
+from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import StorageError
 from crewgraph_compat.stand_ins.json_encoder import CrewJSONEncoder
 

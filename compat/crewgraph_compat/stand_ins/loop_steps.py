@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.llm.errors import ContextLengthExceeded, is_context_length
 from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import english

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from uuid import uuid4
 
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import english
 from crewgraph.schema import json_schema
 from crewgraph.tools.base import BaseTool

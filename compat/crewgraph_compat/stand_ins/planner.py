@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew_plan import CrewPlan
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.plan import CrewPlan
+from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import english
 
 __all__ = ["CrewPlanner"]

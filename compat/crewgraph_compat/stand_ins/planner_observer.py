@@ -12,9 +12,9 @@ from crewgraph.compiler.agent.plan.report import AgentPlanReport
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import drive
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.agent_plan import StepObservation, TodoItem, TodoList
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.planning import StepObservation, TodoItem, TodoList
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.runtime.alone import body_alone
 

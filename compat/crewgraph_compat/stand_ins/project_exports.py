@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypedDict
 
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
 from crewgraph.tools.base import BaseTool

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, cast
 
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.project.configuration import AGENTS, TASKS, Configuration
 from crewgraph.project.decorators import decorated
 from crewgraph.project.roles import Role, marked, roles_of

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.frame import around, framed
+from crewgraph.definitions.placeholders import around, framed
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
 
 __all__ = ["COMPONENTS", "VALID_DATE_FORMAT_CODES", "Prompts", "StandardPromptResult", "SystemPromptResult"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph_compat.stand_ins.constants import Unspecified
 
 __all__ = ["DIVIDERS", "aggregate_raw_outputs_from_task_outputs", "aggregate_raw_outputs_from_tasks"]

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.agent_plan import TodoItem
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.agent.planning import TodoItem
 from crewgraph.errors import RunError
 from crewgraph_compat.stand_ins.step_execution import StepExecutionContext, StepResult
 

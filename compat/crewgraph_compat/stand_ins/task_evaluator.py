@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.converter import Converter
-from crewgraph.definitions.task import Task
-from crewgraph.definitions.training import TrainedAgent
+from crewgraph.definitions.crew.training import TrainedAgent
+from crewgraph.definitions.task.conversion import Converter
+from crewgraph.definitions.task.task import Task
 from crewgraph.events import TaskEvaluationEvent, crewai_event_bus
 from crewgraph.prompts.book import english
 from crewgraph.schema import described

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, cast
 
 from crewgraph.compiler.crew.state import TASK
-from crewgraph.definitions.run_info import RunFilter
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.crew.pending import RunFilter
+from crewgraph.definitions.task.task import Task
 from crewgraph.runtime.runs import all_runs
 from crewgraph.runtime.storage import DATABASE
 from crewgraph.runtime.stored_run import stored_run

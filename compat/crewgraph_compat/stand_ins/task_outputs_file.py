@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.task import Task
 from crewgraph.settings import private_file, storage_dir
 from crewgraph_compat.stand_ins.database_errors import DatabaseError, DatabaseOperationError
 from crewgraph_compat.stand_ins.json_encoder import CrewJSONEncoder

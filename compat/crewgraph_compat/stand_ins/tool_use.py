@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.event_tool import ObservedTool
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
 from crewgraph.compiler.agent.toolbox import Toolbox, Wanted
 from crewgraph.core.effects import ToolCall
-from crewgraph.definitions.step import AgentAction
+from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.tools.adapt import AdaptedTool, as_tool
 from crewgraph.tools.cache import CACHE_TOOL, CacheHandler, ToolCalling, ToolsHandler

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.definitions.converter import Converter
+from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 

@@ -3,7 +3,7 @@
 from typing import Any, Union
 
 from crewgraph import events
-from crewgraph.definitions.agent import Agent
+from crewgraph.definitions.agent.agent import Agent
 from crewgraph.events import BaseEvent
 from crewgraph.prompts.i18n import I18N
 

@@ -4,26 +4,26 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_AGENT = rows("crewgraph.definitions.agent", "Agent")
-_BASE_AGENT = rows("crewgraph.definitions.agent", "BaseAgent")
-_TASK = rows("crewgraph.definitions.task", "Task")
-_CONDITIONAL_TASK = rows("crewgraph.definitions.task", "ConditionalTask")
-_CREW = rows("crewgraph.definitions.crew", "Crew")
-_PROCESS = rows("crewgraph.definitions.process", "Process")
-_TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
-_CREW_OUTPUT = rows("crewgraph.definitions.output", "CrewOutput")
-_OUTPUT_FORMAT = rows("crewgraph.definitions.output", "OutputFormat")
-_STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
+_AGENT = rows("crewgraph.definitions.agent.agent", "Agent")
+_BASE_AGENT = rows("crewgraph.definitions.agent.agent", "BaseAgent")
+_TASK = rows("crewgraph.definitions.task.task", "Task")
+_CONDITIONAL_TASK = rows("crewgraph.definitions.task.task", "ConditionalTask")
+_CREW = rows("crewgraph.definitions.crew.crew", "Crew")
+_PROCESS = rows("crewgraph.definitions.crew.process", "Process")
+_TASK_OUTPUT = rows("crewgraph.definitions.task.output", "TaskOutput")
+_CREW_OUTPUT = rows("crewgraph.definitions.task.output", "CrewOutput")
+_OUTPUT_FORMAT = rows("crewgraph.definitions.task.output", "OutputFormat")
+_STEPS = rows("crewgraph.definitions.agent.last_run", "AgentAction", "AgentFinish")
 _PARSER = {**_STEPS, **rows("crewgraph.compiler.agent.protocol", "OutputParserError", "parse")}
 _CHAT_INPUTS = rows("crewgraph.contrib.conversations.crew_inputs", "ChatInputField", "ChatInputs")
-_GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
-_GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
-_LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")
-_CONVERTER = rows("crewgraph.definitions.converter", "Converter")
+_GUARDRAIL_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailType="Guardrail")
+_GUARDRAILS_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailsType="Guardrails")
+_LLM_GUARDRAIL = rows("crewgraph.definitions.task.guardrail", "LLMGuardrail")
+_CONVERTER = rows("crewgraph.definitions.task.conversion", "Converter")
 _CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
-_OUTPUT_CONVERTER = rows("crewgraph.definitions.converter", "OutputConverter")
+_OUTPUT_CONVERTER = rows("crewgraph.definitions.task.conversion", "OutputConverter")
 _CONVERSION = rows(
-    "crewgraph.definitions.conversion",
+    "crewgraph.definitions.task.conversion",
     "convert_to_model",
     "convert_with_instructions",
     "create_converter",
@@ -32,8 +32,8 @@ _CONVERSION = rows(
     "handle_partial_json",
     "validate_model",
 )
-_FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
-_SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
+_FINGERPRINT = rows("crewgraph.definitions.base", "Fingerprint")
+_SECURITY = rows("crewgraph.definitions.base", "SecurityConfig")
 _KNOWLEDGE = rows("crewgraph.knowledge.knowledge", "Knowledge")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
@@ -46,11 +46,11 @@ _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
 _RPM = rows("crewgraph.llm.rate_limit", "RPMController")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
-_LITE_AGENT = rows("crewgraph.definitions.lite_agent", "LiteAgent")
-_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
+_LITE_AGENT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgent")
+_LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
-_NAMESPACE = rows("crewgraph.definitions.security", CREW_AI_NAMESPACE="NAMESPACE")
+_NAMESPACE = rows("crewgraph.definitions.base", CREW_AI_NAMESPACE="NAMESPACE")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai": {
@@ -145,7 +145,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_GUARDRAIL_TYPE,
         **_I18N,
         **_GUARDRAILS_TYPE,
-        **rows("crewgraph.definitions.conversion", "convert_to_model"),
+        **rows("crewgraph.definitions.task.conversion", "convert_to_model"),
         **_OUTPUT_FORMAT,
         **_SECURITY,
         **_TASK,
@@ -156,12 +156,12 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
     "crewai.tasks.hallucination_guardrail": {
-        **rows("crewgraph.definitions.model_guardrail", "HallucinationGuardrail"),
+        **rows("crewgraph.definitions.task.guardrail", "HallucinationGuardrail"),
         **_LLM,
         **_TASK_OUTPUT,
     },
     "crewai.tasks.llm_guardrail": {
-        **rows("crewgraph.definitions.model_guardrail", "LLMGuardrail", "LLMGuardrailResult"),
+        **rows("crewgraph.definitions.task.guardrail", "LLMGuardrail", "LLMGuardrailResult"),
         **_AGENT,
         **_BASE_LLM,
         **_TASK_OUTPUT,

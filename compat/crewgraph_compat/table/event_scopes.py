@@ -63,7 +63,7 @@ MODULES: dict[str, dict[str, str]] = {
             "set_platform_integration_token",
         ),
         **rows(
-            "crewgraph.definitions.flow.current",
+            "crewgraph.definitions.flow.state",
             "current_flow_id",
             "current_flow_method_name",
             "current_flow_request_id",

@@ -5,12 +5,12 @@ from crewgraph_compat.table.rows import rows
 __all__ = ["MODULES"]
 
 _CONSOLE = rows("crewgraph_compat.stand_ins.console_provider", "ConsoleProvider")
-_PENDING = rows("crewgraph.definitions.flow.pending_feedback", "HumanFeedbackPending", "PendingFeedbackContext")
+_PENDING = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackPending", "PendingFeedbackContext")
 _PROVIDER = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackProvider")
-_INPUT = rows("crewgraph.definitions.flow.input_provider", "InputProvider", "InputResponse")
+_INPUT = rows("crewgraph.definitions.flow.feedback", "InputProvider", "InputResponse")
 _FACTORY = rows("crewgraph_compat.stand_ins.flow_persistence", "default_flow_persistence")
 _CURRENT = rows(
-    "crewgraph.definitions.flow.current",
+    "crewgraph.definitions.flow.state",
     "current_flow_defer_trace_finalization",
     "current_flow_id",
     "current_flow_method_name",
@@ -22,7 +22,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.async_feedback": {**_PENDING, **_PROVIDER, **_CONSOLE},
     "crewai.flow.async_feedback.providers": _CONSOLE,
     "crewai.flow.async_feedback.types": {**_PENDING, **_PROVIDER},
-    "crewai.flow.flow_config": rows("crewgraph.definitions.flow.flow_config", "FlowConfig", "flow_config"),
+    "crewai.flow.flow_config": rows("crewgraph.definitions.flow.feedback", "FlowConfig", "flow_config"),
     "crewai.flow.flow_context": _CURRENT,
     "crewai.flow.flow_trackable": rows("crewgraph_compat.stand_ins.flow_trackable", "FlowTrackable"),
     "crewai.flow.human_feedback": {

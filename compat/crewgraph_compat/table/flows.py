@@ -11,7 +11,7 @@ _METHODS = rows("crewgraph_compat.stand_ins.flow_wrappers", "FlowMethod", "Liste
 _PERSIST = rows("crewgraph.definitions.flow.persistence", "persist")
 _PERSISTENCE = rows("crewgraph.definitions.flow.persistence", "FlowPersistence")
 _SQLITE = rows("crewgraph.runtime.sqlite_persistence", "SQLiteFlowPersistence")
-_PENDING = rows("crewgraph.definitions.flow.pending_feedback", "PendingFeedbackContext")
+_PENDING = rows("crewgraph.definitions.flow.feedback", "PendingFeedbackContext")
 _FEEDBACK = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackResult", "human_feedback")
 _PROVIDER = rows("crewgraph.definitions.flow.feedback", "HumanFeedbackProvider")
 _BUILT = rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of")
@@ -39,7 +39,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.dsl": {**_DECORATORS, **_FEEDBACK, **_BUILT},
     "crewai.flow.flow_wrappers": {
         **_METHODS,
-        **rows("crewgraph.definitions.flow.condition", "FlowCondition"),
+        **rows("crewgraph.definitions.flow.method", "FlowCondition"),
         **rows("crewgraph_compat.stand_ins.flow_types", "FlowConditionType", "FlowConditions", "SimpleFlowCondition"),
     },
     "crewai.flow.persistence": {

@@ -14,7 +14,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.cli.crew_chat": projects.MODULES["crewai.utilities.crew_chat"],
     "crewai.memory.storage.base_rag_storage": rows("crewgraph_compat.stand_ins.base_rag_storage", "BaseRAGStorage"),
     "crewai.rag.embeddings.configurator": _CONFIGURATOR,
-    "crewai.tasks.guardrail_result": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
+    "crewai.tasks.guardrail_result": rows("crewgraph.definitions.task.guardrail", "GuardrailResult"),
     "crewai.telemetry": _TELEMETRY,
     "crewai.telemetry.telemetry": _TELEMETRY,
     "crewai.utilities.chromadb": rows(

@@ -13,7 +13,7 @@ _BASE_EXECUTOR = rows(_EXECUTORS, "BaseAgentExecutor")
 _FINAL_ANSWER = rows("crewgraph.compiler.agent.protocol", "FINAL_ANSWER_ACTION")
 _PARSER = {
     **rows("crewgraph.compiler.agent.protocol", "OutputParserError", "parse"),
-    **rows("crewgraph.definitions.step", "AgentAction", "AgentFinish"),
+    **rows("crewgraph.definitions.agent.last_run", "AgentAction", "AgentFinish"),
 }
 _WORDS = rows(
     _PROTOCOL,

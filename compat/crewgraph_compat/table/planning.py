@@ -5,7 +5,7 @@ from crewgraph_compat.table.rows import rows
 __all__ = ["MODULES"]
 
 MODULES: dict[str, dict[str, str]] = {
-    "crewai.agent.planning_config": rows("crewgraph.definitions.planning_config", "PlanningConfig"),
+    "crewai.agent.planning_config": rows("crewgraph.definitions.agent.planning", "PlanningConfig"),
     "crewai.agents.planner_observer": rows("crewgraph_compat.stand_ins.planner_observer", "PlannerObserver"),
     "crewai.agents.step_executor": rows("crewgraph_compat.stand_ins.step_executor", "StepExecutor"),
     "crewai.events.types.observation_events": rows(
@@ -22,7 +22,7 @@ MODULES: dict[str, dict[str, str]] = {
         "StepObservationStartedEvent",
     ),
     "crewai.utilities.planning_types": rows(
-        "crewgraph.definitions.agent_plan",
+        "crewgraph.definitions.agent.planning",
         "PlanStep",
         "StepObservation",
         "StepRefinement",

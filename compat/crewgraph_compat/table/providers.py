@@ -8,7 +8,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.core": {},
     "crewai.core.providers": {},
     "crewai.core.providers.content_processor": rows(
-        "crewgraph.definitions.content_processor",
+        "crewgraph.definitions.task.prompt",
         "ContentProcessorProvider",
         "NoOpContentProcessor",
         "get_processor",

@@ -84,21 +84,29 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph_compat.stand_ins.type_names", "i18n"),
     },
     "crewai.tools.agent_tools.agent_tools": {
-        **rows("crewgraph.definitions.coworkers", "AgentTools", "AskQuestionTool", DelegateWorkTool="DelegateTaskTool"),
+        **rows(
+            "crewgraph.definitions.agent.delegation_tools",
+            "AgentTools",
+            "AskQuestionTool",
+            DelegateWorkTool="DelegateTaskTool",
+        ),
         **rows("crewgraph.tools.base", "BaseTool"),
     },
     "crewai.tools.agent_tools.read_file_tool": rows(
         "crewgraph.contrib.files.agent_files", "ReadFileTool", "ReadFileToolSchema"
     ),
     "crewai.tools.agent_tools.ask_question_tool": rows(
-        "crewgraph.definitions.coworkers", "AskQuestionTool", "AskQuestionToolSchema", BaseAgentTool="CoworkerTool"
+        "crewgraph.definitions.agent.delegation_tools",
+        "AskQuestionTool",
+        "AskQuestionToolSchema",
+        BaseAgentTool="CoworkerTool",
     ),
     "crewai.tools.agent_tools.base_agent_tools": {
-        **rows("crewgraph.definitions.coworkers", BaseAgentTool="CoworkerTool"),
+        **rows("crewgraph.definitions.agent.delegation_tools", BaseAgentTool="CoworkerTool"),
         **rows("crewgraph.tools.base", "BaseTool"),
     },
     "crewai.tools.agent_tools.delegate_work_tool": rows(
-        "crewgraph.definitions.coworkers",
+        "crewgraph.definitions.agent.delegation_tools",
         "DelegateWorkToolSchema",
         BaseAgentTool="CoworkerTool",
         DelegateWorkTool="DelegateTaskTool",

@@ -6,10 +6,10 @@ __all__ = ["MODULES"]
 
 _STAND_INS = "crewgraph_compat.stand_ins"
 
-_CONVERTER = rows("crewgraph.definitions.converter", "Converter")
+_CONVERTER = rows("crewgraph.definitions.task.conversion", "Converter")
 _CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
 _CONVERSION = rows(
-    "crewgraph.definitions.conversion",
+    "crewgraph.definitions.task.conversion",
     "CreateConverterKwargs",
     "async_convert_to_model",
     "async_convert_with_instructions",
@@ -23,17 +23,17 @@ _CONVERSION = rows(
     "validate_model",
 )
 _FILE_HANDLER = rows(f"{_STAND_INS}.log_file", "FileHandler")
-_GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
-_GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
+_GUARDRAIL_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailType="Guardrail")
+_GUARDRAILS_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailsType="Guardrails")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
 _INSTRUCTOR = rows(f"{_STAND_INS}.instructor", "InternalInstructor")
-_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
+_LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput")
 _LOGGER = rows(f"{_STAND_INS}.logger", "Logger")
 _PRINTER = rows(f"{_STAND_INS}.printer", "Printer")
 _PRINTER_COLOR = rows(f"{_STAND_INS}.constants", "PrinterColor")
 _PROMPTS = rows(f"{_STAND_INS}.prompts", "Prompts")
 _RPM = rows("crewgraph.llm.rate_limit", "RPMController")
-_TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
+_TASK_OUTPUT = rows("crewgraph.definitions.task.output", "TaskOutput")
 _TOKEN_PROCESS = rows(f"{_STAND_INS}.token_process", "TokenProcess")
 _TOO_LONG = rows("crewgraph.llm.errors", LLMContextLengthExceededError="ContextLengthExceeded")
 
@@ -133,7 +133,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CONVERSION,
         **_CONVERTER,
         **_CONVERTER_ERROR,
-        **rows("crewgraph.definitions.converter", "OutputConverter"),
+        **rows("crewgraph.definitions.task.conversion", "OutputConverter"),
     },
     "crewai.utilities.crew_json_encoder": rows(f"{_STAND_INS}.json_encoder", "CrewJSONEncoder"),
     "crewai.utilities.declarative_refs": rows(
@@ -147,7 +147,7 @@ MODULES: dict[str, dict[str, str]] = {
         f"{_STAND_INS}.crew_evaluator", "CrewEvaluator", "TaskEvaluationPydanticOutput"
     ),
     "crewai.utilities.evaluators.task_evaluator": {
-        **rows("crewgraph.definitions.training", TrainingTaskEvaluation="TrainedAgent"),
+        **rows("crewgraph.definitions.crew.training", TrainingTaskEvaluation="TrainedAgent"),
         **rows(f"{_STAND_INS}.task_evaluator", "Entity", "TaskEvaluation", "TaskEvaluator"),
     },
     "crewai.utilities.file_handler": {
@@ -181,7 +181,7 @@ MODULES: dict[str, dict[str, str]] = {
         "aggregate_raw_outputs_from_tasks",
     ),
     "crewai.utilities.guardrail": {
-        **rows("crewgraph.definitions.guardrail", "GuardrailResult"),
+        **rows("crewgraph.definitions.task.guardrail", "GuardrailResult"),
         **rows(
             f"{_STAND_INS}.guardrail_process",
             "process_guardrail",
@@ -216,7 +216,7 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "crewai.utilities.paths": rows(f"{_STAND_INS}.paths", "db_storage_path", "get_project_directory_name"),
     "crewai.utilities.planning_handler": {
-        **rows("crewgraph.definitions.crew_plan", "PlanPerTask", PlannerTaskPydanticOutput="CrewPlan"),
+        **rows("crewgraph.definitions.crew.plan", "PlanPerTask", PlannerTaskPydanticOutput="CrewPlan"),
         **rows(f"{_STAND_INS}.planner", "CrewPlanner"),
     },
     "crewai.utilities.printer": {

@@ -9,9 +9,9 @@ from typing import Any
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.journal import JournalError
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book

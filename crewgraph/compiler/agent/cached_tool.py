@@ -13,8 +13,8 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import plain
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler

@@ -5,9 +5,9 @@ from typing import Any, Final, Protocol
 
 from crewgraph.compiler.agent.event_tool import ObservedTool
 from crewgraph.core.effects import Body, Call, Together
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.overrides import override_of

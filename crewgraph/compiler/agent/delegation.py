@@ -9,8 +9,8 @@ from crewgraph.compiler.agent.event_tool import ObservedTool
 from crewgraph.compiler.agent.toolbox import Outcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool, coworker_named, with_coworker
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool, coworker_named, with_coworker
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book

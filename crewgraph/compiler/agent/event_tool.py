@@ -17,9 +17,9 @@ from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_replayed
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.hooks.points import HookAborted, InterceptionPoint, tool_key

@@ -10,11 +10,11 @@ from typing import Any
 from crewgraph.compiler.agent.binding import Engagement
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.replay import is_replayed
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_guardrail
-from crewgraph.definitions.step import AgentAction, AgentFinish
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
+from crewgraph.definitions.task.task import Task
 from crewgraph.events.agent import (
     AgentEvent,
     AgentReasoningCompletedEvent,

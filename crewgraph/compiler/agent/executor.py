@@ -26,7 +26,7 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted
 from crewgraph.llm.conversation import openai_messages, text_of

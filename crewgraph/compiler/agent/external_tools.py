@@ -9,7 +9,7 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.coworkers import CoworkerTool
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from crewgraph.compiler.agent.binding import Engagement
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
-from crewgraph.definitions.step import AgentFinish
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.prompts.book import english

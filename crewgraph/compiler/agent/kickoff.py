@@ -23,10 +23,10 @@ from crewgraph.compiler.task.structure import fitted
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.model_guardrail import ModelGuardrail
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.task.guardrail import ModelGuardrail
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book

@@ -20,9 +20,9 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Operation
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context

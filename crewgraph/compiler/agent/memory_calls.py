@@ -15,9 +15,9 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.events.knowledge import (
     MemoryRetrievalCompletedEvent,
     MemoryRetrievalFailedEvent,

@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 from crewgraph.core.limits import check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
 from crewgraph.llm.base import BaseLLM

@@ -13,8 +13,8 @@ from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInRevi
 from crewgraph.compiler.task.briefing import OngoingTask
 from crewgraph.core.effects import Ask, Body, Call
 from crewgraph.core.messages import Message
-from crewgraph.definitions.step import AgentFinish
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.task.task import Task
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 

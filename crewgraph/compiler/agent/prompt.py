@@ -13,9 +13,9 @@ from crewgraph.compiler.agent.protocol import text_of
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.frame import around, framed
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.placeholders import around, framed
+from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 

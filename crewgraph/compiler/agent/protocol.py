@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph.core.messages import Content, Reply
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
 
 __all__ = [

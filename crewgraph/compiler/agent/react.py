@@ -21,7 +21,7 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.step import AgentAction, AgentFinish
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.usage import UsageLedger

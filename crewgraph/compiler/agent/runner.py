@@ -27,13 +27,12 @@ from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.files import FileRecord
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.agent_plan import TodoList
-from crewgraph.definitions.coworkers import CoworkerTool
-from crewgraph.definitions.frame import around
-from crewgraph.definitions.planning_config import PlanningConfig
-from crewgraph.definitions.step import AgentFinish
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
+from crewgraph.definitions.placeholders import around
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.capabilities import window_of
 from crewgraph.llm.usage import UsageLedger

@@ -21,8 +21,8 @@ from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.files import FileRecord
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import sight_of

@@ -22,11 +22,11 @@ from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import BodyNode
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.faults import crew_faults, title
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.process import Process
-from crewgraph.definitions.task import ConditionalTask
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.crew.validation import crew_faults, title
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
 
 __all__ = ["Form", "TaskNode", "crew_graph", "group_from", "task_of", "told_of", "wire_sequential"]

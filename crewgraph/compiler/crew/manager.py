@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.faults import title
-from crewgraph.definitions.process import Process
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 
 __all__ = ["colleagues", "manager_of", "worker_of"]

@@ -8,8 +8,8 @@ from crewgraph.compiler.task.structured_answer import formed
 from crewgraph.core.effects import Body, EffectFailed, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.evaluation import Mark
-from crewgraph.definitions.output import TaskOutput
+from crewgraph.definitions.crew.evaluation import Mark
+from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described

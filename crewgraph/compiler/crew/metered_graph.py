@@ -19,9 +19,9 @@ from langgraph.types import Command
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import place_of
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.given_budget import BUDGETS, checked_budget
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.fields import BUDGETS, checked_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.fallback import FallbackModel

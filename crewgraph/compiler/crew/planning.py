@@ -19,11 +19,11 @@ from crewgraph.compiler.task.structured_answer import Formed, formed
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_plan import CrewPlan
-from crewgraph.definitions.output import OutputFormat, TaskOutput
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.plan import CrewPlan
+from crewgraph.definitions.task.output import OutputFormat, TaskOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger

@@ -11,8 +11,7 @@ from typing import Any, cast
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
 
 from crewgraph.compiler.flow.plan import Plan
-from crewgraph.definitions.flow.condition import Condition, is_met
-from crewgraph.definitions.flow.labels import label_of
+from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 
 __all__ = ["Execution", "Progress", "advanced", "begun", "check_calls", "labels_of"]

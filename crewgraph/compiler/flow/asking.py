@@ -15,10 +15,16 @@ from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
-from crewgraph.definitions.flow.feedback import FEEDBACK, FeedbackWish, HumanFeedbackResult, Question
-from crewgraph.definitions.flow.flow_config import flow_config
-from crewgraph.definitions.flow.input_provider import InputProvider, InputResponse
-from crewgraph.definitions.flow.pending_feedback import HumanFeedbackPending
+from crewgraph.definitions.flow.feedback import (
+    FEEDBACK,
+    FeedbackWish,
+    HumanFeedbackPending,
+    HumanFeedbackResult,
+    InputProvider,
+    InputResponse,
+    Question,
+    flow_config,
+)
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model

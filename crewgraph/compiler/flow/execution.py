@@ -25,11 +25,11 @@ from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.tracing import aspanned, spanned
+from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.run_extension import RESERVED_INPUTS
 from crewgraph.errors import RunError
 from crewgraph.events.lineage import apart
 from crewgraph.hooks.points import InterceptionPoint, StepContext

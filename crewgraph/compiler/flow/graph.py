@@ -33,7 +33,7 @@ from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.labels import mentioned
+from crewgraph.definitions.flow.method import mentioned
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from crewgraph.definitions.flow.condition import OrCondition, events_of
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.labels import proven
-from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, proven
 
 __all__ = ["Plan"]
 

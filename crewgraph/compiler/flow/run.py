@@ -18,8 +18,7 @@ from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.noted import WRITER
-from crewgraph.definitions.flow.state import fields_of, id_of, state_source
+from crewgraph.definitions.flow.state import WRITER, fields_of, id_of, state_source
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.definitions.flow.feedback import FEEDBACK
+from crewgraph.definitions.flow.feedback import FEEDBACK, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import StorageError
 
 __all__ = ["backends_of", "loaded", "pending_cleared", "pending_saved", "saved"]

@@ -15,8 +15,7 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import TAG, is_text, recorded
-from crewgraph.definitions.flow.noted import Writer, watched
-from crewgraph.definitions.flow.state import fields_of, read_beside
+from crewgraph.definitions.flow.state import Writer, fields_of, read_beside, watched
 from crewgraph.errors import StateInvalid, StorageError
 
 __all__ = ["ANEW", "GONE", "KeptState", "PlainForm", "applied", "fitting", "together"]

@@ -12,8 +12,8 @@ from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.saving import pending_cleared, pending_saved, saved
 from crewgraph.compiler.flow.scheduler import Ended
+from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
-from crewgraph.definitions.flow.run_extension import run_extension
 
 __all__ = ["answered", "asked", "completed", "finished", "given", "parked", "replayed"]
 

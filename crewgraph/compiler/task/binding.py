@@ -11,11 +11,11 @@ from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.compiler.task.lessons import NO_LESSONS, Lessons
 from crewgraph.core.steps import PENDING, STEPS
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.faults import title
-from crewgraph.definitions.process import Process
-from crewgraph.definitions.task import NotSpecified, Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.task.task import NotSpecified, Task
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.text import slug

@@ -18,13 +18,12 @@ from crewgraph.compiler.task.guardrails import Guards, Judged, guarded, judged
 from crewgraph.compiler.task.runner import AgentOnTask
 from crewgraph.compiler.task.structure import structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.faults import title
-from crewgraph.definitions.model_guardrail import ModelGuardrail
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.shown import show
-from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.task.guardrail import ModelGuardrail
+from crewgraph.definitions.task.output import TaskOutput, show
+from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at

@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import Assignment, context_of
 from crewgraph.core.files import FileRecord, files_in
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.crew_plan import CrewPlan
-from crewgraph.definitions.task import Task
-from crewgraph.definitions.templates import with_chat_history
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.plan import CrewPlan
+from crewgraph.definitions.placeholders import with_chat_history
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
 

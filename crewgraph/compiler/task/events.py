@@ -18,8 +18,7 @@ from crewgraph.compiler.task.binding import Assignment
 from crewgraph.compiler.task.briefing import AT_WORK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.shown import show
+from crewgraph.definitions.task.output import TaskOutput, show
 from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
     AgentExecutionErrorEvent,

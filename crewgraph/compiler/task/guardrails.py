@@ -14,9 +14,9 @@ from crewgraph.compiler.task.structured_answer import formed
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.guardrail import GuardrailResult
-from crewgraph.definitions.model_guardrail import (
+from crewgraph.definitions.task.guardrail import (
     Faithfulness,
+    GuardrailResult,
     HallucinationGuardrail,
     LLMGuardrailResult,
     ModelGuardrail,

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.training import TrainedAgent, read_training, training_path
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.training import TrainedAgent, read_training, training_path
 from crewgraph.errors import RunError, StorageError
 
 __all__ = ["FILE", "NO_LESSONS", "Lessons", "lessons_of"]

@@ -21,9 +21,9 @@ from crewgraph.compiler.task.events import TaskReport
 from crewgraph.compiler.task.training import round_of, taught, told_lessons
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
-from crewgraph.definitions.handed_task import HandedTask
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.delegation_tools import DELEGATIONS, CoworkerTool
+from crewgraph.definitions.task.delegated import HandedTask
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of

@@ -13,7 +13,7 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.task import Task
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import NoModelError
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm

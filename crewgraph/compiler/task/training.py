@@ -15,10 +15,10 @@ from crewgraph.compiler.task.structured_answer import formed
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent import BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import TaskOutput
-from crewgraph.definitions.training import Feedback, TrainedAgent
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.training import Feedback, TrainedAgent
+from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book

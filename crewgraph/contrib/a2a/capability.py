@@ -11,7 +11,7 @@ from crewgraph.contrib.a2a.conversation import RemoteAtHand
 from crewgraph.contrib.a2a.session import card_of
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book

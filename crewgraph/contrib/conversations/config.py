@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.flow.condition import events_of
-from crewgraph.definitions.flow.method import FlowMethod, is_conversational_only
+from crewgraph.definitions.flow.method import FlowMethod, events_of, is_conversational_only
 from crewgraph.errors import DefinitionError
 
 __all__ = [

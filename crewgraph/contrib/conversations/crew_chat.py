@@ -9,11 +9,11 @@ from pydantic import ConfigDict
 
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
-from crewgraph.definitions.templates import CHAT_HISTORY
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book

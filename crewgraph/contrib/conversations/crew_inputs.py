@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.templates import CHAT_HISTORY
+from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.prompts.book import Book
 

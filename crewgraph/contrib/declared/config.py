@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, Field, field_serializer, model_validator
 
 from crewgraph.contrib.declared.crew import PythonReferenceDefinition
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.deprecations import user_stacklevel
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.definitions.agent.planning import PlanningConfig
 
 __all__ = [
     "AgentDefinition",

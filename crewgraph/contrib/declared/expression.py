@@ -9,8 +9,7 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from crewgraph.contrib.declared.cel import Part, evaluated, parsed, parts_of, roots_of
-from crewgraph.definitions.flow.noted import WRITER
-from crewgraph.definitions.flow.state import fields_of, id_of
+from crewgraph.definitions.flow.state import WRITER, fields_of, id_of
 from crewgraph.errors import ExpressionError
 
 __all__ = ["Expression", "ExpressionData", "context_of", "outputs_of"]

@@ -14,7 +14,7 @@ from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersiste
 from crewgraph.contrib.declared.names import checked_name
 from crewgraph.contrib.declared.skill import authoring_skill
 from crewgraph.contrib.declared.state import FlowStateDefinition
-from crewgraph.definitions.flow.condition import events_of
+from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.contrib.declared.jsonc import read_jsonc
 from crewgraph.contrib.declared.names import PythonNames
-from crewgraph.definitions.agent import Agent, BaseAgent
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.output import CrewOutput
-from crewgraph.definitions.section import Section
-from crewgraph.definitions.task import ConditionalTask, Task
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.base import Section
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_named
 from crewgraph.project.roles import shown

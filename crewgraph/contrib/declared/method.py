@@ -15,7 +15,7 @@ from crewgraph.contrib.declared.actions import (
 )
 from crewgraph.contrib.declared.config import KnowsItsKeys, plain_model
 from crewgraph.contrib.declared.names import reference_of
-from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, OrCondition
+from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
 
 __all__ = [
     "FlowDefinitionCondition",

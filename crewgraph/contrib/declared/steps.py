@@ -22,9 +22,9 @@ from crewgraph.contrib.declared.expression import Expression, outputs_of
 from crewgraph.contrib.declared.json_crews import load_agent_from_definition, load_crew, load_crew_from_definition
 from crewgraph.contrib.declared.names import named_python
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.crew import Crew
-from crewgraph.definitions.lite_agent_output import LiteAgentOutput
-from crewgraph.definitions.output import CrewOutput
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
 from crewgraph.schema import call_arguments, validated
 from crewgraph.settings import flag

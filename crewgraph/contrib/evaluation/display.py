@@ -9,7 +9,7 @@ from crewgraph.contrib.evaluation.results import (
     MetricCategory,
     aggregated,
 )
-from crewgraph.definitions.evaluation import mean
+from crewgraph.definitions.crew.evaluation import mean
 from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:

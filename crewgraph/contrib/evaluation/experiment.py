@@ -15,8 +15,8 @@ from crewgraph.contrib.evaluation.experiment_results import ExperimentResult, Ex
 from crewgraph.contrib.evaluation.results import AgentAggregatedEvaluationResult, MetricCategory
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.definitions.chunks import StreamingOutputBase
-from crewgraph.definitions.evaluation import mean
-from crewgraph.definitions.pending_crew import PendingCrew
+from crewgraph.definitions.crew.evaluation import mean
+from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.evaluation import mean
+from crewgraph.definitions.crew.evaluation import mean
 
 __all__ = [
     "AgentAggregatedEvaluationResult",

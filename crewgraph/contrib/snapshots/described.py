@@ -12,9 +12,9 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.definition import Definition
+from crewgraph.definitions.base import Definition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.templates import Templated
+from crewgraph.definitions.placeholders import Templated
 from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM

@@ -16,9 +16,9 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import Assignment
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus

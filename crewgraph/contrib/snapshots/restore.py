@@ -15,12 +15,12 @@ from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read, run_in
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.definitions.run_options import RunOptions
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew_fork import Fork, ForkStart
 from crewgraph.runtime.flow import resumed

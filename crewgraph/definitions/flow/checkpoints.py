@@ -1,9 +1,12 @@
-"""What a flow says about snapshots of its runs."""
+"""What a flow says about snapshots of its runs.
+
+Runs of a flow that an extension takes part in, because it was given an input that the extension reads.
+"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
-from crewgraph.core.files import FILES
+from crewgraph.core.files import FILES, files_in
 from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, check_checkpoint, continue_from
 from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.errors import RunError
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 else:
     load = lazy("crewgraph.runtime.flow:load")
 
-__all__ = ["FlowCheckpoints"]
+__all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "plain_inputs", "run_extension"]
 
 
 class FlowCheckpoints(NextRun):
@@ -93,3 +96,48 @@ class FlowCheckpoints(NextRun):
         values: Mapping[str, Any] = dict(state)
         self.take_state(self._fresh())
         return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
+
+
+RESERVED_INPUTS: Final[Mapping[str, str]] = {":turn": "conversations.turns"}
+"""Inputs that are neither fields of the state nor parameters of methods (no parameter can have such a name), each with the
+extension that reads it."""
+
+
+class RunExtension(Protocol):
+    """What an extension does in a run that has its input."""
+
+    def state_before(self, flow: Any, shown: Any, inputs: Mapping[str, Any]) -> Any:
+        """The state that a new run takes over; None for `shown`, the one that the flow's object shows."""
+
+    def begin(self, flow: Any, state: Any, inputs: Mapping[str, Any]) -> None:
+        """Change the state that a run begins with."""
+
+    def end(self, flow: Any, state: Any, value: Any) -> None:
+        """Change the state that a run ends with, before it is kept; `value` is what the last method returned."""
+
+    def replaces(self, run: Any, values: Mapping[str, Any]) -> bool:
+        """Whether a new run leaves aside the unfinished one that is kept under its `id` as the graph's state `values`."""
+        ...
+
+    def started(self, run: Any) -> None:
+        """A run begins, or is resumed: its first event was emitted."""
+
+    def finished(self, run: Any) -> None:
+        """A run has returned."""
+
+    def failed(self, run: Any, error: BaseException) -> None:
+        """A run has failed."""
+
+
+def run_extension(inputs: Mapping[str, Any]) -> RunExtension | None:
+    """The extension that reads one of the inputs; None for a run of the flow alone."""
+    for name, reader in RESERVED_INPUTS.items():
+        if name in inputs:
+            return extension(reader)
+    return None
+
+
+def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that are fields of the state or parameters of methods."""
+    apart = (*RESERVED_INPUTS, FILES) if files_in(inputs) else RESERVED_INPUTS
+    return {name: value for name, value in inputs.items() if name not in apart}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowConversation"]
 
+
 _Role = Literal["user", "assistant", "system", "tool"]
 _Visibility = Literal["private", "public"]
 

@@ -7,16 +7,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from crewgraph.definitions.flow.condition import AndCondition, Condition, FlowCondition, events_of
-from crewgraph.definitions.flow.labels import mentioned, returned
+from crewgraph.definitions.base import Kept
 from crewgraph.definitions.flow.method import (
+    AndCondition,
+    Condition,
+    FlowCondition,
     FlowMethod,
+    events_of,
     is_conversational_only,
+    mentioned,
     method_of,
     notes_of,
+    returned,
     unfinished_of,
 )
-from crewgraph.definitions.kept import Kept
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 

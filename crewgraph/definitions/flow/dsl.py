@@ -3,11 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from crewgraph.definitions.flow.condition import AndCondition, FlowCondition, OrCondition, as_condition
-from crewgraph.definitions.flow.method import noted, notes_of, unfinished
+from crewgraph.definitions.flow.method import (
+    AndCondition,
+    FlowCondition,
+    OrCondition,
+    as_condition,
+    noted,
+    notes_of,
+    unfinished,
+)
 from crewgraph.errors import DefinitionError
 
 __all__ = ["and_", "listen", "or_", "router", "start"]
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

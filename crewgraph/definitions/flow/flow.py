@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.flow.checkpoints import FlowCheckpoints
-from crewgraph.definitions.flow.condition import events_of
+from crewgraph.definitions.crew.process import KeepHistory
+from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, plain_inputs, run_extension
 from crewgraph.definitions.flow.conversation import FlowConversation
 from crewgraph.definitions.flow.declaration import FlowDeclarations
 from crewgraph.definitions.flow.definition import FlowDefinition, defined
 from crewgraph.definitions.flow.memories import FlowMemories
-from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.noted import StateDict
+from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import checked_backend
-from crewgraph.definitions.flow.run_extension import plain_inputs, run_extension
 from crewgraph.definitions.flow.state import (
+    StateDict,
     id_of,
     is_unfinished,
     made_state,
@@ -27,9 +26,7 @@ from crewgraph.definitions.flow.state import (
     state_source,
     with_inputs,
 )
-from crewgraph.definitions.flow.verbs import FlowVerbs
-from crewgraph.definitions.flow.waiting import FlowWaiting
-from crewgraph.definitions.keep_history import KeepHistory
+from crewgraph.definitions.flow.verbs import FlowVerbs, FlowWaiting
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent

@@ -1,28 +1,236 @@
-"""What is known of a method of a flow, and the notes that decorators leave on it."""
+"""What is known of a method of a flow, and the notes that decorators leave on it.
 
-from collections.abc import Callable
+What a method of a flow waits for: events, all of several, or any of them, to any depth.
+
+An event is the name of a method that has completed, or a label: what a router returned, or a text that a method returned.
+
+What a method may return, as far as its annotation and its code tell.
+"""
+
+import dis
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from inspect import iscoroutinefunction, isfunction
-from typing import Any, TypeVar
+from itertools import pairwise
+from types import CodeType
+from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
-from crewgraph.definitions.flow.condition import Condition
-from crewgraph.definitions.flow.labels import returned
+from crewgraph.errors import DefinitionError
 
 __all__ = [
+    "AndCondition",
+    "Condition",
+    "FlowCondition",
     "FlowMethod",
     "ListenMethod",
     "Notes",
+    "OrCondition",
     "Predicate",
     "RouterMethod",
     "StartMethod",
+    "as_condition",
     "conversational_only",
+    "events_of",
     "is_conversational_only",
+    "is_met",
+    "label_of",
+    "mentioned",
     "method_of",
     "noted",
     "notes_of",
+    "proven",
+    "returned",
     "unfinished",
     "unfinished_of",
 ]
+
+
+class FlowCondition(ABC):
+    """Several events that a method waits for."""
+
+    conditions: "tuple[Condition, ...]"
+    """Events, and conditions of their own."""
+
+    type: ClassVar[str]
+    """"AND" or "OR"."""
+
+    @property
+    def methods(self) -> "list[Condition]":
+        """The same as a list."""
+        return list(self.conditions)
+
+    @abstractmethod
+    def evaluate(self, context: Mapping[str, Any]) -> bool:
+        """Whether it is met.
+
+        Args:
+            context: under "events", the names of what has happened.
+        """
+
+
+@dataclass(frozen=True)
+class AndCondition(FlowCondition):
+    """Met once all of its conditions are."""
+
+    type: ClassVar[str] = "AND"
+    conditions: "tuple[Condition, ...]"
+
+    def evaluate(self, context: Mapping[str, Any]) -> bool:
+        return all(is_met(one, context["events"]) for one in self.conditions)
+
+
+@dataclass(frozen=True)
+class OrCondition(FlowCondition):
+    """Met once any of its conditions is."""
+
+    type: ClassVar[str] = "OR"
+    conditions: "tuple[Condition, ...]"
+
+    def evaluate(self, context: Mapping[str, Any]) -> bool:
+        return any(is_met(one, context["events"]) for one in self.conditions)
+
+
+Condition = str | FlowCondition
+"""The name of an event, or several of them."""
+
+_KINDS: dict[str, Callable[[tuple[Condition, ...]], FlowCondition]] = {"AND": AndCondition, "OR": OrCondition}
+
+
+def is_met(condition: Condition, events: Collection[str]) -> bool:
+    """Whether a condition is met by these events."""
+    return condition in events if isinstance(condition, str) else condition.evaluate({"events": events})
+
+
+def events_of(condition: Condition | None) -> tuple[str, ...]:
+    """The names of the events in a condition, each once, in their order."""
+    if condition is None:
+        return ()
+    if isinstance(condition, str):
+        return (condition,)
+    return tuple(dict.fromkeys(event for one in condition.conditions for event in events_of(one)))
+
+
+def as_condition(given: Any, where: str) -> Condition:
+    """A condition as users give it.
+
+    Args:
+        given: the name of an event, a method, what `and_` or `or_` gave, or a dict with "type" and "conditions".
+        where: what it is given to, for messages.
+
+    Raises:
+        DefinitionError: it is nothing of that, or has no conditions.
+    """
+    if isinstance(given, FlowCondition):
+        return given
+    if isinstance(given, str) and given:
+        return given
+    if isinstance(given, Mapping):
+        read = _read(cast("Mapping[str, Any]", given), where)
+        if read is not None:
+            return read
+    elif callable(given) and isinstance(name := getattr(given, "__name__", None), str) and name != "<lambda>":
+        return name
+    raise DefinitionError(
+        f"{where} is given {given!r:.80}; give the name of a method or of a label, a method, or `and_(...)` or `or_(...)`."
+    )
+
+
+def _read(given: Mapping[str, Any], where: str) -> FlowCondition | None:
+    """The form that CrewAI's `and_` and `or_` return."""
+    kind = _KINDS.get(str(given.get("type", "OR")).upper())
+    parts: object = given.get("conditions") or given.get("methods")
+    if kind is None or not isinstance(parts, Sequence) or isinstance(parts, str):
+        return None
+    return kind(tuple(as_condition(one, where) for one in cast("Sequence[Any]", parts)))
+
+
+_UNKNOWN = object()
+
+
+def label_of(value: object) -> str:
+    """The label that a router's value stands for."""
+    return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def mentioned(function: Callable[..., Any]) -> frozenset[str]:
+    """The texts in a function's code and in its annotation."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    return frozenset({*(_constants(code) if code else ()), *(_annotated(function) or ())})
+
+
+def returned(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The labels that a function returns; None where its code does not tell them all."""
+    annotated = _annotated(function)
+    return frozenset(annotated) if annotated is not None else proven(function)
+
+
+def proven(function: Callable[..., Any]) -> frozenset[str] | None:
+    """The labels that a function returns by its code, whatever its annotation says; None where that does not tell them all."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    found: set[str] = set()
+    for one in _returned_constants(code):
+        if one is _UNKNOWN:
+            return None
+        values = cast("tuple[object, ...]", one) if isinstance(one, tuple) else (one,)
+        found |= {label_of(value) for value in values if value is not None}
+    return frozenset(found)
+
+
+def _returned_constants(code: CodeType) -> Iterator[object]:
+    """The constant that each way through a function returns; `_UNKNOWN` for a way that returns something else."""
+    instructions = list(dis.get_instructions(code))
+    for before, instruction in pairwise(instructions):
+        if instruction.opname == "RETURN_CONST":
+            yield instruction.argval
+        elif instruction.opname == "RETURN_VALUE":
+            yield _loaded(before)
+            if instruction.is_jump_target:
+                yield from _brought(instructions, instruction.offset)
+
+
+def _brought(instructions: list[dis.Instruction], offset: int) -> Iterator[object]:
+    """What the jumps to a place bring with them."""
+    for before, jump in pairwise(instructions):
+        if jump.opcode in dis.hasjrel and jump.argval == offset:
+            yield _UNKNOWN if jump.opname != "JUMP_FORWARD" or jump.is_jump_target else _loaded(before)
+
+
+def _loaded(instruction: dis.Instruction) -> object:
+    if instruction.opname == "JUMP_FORWARD":  # the way does not lead here
+        return None
+    return instruction.argval if instruction.opname == "LOAD_CONST" else _UNKNOWN
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, CodeType):
+            yield from _constants(constant)
+        elif isinstance(constant, (tuple, frozenset)):
+            yield from (one for one in constant if isinstance(one, str))  # pyright: ignore[reportUnknownVariableType]
+
+
+def _annotated(function: Callable[..., Any]) -> set[str] | None:
+    """The labels in an annotation of Literals or Enums; None where there is no such annotation."""
+    try:
+        hint: Any = typing.get_type_hints(function).get("return")
+    except (NameError, TypeError):  # it names what is imported for type checkers alone
+        return None
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {label_of(member) for member in hint}
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return {label_of(part) for part in parts}
+    inner = [part for part in parts if get_origin(part) is Literal or isinstance(part, type) and issubclass(part, Enum)]
+    found = {label_of(one) for part in inner for one in (get_args(part) or part)}
+    return found or None
+
 
 Predicate = Callable[[dict[str, Any]], Any]
 """Says from `{"inputs": ..., "state": ...}` whether a start method runs."""

@@ -7,11 +7,12 @@ from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel
 
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.method import noted
-from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
 from crewgraph.errors import DefinitionError
 
 __all__ = ["FlowPersistence", "checked_backend", "made_by_factory", "persist", "set_flow_persistence_factory"]
+
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -1,26 +1,149 @@
-"""The state of a flow: a pydantic model or a dict, always with an `id`."""
+"""The state of a flow: a pydantic model or a dict, always with an `id`.
+
+Which method has written which field of the state: noted while it writes.
+
+Fields that are set are noted; what is changed inside of their values (a list that is appended to) cannot be.
+
+Which flow and method runs around some code.
+"""
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from copy import deepcopy
-from typing import Any, TypeVar, cast, get_args, get_origin
+from functools import wraps
+from threading import Lock
+from typing import Any, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.errors import DefinitionError
 
 __all__ = [
+    "WRITER",
     "FlowState",
+    "StateDict",
+    "Writer",
+    "current_flow_defer_trace_finalization",
+    "current_flow_id",
+    "current_flow_method_name",
+    "current_flow_name",
+    "current_flow_request_id",
     "fields_of",
+    "flow_at_work",
     "id_of",
     "is_unfinished",
     "made_state",
     "named_anew",
     "read_beside",
     "state_source",
+    "watched",
     "with_inputs",
 ]
+
+
+class Writer(Protocol):
+    """A method that is running."""
+
+    writes: set[Any]
+    """The names of the fields that it has set."""
+
+    @property
+    def state(self) -> Any:
+        """The state that it works on."""
+        ...
+
+    @property
+    def flow(self) -> Any:
+        """The flow that it is a method of."""
+        ...
+
+
+WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
+"""The method around the running code."""
+
+
+def flow_at_work() -> Any:
+    """The flow whose method is around the running code; None outside of methods."""
+    writer = WRITER.get()
+    return None if writer is None else writer.flow
+
+
+def _note(state: Any, *names: Any) -> None:
+    """Note that fields are about to be set: before it happens, so that nothing is set that is not noted."""
+    writer = WRITER.get()
+    if writer is not None and writer.state is state:  # copies, and states of other flows, are nobody's business
+        writer.writes.update(names)
+
+
+class StateDict(dict[Any, Any]):
+    """A state without a model: a dict that notes who sets what."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _note(self, key)
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        _note(self, key)
+        super().__delitem__(key)
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def update(self, *others: Any, **more: Any) -> None:
+        """Set several fields."""
+        values: dict[Any, Any] = dict(*others, **more)
+        _note(self, *values)
+        super().update(values)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """The value of a field, which is set if there was none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """Take a field away."""
+        _note(self, key)
+        return super().pop(key, *default)
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Take the last field away."""
+        key = next(reversed(self), None)
+        _note(self, key)
+        return super().popitem()
+
+    def clear(self) -> None:
+        """Take all fields away."""
+        _note(self, *self)
+        super().clear()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # elsewhere it is a dict
+        return dict, (dict(self),)
+
+
+_lock = Lock()
+
+
+def watched(kind: type[BaseModel]) -> None:
+    """Let the instances of a model note who sets what. The class stays what it is, to whoever looks at it.
+
+    A class made for that would not do: `type(state)` would be another one, and states would not equal the user's objects.
+    """
+    with _lock:
+        if kind is BaseModel or hasattr(vars(kind).get("__setattr__"), "__crewgraph_watched__"):
+            return
+        plain = cast("Any", kind.__setattr__)
+
+        @wraps(plain)
+        def setting(self: BaseModel, name: str, value: Any) -> None:
+            _note(self, name)
+            plain(self, name, value)
+
+        vars(setting)["__crewgraph_watched__"] = True
+        cast("Any", kind).__setattr__ = setting
+
 
 T = TypeVar("T")
 
@@ -150,3 +273,19 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
 def _held(state: BaseModel) -> dict[str, Any]:
     there = vars(state)
     return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
+
+
+current_flow_id: ContextVar[str | None] = ContextVar("flow_id", default=None)
+"""The run: the `id` of its state."""
+
+current_flow_request_id: ContextVar[str | None] = ContextVar("flow_request_id", default=None)
+"""The outermost run, where a method of one flow kicks off another."""
+
+current_flow_name: ContextVar[str | None] = ContextVar("flow_name", default=None)
+"""The flow's name."""
+
+current_flow_method_name: ContextVar[str] = ContextVar("flow_method_name", default="unknown")
+"""The method."""
+
+current_flow_defer_trace_finalization: ContextVar[bool] = ContextVar("flow_defers_trace", default=False)
+"""Always False: each run is a trace of its own."""

@@ -1,16 +1,24 @@
-"""The verbs that users call on flows, carried out by the runtime."""
+"""The verbs that users call on flows, carried out by the runtime.
 
-from collections.abc import AsyncGenerator, Generator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+Methods that may be called on an object or on its class.
+
+Drawings of flows, made by the room `plot`.
+
+Flows that wait for somebody's answer, taken up by another process.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
-from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.definitions.flow.flow_plot import FlowDrawings
+from crewgraph.definitions.crew.pending import RunFilter, RunInfo, RunStatus
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep
-from crewgraph.definitions.of_both import OfBoth
-from crewgraph.definitions.run_info import RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import FlowRunOptions
+from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -19,12 +27,18 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
+    from crewgraph.plot.flow import shown, text_of, written
     from crewgraph.runtime.flow import akickoff, aresume, ask, compiled, kickoff, resume, state_around
     from crewgraph.runtime.flow_history import afork, ahistory, fork, history
+    from crewgraph.runtime.flow_waits import waiting
     from crewgraph.runtime.runs import aflow_runs, apending, flow_runs, pending
     from crewgraph.runtime.streaming.flow import achunked, aframes, astream, chunked, frames, stream
 else:
+    shown = lazy("crewgraph.plot.flow:shown")
+    text_of = lazy("crewgraph.plot.flow:text_of")
+    written = lazy("crewgraph.plot.flow:written")
     akickoff = lazy("crewgraph.runtime.flow:akickoff")
     aresume = lazy("crewgraph.runtime.flow:aresume")
     ask = lazy("crewgraph.runtime.flow:ask")
@@ -46,8 +60,82 @@ else:
     apending = lazy("crewgraph.runtime.runs:apending")
     flow_runs = lazy("crewgraph.runtime.runs:flow_runs")
     pending = lazy("crewgraph.runtime.runs:pending")
+    waiting = lazy("crewgraph.runtime.flow_waits:waiting")
 
-__all__ = ["FlowVerbs"]
+__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "FlowWaiting", "OfBoth"]
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class OfBoth(Generic[Given, Result]):
+    """A method that is called on an object or on its class, and is given that."""
+
+    def __init__(self, function: Callable[Concatenate[Any, Given], Result]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, thing: object, kind: type) -> Callable[Given, Result]:
+        return MethodType(self.function, kind if thing is None else thing)
+
+
+class FlowPlot:
+    """Draws a flow.
+
+    Args:
+        flow: the flow, or its class.
+    """
+
+    def __init__(self, flow: "Flow[Any] | type[Flow[Any]]") -> None:
+        self.flow = flow
+
+    def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
+        """Write the flow as a page for browsers; see `Flow.plot`."""
+        return written(self.flow, filename, show)
+
+    def to_mermaid(self) -> str:
+        """The flow as mermaid text; see `Flow.to_mermaid`."""
+        return text_of(self.flow)
+
+    def _repr_html_(self) -> str:
+        return shown(self.flow)
+
+
+class FlowDrawings:
+    """What can be drawn of a flow."""
+
+    @OfBoth
+    def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
+        """Write the flow as a page for browsers, one HTML file that needs no network; also of a class.
+
+        A dashed border says that a method calls a crew. That is a guess: its code names `kickoff`, or a sibling of it, as
+        an attribute of anything.
+
+        Args:
+            filename: where to; ".html" is added where it is missing. A file that is there is replaced.
+            show: whether it is opened in a browser, too.
+
+        Returns:
+            The path of the file, which is printed, too.
+
+        Raises:
+            DefinitionError: the flow has faults.
+            OSError: the file cannot be written.
+        """
+        return FlowPlot(cast("Flow[Any]", self)).plot(filename, show)
+
+    @OfBoth
+    def to_mermaid(self) -> str:
+        """The flow as the text of a mermaid flowchart; also of a class.
+
+        Raises:
+            DefinitionError: the flow has faults.
+        """
+        return FlowPlot(cast("Flow[Any]", self)).to_mermaid()
+
+    def _repr_html_(self) -> str:
+        return shown(cast("Flow[Any]", self))
 
 
 class FlowVerbs(FlowDrawings):
@@ -326,3 +414,62 @@ def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
     if inputs is not None and not isinstance(inputs, Mapping):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     return {**(inputs or {}), **more}
+
+
+class FlowWaiting:
+    """The part of a flow that knows what it waits for."""
+
+    input_provider: Any = None
+    """Answers what methods ask with `self.ask`; see `InputProvider`. That of `flow_config` where None."""
+
+    _waits: PendingFlow | None = None
+    _last: Any
+
+    @classmethod
+    def from_pending(
+        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: Any = None, **kwargs: Any
+    ) -> Self:
+        """A flow whose run waits for an answer: `resume(answer)` goes on with it.
+
+        Args:
+            flow_id: the run.
+            persistence: a backend that states are saved to, as for the class.
+            definition: without effect: a flow's definition is its class.
+            kwargs: other arguments of the class.
+
+        Raises:
+            DefinitionError: no such run waits (also ValueError).
+        """
+        flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
+        flow._waits = waiting(cast("Flow[Any]", flow), flow_id)
+        return flow
+
+    @property
+    def pending_feedback(self) -> PendingFeedbackContext | None:
+        """What a flow made by `from_pending` waits for; None once that is answered."""
+        return self._waits.context if self._waits is not None else None
+
+    @property
+    def input_history(self) -> list[dict[str, Any]]:
+        """What methods of the last run asked with `ask` in this process, and was answered, in its order."""
+        return list(self._last.inputs_asked) if self._last is not None else []
+
+    @property
+    def _input_history(self) -> list[dict[str, Any]]:
+        return self.input_history
+
+    def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
+        """The run that is gone on with, and the answer.
+
+        Raises:
+            RunError: neither this object nor the caller names a run.
+        """
+        waits = self._waits
+        if waits is None or flow_id == waits.flow_id:
+            if flow_id is None:
+                raise RunError(
+                    "`resume` needs the run: `resume(flow_id, answer)`, or make the flow with `from_pending`."
+                )
+            return flow_id, feedback
+        self._waits = None
+        return waits.flow_id, feedback if feedback is not None else flow_id or ""

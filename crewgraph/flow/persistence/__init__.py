@@ -1,6 +1,6 @@
 """Where the states of flows are saved: `from crewgraph.flow.persistence import SQLiteFlowPersistence, persist`."""
 
-from crewgraph.definitions.flow.pending_feedback import PendingFeedbackContext
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
 from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
 

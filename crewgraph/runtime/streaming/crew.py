@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any
 
 from crewgraph.definitions.chunks import CrewStreamingOutput
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.stream import StreamItem
 from crewgraph.runtime.kickoff import kicked_off

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crewgraph.compiler.task.binding import Assignment
-from crewgraph.definitions.crew import Crew
+from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
 from crewgraph.runtime.streaming.audience import Audience

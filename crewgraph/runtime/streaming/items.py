@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.definitions.stream import (
     Judged,
     ModelFinished,
@@ -19,6 +18,7 @@ from crewgraph.definitions.stream import (
     ToolFinished,
     ToolStarted,
 )
+from crewgraph.definitions.task.delegated import HandedTask
 from crewgraph.events.agent import AgentStepEvent
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from until import until
 
 from crewgraph.contrib.declared.names import named_python
-from crewgraph.definitions.definition import UnknownKeyword
+from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
 

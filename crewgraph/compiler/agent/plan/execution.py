@@ -13,9 +13,8 @@ from crewgraph.compiler.agent.react import Worker, worked
 from crewgraph.compiler.task.structured_answer import formed
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent import Agent
-from crewgraph.definitions.agent_plan import PlanStep, StepObservation, TodoItem, TodoList
-from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep, StepObservation, TodoItem, TodoList
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book

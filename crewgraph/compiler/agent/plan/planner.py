@@ -15,8 +15,7 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent_plan import PlanStep
-from crewgraph.definitions.planning_config import PlanningConfig
+from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book, filled
 from crewgraph.text import extract_json

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from crewgraph.core.replay import is_replayed
-from crewgraph.definitions.agent_plan import StepObservation, StepRefinement, TodoItem
+from crewgraph.definitions.agent.planning import StepObservation, StepRefinement, TodoItem
 from crewgraph.events.agent import (
     GoalAchievedEarlyEvent,
     PlanRefinementEvent,

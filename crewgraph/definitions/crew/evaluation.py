@@ -1,0 +1,189 @@
+"""The verbs that test crews.
+
+What a test of a crew finds out.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from crewgraph.lazy import lazy
+from crewgraph.llm.usage import UsageMetrics, total
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.definitions.run_options import Checkpointer
+    from crewgraph.runtime.evaluate import atest, test
+else:
+    atest = lazy("crewgraph.runtime.evaluate:atest")
+    test = lazy("crewgraph.runtime.evaluate:test")
+
+__all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
+
+
+class CrewEvaluation:
+    """How a crew is judged."""
+
+    def test(
+        self,
+        n_iterations: int,
+        eval_llm: Any = None,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        openai_model_name: Any = None,
+        checkpointer: "Checkpointer" = None,
+    ) -> "CrewTestResult":
+        """Run the crew several times, let a model mark what each task gave, and print the scores as a table.
+
+        Args:
+            n_iterations: how many runs; at least 1.
+            eval_llm: the model that judges; that of the first agent who has one where None.
+            inputs: values for the `{placeholders}`.
+            openai_model_name: the former name of `eval_llm`.
+            checkpointer: where the runs are kept, as for `kickoff`.
+
+        Returns:
+            Scores from 1 to 10 with reasons, seconds, tokens and costs, by rounds and tasks. A task that could not be judged has
+            an `error` in place of a score.
+
+        Raises:
+            ValueError: `n_iterations` is less than 1.
+            ModelError: there is no such model to judge.
+            Exception: what `kickoff` raises; `result` of it holds the rounds that are finished, if there are any.
+        """
+        llm = openai_model_name if eval_llm is None else eval_llm
+        return test(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
+
+    async def atest(
+        self,
+        n_iterations: int,
+        eval_llm: Any = None,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        openai_model_name: Any = None,
+        checkpointer: "Checkpointer" = None,
+    ) -> "CrewTestResult":
+        """Test the crew on this event loop; see `test`."""
+        llm = openai_model_name if eval_llm is None else eval_llm
+        return await atest(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
+
+
+class Mark(BaseModel):
+    """What a model says of an answer."""
+
+    quality: float = Field(
+        ge=1,
+        le=10,
+        description="How well the result does what was asked for, from 1 (not at all) to 10 (in every respect)",
+    )
+    """1 to 10."""
+
+    reasons: str = Field("", description="Why, in a few sentences: what is good, and what is missing")
+    """Why."""
+
+
+class TaskScore(BaseModel):
+    """A task in one round of a test."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    """The task's name, else its description."""
+
+    agent: str
+    """The role of the agent that did it."""
+
+    score: float | None = None
+    """The mark, 1 to 10; None where the task was skipped or could not be judged."""
+
+    reasons: str = ""
+    """Why."""
+
+    error: str | None = None
+    """Why it could not be judged."""
+
+    skipped: bool = False
+    """Whether it was a conditional task that was not done."""
+
+    seconds: float = 0.0
+    """How long the task took."""
+
+    usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What the models reported for the task; judging it is not counted."""
+
+    cost: float | None = None
+    """What that costs in USD; None where a price or the tokens are unknown."""
+
+
+class ScoredRound(BaseModel):
+    """One round of a test."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scores: list[TaskScore]
+    """The tasks, in their order."""
+
+    seconds: float
+    """How long the run took."""
+
+    usage: UsageMetrics
+    """What the models reported for the run, planning included; judging it is not counted."""
+
+    cost: float | None
+    """What that costs in USD; None where a price or the tokens are unknown."""
+
+    @property
+    def average(self) -> float | None:
+        """The mean of its marks; None where there is none."""
+        return mean(one.score for one in self.scores)
+
+
+class CrewTestResult(BaseModel):
+    """What a test of a crew found out."""
+
+    model: str
+    """The model that judged."""
+
+    rounds: list[ScoredRound] = Field(default_factory=list[ScoredRound])
+    """The rounds that are finished, in order."""
+
+    evaluation_usage: UsageMetrics = Field(default_factory=UsageMetrics)
+    """What judging used; it is not counted in the usage of the crew."""
+
+    @property
+    def scores(self) -> list[TaskScore]:
+        """Every task of every round."""
+        return [score for one in self.rounds for score in one.scores]
+
+    @property
+    def by_task(self) -> list[list[TaskScore]]:
+        """The rounds of each task, in the order of the tasks."""
+        return [list(one) for one in zip(*(one.scores for one in self.rounds), strict=True)]
+
+    @property
+    def average(self) -> float | None:
+        """The mean of all marks; None where there is none."""
+        return mean(one.score for one in self.scores)
+
+    @property
+    def usage(self) -> UsageMetrics:
+        """What the models reported for all rounds, without judging."""
+        return total(one.usage for one in self.rounds)
+
+    @property
+    def seconds(self) -> float:
+        """How long all rounds took together."""
+        return sum(one.seconds for one in self.rounds)
+
+    @property
+    def cost(self) -> float | None:
+        """What all rounds cost in USD, without judging; None where a price or the tokens are unknown."""
+        costs = [one.cost for one in self.rounds]
+        return None if None in costs else sum(one for one in costs if one is not None)
+
+
+def mean(numbers: Iterable[float | None]) -> float | None:
+    """The mean of the numbers that are there; None where there is none."""
+    known = [one for one in numbers if one is not None]
+    return sum(known) / len(known) if known else None

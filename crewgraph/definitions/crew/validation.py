@@ -1,0 +1,135 @@
+"""What can be wrong with a crew: every rule is a function from the crew to its faults."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.task.task import ConditionalTask, Task
+from crewgraph.errors import Fault
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew.crew import Crew
+
+__all__ = ["crew_faults", "title"]
+
+
+def title(task: Task) -> str:
+    """What a task is called in messages."""
+    return task.called
+
+
+def crew_faults(crew: "Crew") -> list[Fault]:
+    """Everything that is wrong with a crew, in the order of its tasks."""
+    return [fault for rule in _RULES for fault in rule(crew)]
+
+
+def _something_to_do(crew: "Crew") -> Iterator[Fault]:
+    if not crew.tasks and not crew.agents:
+        yield Fault(
+            where="the crew",
+            what="it has neither agents nor tasks.",
+            remedy="Give `agents=[...]` and `tasks=[...]`, or both in `config=`.",
+            code="missing_keys",
+        )
+
+
+def _everybody_has_work(crew: "Crew") -> Iterator[Fault]:
+    if crew.process is not Process.sequential:
+        return
+    for task in crew.tasks:
+        if task.agent is None:
+            yield Fault(
+                where=title(task),
+                what="it has no agent.",
+                remedy="Give it `agent=`.",
+                code="missing_agent_in_task",
+            )
+
+
+def _a_manager(crew: "Crew") -> Iterator[Fault]:
+    if crew.process is not Process.hierarchical:
+        return
+    if crew.manager_llm is None and crew.manager_agent is None:
+        yield Fault(
+            where="the crew",
+            what="its process is hierarchical, but it has no manager.",
+            remedy="Give `manager_llm=` (a model) or `manager_agent=` (an agent).",
+            code="missing_manager_llm_or_manager_agent",
+        )
+    if crew.manager_agent is not None and crew.manager_agent in crew.agents:
+        yield Fault(
+            where="the crew",
+            what="its manager is also one of its agents.",
+            remedy="Leave the manager out of `agents=`.",
+            code="manager_agent_in_agents",
+        )
+
+
+def _one_trailing_async(crew: "Crew") -> Iterator[Fault]:
+    trailing = 0
+    for task in reversed(crew.tasks):
+        if not task.async_execution:
+            break
+        trailing += 1
+    if trailing > 1:
+        yield Fault(
+            where="the crew",
+            what=f"its last {trailing} tasks are all asynchronous, so none of them is the result.",
+            remedy="Let at most one asynchronous task stand at the end; put a synchronous one behind the others.",
+            code="async_task_count",
+        )
+
+
+def _conditions(crew: "Crew") -> Iterator[Fault]:
+    if crew.tasks and all(isinstance(task, ConditionalTask) for task in crew.tasks):
+        yield Fault(
+            where="the crew",
+            what="all of its tasks are conditional.",
+            remedy="Let an ordinary task stand first.",
+            code="only_conditional_tasks",
+        )
+    elif crew.tasks and isinstance(crew.tasks[0], ConditionalTask):
+        yield Fault(
+            where=title(crew.tasks[0]),
+            what="it is conditional and stands first, where there is no output to judge.",
+            remedy="Put an ordinary task before it.",
+            code="invalid_first_task",
+        )
+    for task in crew.tasks:
+        if isinstance(task, ConditionalTask) and task.async_execution:
+            yield Fault(
+                where=title(task),
+                what="it is conditional and asynchronous.",
+                remedy="Take one of both away.",
+                code="invalid_async_conditional_task",
+            )
+
+
+def _contexts(crew: "Crew") -> Iterator[Fault]:
+    position = {id(task): n for n, task in enumerate(crew.tasks)}
+    for n, task in enumerate(crew.tasks):
+        if not isinstance(task.context, (list, tuple)):
+            continue
+        for other in task.context:
+            at = position.get(id(other))
+            if at is None:
+                continue  # a task of another crew, which has run before
+            if at >= n:
+                yield Fault(
+                    where=title(task),
+                    what=f"its context names {f'{title(other)}, which comes later' if at > n else 'the task itself'}.",
+                    remedy="Name only tasks that stand before it.",
+                )
+            elif task.async_execution and other.async_execution and not _synchronised(crew.tasks[at + 1 : n]):
+                yield Fault(
+                    where=title(task),
+                    what=f"it is asynchronous, and so is {title(other)} in its context: they would run at the same time.",
+                    remedy="Put a synchronous task between them, or make one of them synchronous.",
+                )
+
+
+def _synchronised(between: list[Task]) -> bool:
+    return any(not task.async_execution for task in between)
+
+
+_RULES = (_something_to_do, _everybody_has_work, _a_manager, _one_trailing_async, _conditions, _contexts)

@@ -1,0 +1,40 @@
+"""A part of a task that was handed to a coworker."""
+
+from typing import Any, Self
+
+from pydantic import PrivateAttr
+
+from crewgraph.definitions.task.task import Task
+
+__all__ = ["HandedTask"]
+
+
+class HandedTask(Task):
+    """What an agent asked a coworker to do for the task it works on."""
+
+    _whole: Task = PrivateAttr()
+    _role: str = PrivateAttr(default="")
+
+    @classmethod
+    def of(cls, whole: Task, role: str, **fields: Any) -> Self:
+        """A part of a task.
+
+        Args:
+            whole: the task, or the part of it that is handed on.
+            role: what the coworker is called in this run.
+            fields: of the part.
+        """
+        made = cls(**fields)
+        made._whole = whole.whole if isinstance(whole, HandedTask) else whole
+        made._role = role
+        return made
+
+    @property
+    def whole(self) -> Task:
+        """The task that it is a part of."""
+        return self._whole
+
+    @property
+    def handed_to(self) -> str:
+        """What the coworker is called in the run."""
+        return self._role

@@ -1,0 +1,266 @@
+"""Guardrails: functions that accept or refuse a task's output.
+
+The verbs of guardrails that a model carries out.
+
+Guardrails that a language model carries out.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_origin
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable, override_of
+from crewgraph.text import shorten
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.alone import ajudge, judge
+else:
+    ajudge = lazy("crewgraph.runtime.alone:ajudge")
+    judge = lazy("crewgraph.runtime.alone:judge")
+
+__all__ = [
+    "Faithfulness",
+    "Guardrail",
+    "GuardrailResult",
+    "GuardrailVerbs",
+    "Guardrails",
+    "HallucinationGuardrail",
+    "LLMGuardrail",
+    "LLMGuardrailResult",
+    "ModelGuardrail",
+    "checked_guardrail",
+    "model_guardrail",
+]
+
+
+Guardrail = Callable[[TaskOutput], Any] | str
+"""A function of the output that returns `(accepted, result or reason)`, or a text that a model judges by."""
+
+
+Guardrails = Sequence[Guardrail] | Guardrail
+"""One of them, or several in order."""
+
+
+class GuardrailResult(BaseModel):
+    """What a guardrail said."""
+
+    success: bool
+    """Whether the output was accepted."""
+
+    result: Any | None = None
+    """Accepted: what replaces the output, a text or a `TaskOutput`; None keeps it."""
+
+    error: str | None = None
+    """Refused: why, told to the agent."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.success and self.error:
+            raise ValueError("an accepted output has no error; give the replacement as `result`")
+        if not self.success and self.result:
+            raise ValueError("a refused output has no result; give the reason as `error`")
+        return self
+
+    @classmethod
+    def from_tuple(cls, result: Any) -> Self:
+        """Read what a guardrail function returned.
+
+        Raises:
+            TypeError: it is not a pair of a bool and something.
+        """
+        if isinstance(result, cls):
+            return result
+        pair = cast(Sequence[Any], result) if isinstance(result, (tuple, list)) else ()
+        if len(pair) != 2 or not isinstance(pair[0], bool):
+            raise TypeError(
+                f"a guardrail returns `(True, result)` or `(False, reason)`, but this one returned {_told(result)}"
+            )
+        accepted, data = pair
+        if accepted:
+            return cls(success=True, result=data)
+        return cls(success=False, error=str(data) if data else "refused without a reason")
+
+
+def _told(value: Any) -> str:
+    text = repr(value)
+    return f"{text[:80]}... ({type(value).__name__})" if len(text) > 80 else f"{text} ({type(value).__name__})"
+
+
+def checked_guardrail(value: Any) -> Any:
+    """A guardrail as it was given, if its signature can work.
+
+    Raises:
+        ValueError: it is neither a function nor a text, takes not one argument, or declares to return something else than a
+            pair that starts with a bool.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if not callable(value):
+        raise ValueError(f"a guardrail is a function of the task's output or a text, not {_told(value)}")
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # builtins have none
+        return value
+    required = [
+        p
+        for p in signature.parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    takes_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+    positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(required) > 1 or not (positional or takes_any):
+        raise ValueError(f"a guardrail takes one argument, the task's output; `{_name(value)}` takes {len(required)}")
+    declared = signature.return_annotation
+    if declared is not signature.empty and not isinstance(declared, str) and not _is_pair(declared):
+        raise ValueError(
+            f"a guardrail returns `tuple[bool, Any]`; `{_name(value)}` declares to return `{inspect.formatannotation(declared)}`"
+        )
+    return value
+
+
+def _is_pair(declared: Any) -> bool:
+    if declared is tuple or declared is Any or declared is GuardrailResult:
+        return True
+    parts = get_args(declared)
+    return get_origin(declared) is tuple and len(parts) == 2 and parts[0] is bool
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+class GuardrailVerbs:
+    """What can be done with a guardrail that a model carries out; a task asks the model as a part of its own work."""
+
+    @overridable
+    def __call__(self, task_output: "TaskOutput") -> tuple[bool, Any]:
+        """Judge an output, outside of a task.
+
+        Returns:
+            True with the output's text, or False with the reason.
+
+        Raises:
+            OutputInvalid: the model gave no verdict that can be read.
+            Exception: whatever the model raised.
+        """
+        return judge(cast("ModelGuardrail", self), task_output)
+
+    async def acall(self, task_output: "TaskOutput") -> tuple[bool, Any]:
+        """Judge an output on this event loop."""
+        return await ajudge(cast("ModelGuardrail", self), task_output)
+
+
+class LLMGuardrailResult(BaseModel):
+    """What a model says about an output and a rule."""
+
+    valid: bool = Field(description="whether the text keeps to the rule")
+    """Whether the output keeps to the rule."""
+
+    feedback: str | None = Field(default=None, description="if it does not: what is wrong, and what to change")
+    """What is wrong with it."""
+
+    @field_validator("feedback", mode="before")
+    @classmethod
+    def _one_text(cls, value: Any) -> Any:
+        return _joined(value)
+
+
+class Faithfulness(BaseModel):
+    """What a model says about an output and the context it has to be true to."""
+
+    score: float = Field(ge=0, le=10, description="10: the context backs every statement; 0: it backs none")
+    """How much of it the context backs, from 0 to 10."""
+
+    verdict: Literal["FAITHFUL", "HALLUCINATED"] = Field(
+        description="HALLUCINATED if any statement is made up or wrong"
+    )
+    """Whether all of it is backed."""
+
+    reasons: str = Field(default="", description="each statement that the context does not back, and why")
+    """What is not, and why."""
+
+    @field_validator("score", mode="before")
+    @classmethod
+    def _of_ten(cls, value: Any) -> Any:
+        return value.partition("/")[0] if isinstance(value, str) else value
+
+    @field_validator("verdict", mode="before")
+    @classmethod
+    def _spelt(cls, value: Any) -> Any:
+        return value.strip().upper() if isinstance(value, str) else value
+
+    @field_validator("reasons", mode="before")
+    @classmethod
+    def _one_text(cls, value: Any) -> Any:
+        return _joined(value) or ""
+
+
+def _joined(value: Any) -> Any:
+    """A list of sentences as one text."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
+
+
+class ModelGuardrail(GuardrailVerbs):
+    """The base of both: a guardrail that can be called with an output, or given to a task as `guardrail=`."""
+
+    llm: Any
+    """Who judges: anything that an agent takes as `llm`; None in a task is the model of its agent."""
+
+    description: str
+    """What it demands."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({shorten(self.description, 60)!r})"
+
+
+class LLMGuardrail(ModelGuardrail):
+    """A model judges whether an output keeps to a rule."""
+
+    def __init__(self, description: str, llm: Any = None) -> None:
+        """Take a rule.
+
+        Args:
+            description: what the output has to be like, in plain words.
+            llm: who judges; None in a task is the model of its agent.
+        """
+        self.description, self.llm = description, llm
+
+
+class HallucinationGuardrail(ModelGuardrail):
+    """A model judges whether an output says only what its context backs."""
+
+    description = "the output says nothing that its context does not back"
+
+    context: str | None
+    """What is known; None in a task is what the task was told of other tasks."""
+
+    threshold: float | None
+    """The score from which on an output is accepted, 0 to 10; None accepts what the model calls faithful."""
+
+    tool_response: str
+    """What tools found out: known, too."""
+
+    def __init__(
+        self, context: str | None = None, llm: Any = None, threshold: float | None = None, tool_response: str = ""
+    ) -> None:
+        """Take what an output has to be true to.
+
+        Raises:
+            ValueError: the threshold is not between 0 and 10.
+        """
+        if threshold is not None and not 0 <= threshold <= 10:
+            raise ValueError(f"the threshold of a HallucinationGuardrail is a score from 0 to 10, not {threshold!r}")
+        self.context, self.llm, self.threshold, self.tool_response = context, llm, threshold, tool_response
+
+
+def model_guardrail(guardrail: Any) -> ModelGuardrail | None:
+    """The model's judgement that a guardrail stands for; None for a function, and for a class with a call of its own."""
+    if isinstance(guardrail, str):
+        return LLMGuardrail(guardrail)
+    if isinstance(guardrail, ModelGuardrail) and override_of(guardrail, "__call__") is None:
+        return guardrail
+    return None

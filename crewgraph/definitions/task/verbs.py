@@ -1,0 +1,70 @@
+"""The verbs of tasks."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from crewgraph.core.loops.bridge import begun
+from crewgraph.deprecations import warn_deprecated
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.agent import BaseAgent
+    from crewgraph.definitions.task.output import TaskOutput
+    from crewgraph.definitions.task.task import Task
+    from crewgraph.runtime.alone import aexecute, execute, prompt
+else:
+    aexecute = lazy("crewgraph.runtime.alone:aexecute")
+    execute = lazy("crewgraph.runtime.alone:execute")
+    prompt = lazy("crewgraph.runtime.alone:prompt")
+
+__all__ = ["TaskVerbs"]
+
+
+class TaskVerbs:
+    """What can be done with a task; a crew's graph calls a subclass's or a patch's version of these instead of its own."""
+
+    @overridable
+    def execute_sync(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "TaskOutput":
+        """Do the task on its own, outside of a crew, with the texts it shows.
+
+        Args:
+            agent: who does it; its own agent where None.
+            context: what others found out.
+            tools: what may be used; its own tools, else the agent's where None.
+
+        Raises:
+            RunError: it has no agent.
+            GuardrailFailed: a guardrail refused every attempt.
+            Exception: whatever a model raised, with a note that names the task.
+        """
+        return execute(cast("Task", self), agent, context, tools)
+
+    @overridable
+    async def aexecute_sync(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "TaskOutput":
+        """Do the task on this event loop; see `execute_sync`."""
+        return await aexecute(cast("Task", self), agent, context, tools)
+
+    @overridable
+    def execute_async(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> "Future[TaskOutput]":
+        """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
+        return begun(partial(execute, cast("Task", self), agent, context, tools))
+
+    def execute(
+        self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> str:
+        """The former name of `execute_sync`, for its text alone."""
+        warn_deprecated("`Task.execute`", "write `execute_sync(...).raw`")
+        return self.execute_sync(agent, context, tools).raw
+
+    def prompt(self) -> str:
+        """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""
+        return prompt(cast("Task", self))
