@@ -1,9 +1,9 @@
 """Names whose modules are imported on first use, while type checkers see the real ones.
 
     if TYPE_CHECKING:
-        from crewgraph.runtime.kickoff import kickoff
+        from crewgraph.runtime.crew.kickoff import kickoff
     else:
-        kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
+        kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff")
 
 Declaring a crew must not import LangGraph, and using it must. The branch that type checkers read gives every use the real
 signature; the other one gives the program a reference that imports the module when it is called.

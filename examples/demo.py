@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.runtime.storage import DATABASE
+from crewgraph.runtime.runs.storage import DATABASE
 from crewgraph.settings import storage_dir
 from crewgraph.tools import tool
 

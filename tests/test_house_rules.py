@@ -33,7 +33,7 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
-    "crewgraph/runtime/boundaries.py",  # hooks are told of the failure, then it is raised again
+    "crewgraph/runtime/run_hooks.py",  # hooks are told of the failure, then it is raised again
     "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is told, and the work goes on
     "crewgraph/memory/entity.py",  # raised once the other entities are kept
     "crewgraph/compiler/task/body.py",  # the failure is told, then raised again
@@ -43,7 +43,7 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
     "compat/crewgraph_compat/stand_ins/flow_persistence.py",  # any backend's failure becomes a RuntimeError
-    "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
+    "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
     "crewgraph/memory/custom_storage.py",  # any failure of a storage of somebody becomes a StorageError
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError

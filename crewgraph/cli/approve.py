@@ -23,13 +23,13 @@ __all__ = ["approve"]
 
 
 if TYPE_CHECKING:
-    from crewgraph.runtime import storage
-    from crewgraph.runtime.runs import waiting
+    from crewgraph.runtime.runs import storage
+    from crewgraph.runtime.runs.index import waiting
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 else:
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    waiting = lazy("crewgraph.runtime.runs:waiting")
-    storage = lazy_module("crewgraph.runtime.storage")
+    waiting = lazy("crewgraph.runtime.runs.index:waiting")
+    storage = lazy_module("crewgraph.runtime.runs.storage")
 
 _WAITS = 3
 """The exit code where the run waits for an answer, still or again."""

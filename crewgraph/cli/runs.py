@@ -35,12 +35,12 @@ __all__ = ["DatabaseFile", "Status", "Thread", "diff", "log_tasks_outputs", "ope
 
 
 if TYPE_CHECKING:
-    from crewgraph.runtime import storage
+    from crewgraph.runtime.runs import storage
     from crewgraph.storage.checkpoints import schema
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.storage.database import Database
 else:
-    storage = lazy_module("crewgraph.runtime.storage")
+    storage = lazy_module("crewgraph.runtime.runs.storage")
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     Database = lazy("crewgraph.storage.database:Database")
     schema = lazy_module("crewgraph.storage.checkpoints.schema")
@@ -68,9 +68,9 @@ def opened(path: Path | None) -> Generator[Any]:
 
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.runs import all_runs
+    from crewgraph.runtime.runs.index import all_runs
 else:
-    all_runs = lazy("crewgraph.runtime.runs:all_runs")
+    all_runs = lazy("crewgraph.runtime.runs.index:all_runs")
 
 
 class Status(StrEnum):
@@ -109,9 +109,9 @@ def runs(
 
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.crew_diff import between
+    from crewgraph.runtime.runs.crew_history import between
 else:
-    between = lazy("crewgraph.runtime.crew_diff:between")
+    between = lazy("crewgraph.runtime.runs.crew_history:between")
 
 _EXCERPT = 80
 
@@ -179,11 +179,11 @@ def _plain(found: RunDiff) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     from crewgraph.compiler.crew import state
-    from crewgraph.runtime.runs import all_runs
-    from crewgraph.runtime.stored_run import stored_run
+    from crewgraph.runtime.runs.index import all_runs
+    from crewgraph.runtime.runs.stored_run import stored_run
 else:
-    stored_run = lazy("crewgraph.runtime.stored_run:stored_run")
-    all_runs = lazy("crewgraph.runtime.runs:all_runs")
+    stored_run = lazy("crewgraph.runtime.runs.stored_run:stored_run")
+    all_runs = lazy("crewgraph.runtime.runs.index:all_runs")
     state = lazy_module("crewgraph.compiler.crew.state")
 
 Thread = Annotated[str | None, typer.Option("--thread", help="The run; the latest one without it.", show_default=False)]

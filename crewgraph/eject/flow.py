@@ -17,7 +17,7 @@ from crewgraph.eject.limits import refuse_hooks
 from crewgraph.eject.method import MethodWriter
 from crewgraph.eject.parts import Parts
 from crewgraph.eject.races import refuse_races
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = ["FlowWriter"]
 

@@ -46,7 +46,7 @@ from crewgraph.definitions.stream import (
     MethodItem,
     MethodStarted,
 )
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = [
     "AgentMessage",

@@ -49,4 +49,4 @@ from crewgraph.definitions.stream import MethodFailed as MethodFailed
 from crewgraph.definitions.stream import MethodFinished as MethodFinished
 from crewgraph.definitions.stream import MethodItem as MethodItem
 from crewgraph.definitions.stream import MethodStarted as MethodStarted
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence as SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence as SQLiteFlowPersistence

@@ -13,7 +13,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
 from crewgraph.plot.page import inline, page
 from crewgraph.plot.picture import Picture, mermaid, picture_of
-from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.flow.kickoff import form_of
 
 __all__ = ["Drawn", "drawn", "shown", "text_of", "written"]
 

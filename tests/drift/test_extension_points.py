@@ -26,7 +26,7 @@ from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.prompts.i18n import I18N
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.cache import CacheHandler

@@ -10,7 +10,7 @@ from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.scheduler import Ended, first_landed
 from crewgraph.core.operations import drive
 from crewgraph.flow import Flow, start
-from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.flow.kickoff import form_of
 
 
 class Two(Flow[dict[str, Any]]):

@@ -8,7 +8,7 @@ import pytest
 from crewgraph.flow import Flow, listen, start
 from crewgraph.plot.layout import Box, Layout, laid_out, ranked, spread
 from crewgraph.plot.picture import Picture, picture_of
-from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.flow.kickoff import form_of
 from plot.flows import LoopFlow, MyFlow, crowd
 
 FLOWS = [MyFlow, LoopFlow, *(crowd(100, seed) for seed in range(6)), crowd(5), crowd(300)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
 from crewgraph.plot.picture import Method, calls_crew, picture_of
-from crewgraph.runtime.flow_form import form_of
+from crewgraph.runtime.flow.kickoff import form_of
 
 
 def methods(flow: type[Flow[Any]]) -> dict[str, Method]:

@@ -23,7 +23,7 @@ from crewgraph.events import (
 )
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import english
-from crewgraph.runtime.reasoning import AgentReasoning
+from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput
-from crewgraph.runtime.graphs import graph_of
+from crewgraph.runtime.crew.graphs import graph_of
 
 from .parts import agent, crew, task
 

@@ -9,7 +9,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book, english
-from crewgraph.runtime.reasoning import AgentReasoning
+from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.schema import described
 from crewgraph.tools.base import BaseTool
 

@@ -14,7 +14,7 @@ from crewgraph.events import CrewTestResultEvent, crewai_event_bus
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total
 from crewgraph.prompts.book import english
-from crewgraph.runtime.scores import show_scores
+from crewgraph.runtime.crew.evaluation import show_scores
 from crewgraph.schema import described
 
 __all__ = ["CrewEvaluator", "TaskEvaluationPydanticOutput"]

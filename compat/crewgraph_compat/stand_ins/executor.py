@@ -19,8 +19,8 @@ from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import english
-from crewgraph.runtime.alone import gone_on
-from crewgraph.runtime.operations import CallBack
+from crewgraph.runtime.agent.standalone import gone_on
+from crewgraph.runtime.execution import CallBack
 from crewgraph.text import slug
 
 __all__ = ["AgentExecutor", "AgentExecutorState", "BaseAgentExecutor", "CrewAgentExecutor"]

@@ -5,7 +5,7 @@ from typing import Any, cast
 from crewgraph.definitions.flow import persistence as backends
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.flow.state import id_of
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = ["LOG_MESSAGES", "PersistenceDecorator", "default_flow_persistence"]
 

@@ -16,7 +16,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.agent.planning import StepObservation, TodoItem, TodoList
 from crewgraph.definitions.task.task import Task
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.runtime.alone import body_alone
+from crewgraph.runtime.agent.standalone import body_alone
 
 __all__ = ["PlannerObserver"]
 

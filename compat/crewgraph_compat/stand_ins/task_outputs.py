@@ -8,9 +8,9 @@ from typing import Any, cast
 from crewgraph.compiler.crew.state import TASK
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.definitions.task.task import Task
-from crewgraph.runtime.runs import all_runs
-from crewgraph.runtime.storage import DATABASE
-from crewgraph.runtime.stored_run import stored_run
+from crewgraph.runtime.runs.index import all_runs
+from crewgraph.runtime.runs.storage import DATABASE
+from crewgraph.runtime.runs.stored_run import stored_run
 from crewgraph.settings import storage_dir
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 

@@ -38,7 +38,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.input_provider": _INPUT,
     "crewai.flow.persistence.decorators": {
         **rows("crewgraph.definitions.flow.persistence", "FlowPersistence", "persist"),
-        **rows("crewgraph.runtime.sqlite_persistence", "SQLiteFlowPersistence"),
+        **rows("crewgraph.runtime.flow.persistence", "SQLiteFlowPersistence"),
         **rows("crewgraph_compat.stand_ins.flow_persistence", "LOG_MESSAGES", "PersistenceDecorator"),
         **_FACTORY,
     },

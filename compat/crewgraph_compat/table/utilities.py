@@ -266,7 +266,7 @@ MODULES: dict[str, dict[str, str]] = {
         ),
     },
     "crewai.utilities.reasoning_handler": {
-        **rows("crewgraph.runtime.reasoning", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"),
+        **rows("crewgraph.runtime.agent.standalone", "AgentReasoning", "AgentReasoningOutput", "ReasoningPlan"),
         **rows(f"{_STAND_INS}.plain_schemas", "FUNCTION_SCHEMA"),
     },
     "crewai.utilities.rpm_controller": _RPM,

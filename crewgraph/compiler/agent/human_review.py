@@ -24,10 +24,10 @@ from crewgraph.prompts.book import english
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.alone import ago_on, go_on
+    from crewgraph.runtime.agent.standalone import ago_on, go_on
 else:
-    ago_on = lazy("crewgraph.runtime.alone:ago_on")
-    go_on = lazy("crewgraph.runtime.alone:go_on")
+    ago_on = lazy("crewgraph.runtime.agent.standalone:ago_on")
+    go_on = lazy("crewgraph.runtime.agent.standalone:go_on")
 
 __all__ = [
     "AsyncExecutorContext",

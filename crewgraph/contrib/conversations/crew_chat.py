@@ -17,8 +17,8 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
-from crewgraph.runtime.alone import replied
-from crewgraph.runtime.kickoff import akickoff, kickoff
+from crewgraph.runtime.agent.standalone import replied
+from crewgraph.runtime.crew.kickoff import akickoff, kickoff
 from crewgraph.schema import texts
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool

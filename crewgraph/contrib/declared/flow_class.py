@@ -28,7 +28,7 @@ from crewgraph.definitions.flow.method import FlowMethod, Notes, method_of, note
 from crewgraph.definitions.flow.persistence import persist
 from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = ["Backends", "class_of", "declared_topology", "flow_from_declaration", "settings_of"]
 

@@ -27,8 +27,8 @@ from crewgraph.events.lineage import ENDS, STARTS, scope_event
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import WITNESSES
 from crewgraph.events.task import TaskCompletedEvent
-from crewgraph.runtime.observers import SnapshotOrigin
-from crewgraph.runtime.place import RunPlace
+from crewgraph.runtime.run_hooks import SnapshotOrigin
+from crewgraph.runtime.run_target import RunPlace
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [

@@ -22,16 +22,16 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
-from crewgraph.runtime.crew_fork import Fork, ForkStart
-from crewgraph.runtime.flow import resumed
-from crewgraph.runtime.flow_history import forked_at, steps_of
-from crewgraph.runtime.kickoff import StartedRun, checked_inputs, plain_inputs
-from crewgraph.runtime.labels import FORKED_FROM
-from crewgraph.runtime.operations import ReadState
-from crewgraph.runtime.place import own_place, own_saver
-from crewgraph.runtime.results import check_stored
-from crewgraph.runtime.storage import checkpointer_for
-from crewgraph.runtime.stored_run import StoredCrewRun
+from crewgraph.runtime.crew.kickoff import StartedRun, checked_inputs, plain_inputs
+from crewgraph.runtime.crew.results import check_stored
+from crewgraph.runtime.execution import ReadState
+from crewgraph.runtime.flow.kickoff import resumed
+from crewgraph.runtime.run_target import own_place, own_saver
+from crewgraph.runtime.runs.crew_fork import Fork, ForkStart
+from crewgraph.runtime.runs.flow_history import forked_at, steps_of
+from crewgraph.runtime.runs.metadata import FORKED_FROM
+from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.stored_run import StoredCrewRun
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = ["restore", "restore_into"]

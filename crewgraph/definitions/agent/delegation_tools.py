@@ -13,9 +13,9 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.base import BaseTool
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.alone import handed_over
+    from crewgraph.runtime.agent.standalone import handed_over
 else:
-    handed_over = lazy("crewgraph.runtime.alone:handed_over")
+    handed_over = lazy("crewgraph.runtime.agent.standalone:handed_over")
 
 __all__ = [
     "DELEGATIONS",

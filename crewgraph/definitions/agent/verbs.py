@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
     from crewgraph.definitions.task.task import Task
     from crewgraph.memory.memory import Memory
-    from crewgraph.runtime.alone import aanswer, answer, areply, reply
+    from crewgraph.runtime.agent.standalone import aanswer, answer, areply, reply
     from crewgraph.tools.base import BaseTool
     from crewgraph.tools.mcp.tool import MCPToolResolver
 else:
-    aanswer = lazy("crewgraph.runtime.alone:aanswer")
-    answer = lazy("crewgraph.runtime.alone:answer")
+    aanswer = lazy("crewgraph.runtime.agent.standalone:aanswer")
+    answer = lazy("crewgraph.runtime.agent.standalone:answer")
     Memory = lazy("crewgraph.memory.memory:Memory")
-    areply = lazy("crewgraph.runtime.alone:areply")
-    reply = lazy("crewgraph.runtime.alone:reply")
+    areply = lazy("crewgraph.runtime.agent.standalone:areply")
+    reply = lazy("crewgraph.runtime.agent.standalone:reply")
     MCPToolResolver = lazy("crewgraph.tools.mcp.tool:MCPToolResolver")
 
 __all__ = ["AgentContract", "AgentVerbs", "KickoffVerbs"]

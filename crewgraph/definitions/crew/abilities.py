@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
-    from crewgraph.runtime.people import apending, pending
-    from crewgraph.runtime.runs import acrew_runs, crew_runs
+    from crewgraph.runtime.crew.human_input import apending, pending
+    from crewgraph.runtime.runs.index import acrew_runs, crew_runs
 else:
-    apending = lazy("crewgraph.runtime.people:apending")
-    pending = lazy("crewgraph.runtime.people:pending")
-    acrew_runs = lazy("crewgraph.runtime.runs:acrew_runs")
-    crew_runs = lazy("crewgraph.runtime.runs:crew_runs")
+    apending = lazy("crewgraph.runtime.crew.human_input:apending")
+    pending = lazy("crewgraph.runtime.crew.human_input:pending")
+    acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
+    crew_runs = lazy("crewgraph.runtime.runs.index:crew_runs")
 
 __all__ = ["CrewAbilities", "CrewConversation", "CrewPeople", "CrewRuns", "CrewTalk"]
 

@@ -14,10 +14,10 @@ from crewgraph.llm.usage import UsageMetrics, total
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
-    from crewgraph.runtime.evaluate import atest, test
+    from crewgraph.runtime.crew.evaluation import atest, test
 else:
-    atest = lazy("crewgraph.runtime.evaluate:atest")
-    test = lazy("crewgraph.runtime.evaluate:test")
+    atest = lazy("crewgraph.runtime.crew.evaluation:atest")
+    test = lazy("crewgraph.runtime.crew.evaluation:test")
 
 __all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
 

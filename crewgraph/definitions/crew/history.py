@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.definitions.task.task import Task
-    from crewgraph.runtime.crew_diff import adiff, diff
-    from crewgraph.runtime.crew_fork import Fork, afork, fork
-    from crewgraph.runtime.crew_history import ahistory, history
+    from crewgraph.runtime.runs.crew_fork import Fork, afork, fork
+    from crewgraph.runtime.runs.crew_history import adiff, ahistory, diff, history
 else:
-    adiff = lazy("crewgraph.runtime.crew_diff:adiff")
-    diff = lazy("crewgraph.runtime.crew_diff:diff")
-    Fork = lazy("crewgraph.runtime.crew_fork:Fork")
-    afork = lazy("crewgraph.runtime.crew_fork:afork")
-    fork = lazy("crewgraph.runtime.crew_fork:fork")
-    ahistory = lazy("crewgraph.runtime.crew_history:ahistory")
-    history = lazy("crewgraph.runtime.crew_history:history")
+    adiff = lazy("crewgraph.runtime.runs.crew_history:adiff")
+    diff = lazy("crewgraph.runtime.runs.crew_history:diff")
+    Fork = lazy("crewgraph.runtime.runs.crew_fork:Fork")
+    afork = lazy("crewgraph.runtime.runs.crew_fork:afork")
+    fork = lazy("crewgraph.runtime.runs.crew_fork:fork")
+    ahistory = lazy("crewgraph.runtime.runs.crew_history:ahistory")
+    history = lazy("crewgraph.runtime.runs.crew_history:history")
 
 __all__ = ["CrewHistory", "CrewStep", "RunDiff", "TaskDiff", "TaskStatus"]
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import TaskOutput
-    from crewgraph.runtime.train import atrain, train
+    from crewgraph.runtime.crew.training import atrain, train
 else:
-    atrain = lazy("crewgraph.runtime.train:atrain")
-    train = lazy("crewgraph.runtime.train:train")
+    atrain = lazy("crewgraph.runtime.crew.training:atrain")
+    train = lazy("crewgraph.runtime.crew.training:train")
 
 __all__ = [
     "CrewTraining",

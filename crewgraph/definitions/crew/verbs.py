@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.definitions.task.output import CrewOutput
-    from crewgraph.runtime.for_each import akickoff_for_each, kickoff_for_each
-    from crewgraph.runtime.graphs import compiled
-    from crewgraph.runtime.input_files import each_with_files, with_files
-    from crewgraph.runtime.kickoff import akickoff, aresume, kickoff, resume
+    from crewgraph.runtime.crew.for_each import akickoff_for_each, kickoff_for_each
+    from crewgraph.runtime.crew.graphs import compiled
+    from crewgraph.runtime.crew.kickoff import akickoff, aresume, kickoff, resume
+    from crewgraph.runtime.crew.results import each_with_files, with_files
     from crewgraph.runtime.streaming.crew import achunked, astream, chunked, stream
 else:
     achunked = lazy("crewgraph.runtime.streaming.crew:achunked")
     chunked = lazy("crewgraph.runtime.streaming.crew:chunked")
-    akickoff_for_each = lazy("crewgraph.runtime.for_each:akickoff_for_each")
-    kickoff_for_each = lazy("crewgraph.runtime.for_each:kickoff_for_each")
-    compiled = lazy("crewgraph.runtime.graphs:compiled")
-    each_with_files = lazy("crewgraph.runtime.input_files:each_with_files")
-    with_files = lazy("crewgraph.runtime.input_files:with_files")
-    akickoff = lazy("crewgraph.runtime.kickoff:akickoff")
-    aresume = lazy("crewgraph.runtime.kickoff:aresume")
-    kickoff = lazy("crewgraph.runtime.kickoff:kickoff")
-    resume = lazy("crewgraph.runtime.kickoff:resume")
+    akickoff_for_each = lazy("crewgraph.runtime.crew.for_each:akickoff_for_each")
+    kickoff_for_each = lazy("crewgraph.runtime.crew.for_each:kickoff_for_each")
+    compiled = lazy("crewgraph.runtime.crew.graphs:compiled")
+    each_with_files = lazy("crewgraph.runtime.crew.results:each_with_files")
+    with_files = lazy("crewgraph.runtime.crew.results:with_files")
+    akickoff = lazy("crewgraph.runtime.crew.kickoff:akickoff")
+    aresume = lazy("crewgraph.runtime.crew.kickoff:aresume")
+    kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff")
+    resume = lazy("crewgraph.runtime.crew.kickoff:resume")
     astream = lazy("crewgraph.runtime.streaming.crew:astream")
     stream = lazy("crewgraph.runtime.streaming.crew:stream")
 

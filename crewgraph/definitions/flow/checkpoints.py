@@ -15,9 +15,9 @@ from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.runtime.flow import load
+    from crewgraph.runtime.flow.kickoff import load
 else:
-    load = lazy("crewgraph.runtime.flow:load")
+    load = lazy("crewgraph.runtime.flow.kickoff:load")
 
 __all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "plain_inputs", "run_extension"]
 

@@ -35,9 +35,9 @@ from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.flow import load
+    from crewgraph.runtime.flow.kickoff import load
 else:
-    load = lazy("crewgraph.runtime.flow:load")
+    load = lazy("crewgraph.runtime.flow.kickoff:load")
 
 __all__ = ["Flow"]
 

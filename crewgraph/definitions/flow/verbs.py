@@ -30,37 +30,36 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
     from crewgraph.plot.flow import shown, text_of, written
-    from crewgraph.runtime.flow import akickoff, aresume, ask, compiled, kickoff, resume, state_around
-    from crewgraph.runtime.flow_history import afork, ahistory, fork, history
-    from crewgraph.runtime.flow_waits import waiting
-    from crewgraph.runtime.runs import aflow_runs, apending, flow_runs, pending
+    from crewgraph.runtime.flow.kickoff import akickoff, aresume, ask, compiled, kickoff, resume, state_around, waiting
+    from crewgraph.runtime.runs.flow_history import afork, ahistory, fork, history
+    from crewgraph.runtime.runs.index import aflow_runs, apending, flow_runs, pending
     from crewgraph.runtime.streaming.flow import achunked, aframes, astream, chunked, frames, stream
 else:
     shown = lazy("crewgraph.plot.flow:shown")
     text_of = lazy("crewgraph.plot.flow:text_of")
     written = lazy("crewgraph.plot.flow:written")
-    akickoff = lazy("crewgraph.runtime.flow:akickoff")
-    aresume = lazy("crewgraph.runtime.flow:aresume")
-    ask = lazy("crewgraph.runtime.flow:ask")
-    compiled = lazy("crewgraph.runtime.flow:compiled")
-    kickoff = lazy("crewgraph.runtime.flow:kickoff")
-    resume = lazy("crewgraph.runtime.flow:resume")
-    state_around = lazy("crewgraph.runtime.flow:state_around")
+    akickoff = lazy("crewgraph.runtime.flow.kickoff:akickoff")
+    aresume = lazy("crewgraph.runtime.flow.kickoff:aresume")
+    ask = lazy("crewgraph.runtime.flow.kickoff:ask")
+    compiled = lazy("crewgraph.runtime.flow.kickoff:compiled")
+    kickoff = lazy("crewgraph.runtime.flow.kickoff:kickoff")
+    resume = lazy("crewgraph.runtime.flow.kickoff:resume")
+    state_around = lazy("crewgraph.runtime.flow.kickoff:state_around")
     aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
     frames = lazy("crewgraph.runtime.streaming.flow:frames")
-    afork = lazy("crewgraph.runtime.flow_history:afork")
-    ahistory = lazy("crewgraph.runtime.flow_history:ahistory")
-    fork = lazy("crewgraph.runtime.flow_history:fork")
-    history = lazy("crewgraph.runtime.flow_history:history")
+    afork = lazy("crewgraph.runtime.runs.flow_history:afork")
+    ahistory = lazy("crewgraph.runtime.runs.flow_history:ahistory")
+    fork = lazy("crewgraph.runtime.runs.flow_history:fork")
+    history = lazy("crewgraph.runtime.runs.flow_history:history")
     achunked = lazy("crewgraph.runtime.streaming.flow:achunked")
     astream = lazy("crewgraph.runtime.streaming.flow:astream")
     chunked = lazy("crewgraph.runtime.streaming.flow:chunked")
     stream = lazy("crewgraph.runtime.streaming.flow:stream")
-    aflow_runs = lazy("crewgraph.runtime.runs:aflow_runs")
-    apending = lazy("crewgraph.runtime.runs:apending")
-    flow_runs = lazy("crewgraph.runtime.runs:flow_runs")
-    pending = lazy("crewgraph.runtime.runs:pending")
-    waiting = lazy("crewgraph.runtime.flow_waits:waiting")
+    aflow_runs = lazy("crewgraph.runtime.runs.index:aflow_runs")
+    apending = lazy("crewgraph.runtime.runs.index:apending")
+    flow_runs = lazy("crewgraph.runtime.runs.index:flow_runs")
+    pending = lazy("crewgraph.runtime.runs.index:pending")
+    waiting = lazy("crewgraph.runtime.flow.kickoff:waiting")
 
 __all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "FlowWaiting", "OfBoth"]
 

@@ -17,10 +17,10 @@ from crewgraph.overrides import overridable, override_of
 from crewgraph.text import shorten
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.alone import ajudge, judge
+    from crewgraph.runtime.agent.standalone import ajudge, judge
 else:
-    ajudge = lazy("crewgraph.runtime.alone:ajudge")
-    judge = lazy("crewgraph.runtime.alone:judge")
+    ajudge = lazy("crewgraph.runtime.agent.standalone:ajudge")
+    judge = lazy("crewgraph.runtime.agent.standalone:judge")
 
 __all__ = [
     "Faithfulness",

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent.agent import BaseAgent
     from crewgraph.definitions.task.output import TaskOutput
     from crewgraph.definitions.task.task import Task
-    from crewgraph.runtime.alone import aexecute, execute, prompt
+    from crewgraph.runtime.agent.standalone import aexecute, execute, prompt
 else:
-    aexecute = lazy("crewgraph.runtime.alone:aexecute")
-    execute = lazy("crewgraph.runtime.alone:execute")
-    prompt = lazy("crewgraph.runtime.alone:prompt")
+    aexecute = lazy("crewgraph.runtime.agent.standalone:aexecute")
+    execute = lazy("crewgraph.runtime.agent.standalone:execute")
+    prompt = lazy("crewgraph.runtime.agent.standalone:prompt")
 
 __all__ = ["TaskVerbs"]
 

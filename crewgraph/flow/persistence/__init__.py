@@ -2,6 +2,6 @@
 
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
-from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = ["FlowPersistence", "PendingFeedbackContext", "SQLiteFlowPersistence", "persist"]

@@ -7,7 +7,7 @@ from crewgraph.definitions.chunks import CrewStreamingOutput
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.stream import StreamItem
-from crewgraph.runtime.kickoff import kicked_off
+from crewgraph.runtime.crew.kickoff import kicked_off
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 from crewgraph.runtime.streaming.watched import WatchedRun
 

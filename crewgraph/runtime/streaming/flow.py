@@ -8,7 +8,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.stream import StreamItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.frames import AsyncStreamSession, Ended, StreamSession, frame_of
-from crewgraph.runtime.flow import run_of
+from crewgraph.runtime.flow.kickoff import run_of
 from crewgraph.runtime.streaming.audience import Audience
 from crewgraph.runtime.streaming.flow_audience import FlowAudience
 from crewgraph.runtime.streaming.watched import WatchedRun

@@ -9,7 +9,7 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.chunks import StreamChunk, StreamChunkType, StreamingOutputBase, ToolCallChunk
 from crewgraph.definitions.stream import Finished, FlowFinished, FlowPaused, StreamItem, Token, ToolCallToken
 from crewgraph.events.frames import Ended
-from crewgraph.runtime.operations import Run
+from crewgraph.runtime.execution import Run
 from crewgraph.runtime.streaming.audience import Audience
 
 __all__ = ["WatchedRun"]

@@ -17,6 +17,7 @@ from crewgraph.settings import private_file, storage_dir
 
 __all__ = ["SQLiteFlowPersistence"]
 
+
 _NAME = "flow_states.db"
 _PATIENCE = 30.0
 """Seconds that another process's writing is waited for."""

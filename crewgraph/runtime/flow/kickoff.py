@@ -1,4 +1,11 @@
-"""Kickoff and resume of flows."""
+"""Kickoff and resume of flows.
+
+What the class of a flow comes to, made once; where its faults are raised.
+
+Runs of flows of which only some methods are persisted: gone on with from the last of these.
+
+Runs of flows that wait for somebody's answer, found by their ids.
+"""
 
 import warnings
 from collections.abc import Mapping
@@ -11,38 +18,38 @@ from langgraph.types import Command
 from crewgraph.compiler.flow.asking import asked, takes_anything
 from crewgraph.compiler.flow.background import Settle
 from crewgraph.compiler.flow.completion import of_run
-from crewgraph.compiler.flow.graph import FlowGraph
+from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, question_of, tell
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
 from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE
+from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.definitions.flow.checkpoints import plain_inputs, run_extension
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import RunError
+from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
-from crewgraph.runtime.boundaries import bounded, entered
-from crewgraph.runtime.flow_form import form_of
-from crewgraph.runtime.flow_marks import is_behind, rewound
-from crewgraph.runtime.labels import FLOW_GRANULARITY, FLOW_NAME, is_whole
-from crewgraph.runtime.observers import flow_observers, observed
-from crewgraph.runtime.operations import Heard, ReadState, Run
-from crewgraph.runtime.place import own_saver
-from crewgraph.runtime.retention import Retention
-from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.execution import Heard, ReadState, Run
+from crewgraph.runtime.run_hooks import bounded, entered, flow_observers, observed
+from crewgraph.runtime.run_target import own_saver
+from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, is_whole
+from crewgraph.runtime.runs.retention import Retention
+from crewgraph.runtime.runs.storage import checkpointer_for
 
 __all__ = [
     "akickoff",
     "aresume",
     "ask",
     "compiled",
+    "form_of",
     "found",
+    "is_behind",
     "kickoff",
     "load",
     "metadata_of",
@@ -51,9 +58,62 @@ __all__ = [
     "played",
     "resume",
     "resumed",
+    "rewound",
     "run_of",
     "state_around",
+    "waiting",
 ]
+
+
+_GRANULARITIES = ("method", "flow")
+
+
+def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") -> FlowForm:
+    """What the class of a flow comes to in some granularity, made once.
+
+    Raises:
+        DefinitionError: it has faults.
+        CompileError: there is no such granularity.
+    """
+    if granularity not in _GRANULARITIES:
+        raise CompileError(
+            f'`granularity` is {granularity!r}; give "method" (a node for each method) or "flow" (one node for all).'
+        )
+    definition = flow.topology()
+    form: FlowForm | None = definition.kept.get(granularity)
+    if form is None:
+        if definition.faults:
+            raise DefinitionError("\n".join(definition.faults))
+        for doubt in definition.doubts:
+            warnings.warn(doubt, stacklevel=user_stacklevel())
+        form = FlowForm.of(definition, granularity)
+        definition.kept.put(granularity, form)
+    return form
+
+
+def is_behind(values: Mapping[str, Any]) -> bool:
+    """Whether methods have completed since the last one that is persisted."""
+    saved: Mapping[str, Any] | None = values.get("saved")
+    if saved is None or values.get("parked"):  # what is asked is not taken back
+        return False
+    before, now = saved["progress"], values["progress"]
+    return bool(before["run"] == now["run"] and before["last"] != now["last"])
+
+
+def rewound(graph: FlowGraph, config: Any, values: Mapping[str, Any]) -> Program[Mapping[str, Any]]:
+    """Set a run back to where the last method that is persisted had completed; the address of the new checkpoint.
+
+    Args:
+        graph: the flow's graph.
+        config: the run's.
+        values: the state of the graph.
+    """
+    saved: Mapping[str, Any] = values["saved"]
+    update = {"state": {ANEW: True, **saved["state"]}, "progress": saved["progress"], "answers": {}}
+    edited = yield Saving(graph, "update_state", config, update)
+    address: Mapping[str, Any] = edited["configurable"]
+    return address
+
 
 _MOST_STEPS = 10**9
 
@@ -392,3 +452,22 @@ def _paused(run: FlowRun, waits: PendingFlow) -> dict[str, Any]:
         "message": asked.message,
         "emit": list(asked.outcomes) or None,
     }
+
+
+def waiting(flow: "Flow[Any]", flow_id: str) -> PendingFlow:
+    """What a run waits for; the flow shows its state. See `Flow.from_pending`.
+
+    Raises:
+        DefinitionError: it waits for nothing.
+    """
+    saver = checkpointer_for(flow.checkpointer)
+    if saver is not None:
+        graph = compiled(flow, checkpointer=saver)
+        run = FlowRun(flow, graph.plan, None, {}, stored=True)
+        _, values = drive(found(graph, run, flow_id))
+        if values.get("parked"):
+            run.read(values)
+            return pending(run, values["parked"])
+    raise DefinitionError(
+        f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"
+    )

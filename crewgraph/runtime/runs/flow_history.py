@@ -14,11 +14,10 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep
 from crewgraph.errors import RunError
-from crewgraph.runtime.branch import branch, id_of
-from crewgraph.runtime.flow import compiled, metadata_of, no_run, played
-from crewgraph.runtime.labels import is_whole
-from crewgraph.runtime.place import own_saver
-from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.flow.kickoff import compiled, metadata_of, no_run, played
+from crewgraph.runtime.run_target import own_saver
+from crewgraph.runtime.runs.metadata import branch, id_of, is_whole
+from crewgraph.runtime.runs.storage import checkpointer_for
 
 __all__ = ["afork", "ahistory", "fork", "forked_at", "history", "steps_of"]
 

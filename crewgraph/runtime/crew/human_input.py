@@ -24,15 +24,16 @@ from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFil
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
-from crewgraph.runtime.graphs import graph_of
-from crewgraph.runtime.operations import ReadState, Run, refuse_without_async_face
-from crewgraph.runtime.place import RunPlace
-from crewgraph.runtime.results import partial_output
-from crewgraph.runtime.runs import crew_question, of_crew
-from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.crew.graphs import graph_of
+from crewgraph.runtime.crew.results import partial_output
+from crewgraph.runtime.execution import ReadState, Run, refuse_without_async_face
+from crewgraph.runtime.run_target import RunPlace
+from crewgraph.runtime.runs.index import crew_question, of_crew
+from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.tools.base import approval_of
 
 __all__ = ["answered", "apending", "conversed", "forget", "pending", "pending_crew", "place_to_ask"]
+
 
 _IN_MEMORY = InMemorySaver()
 """Where runs are kept that are to be kept nowhere, and stop for questions at the terminal; they are removed when they end."""

@@ -1,7 +1,10 @@
-"""What checkpoints tell of their run in their metadata; each name costs every step."""
+"""What checkpoints tell of their run in their metadata; each name costs every step.
+
+The checkpoints that led to one; edits and forks in the same thread leave others beside them.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from crewgraph.compiler.task.binding import Assignment
 from crewgraph.core.digests import digest
@@ -13,11 +16,14 @@ __all__ = [
     "FLOW_GRANULARITY",
     "FLOW_NAME",
     "FORKED_FROM",
+    "branch",
     "crew_labels",
+    "id_of",
     "is_whole",
     "known_as",
     "without_labels",
 ]
+
 
 FLOW_NAME = "flow_name"
 """The flow's name."""
@@ -62,3 +68,27 @@ def without_labels(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata without what they tell of the run they come from: a run inside it is another one."""
     own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_OF_NODES)
     return {name: value for name, value in metadata.items() if name not in own}
+
+
+Kept = TypeVar("Kept", bound=Any)
+"""A checkpoint, or a state: what has a `config` and a `parent_config`."""
+
+
+def branch(kept: Sequence[Kept]) -> list[Kept]:
+    """Those that led to the first one, in their order.
+
+    Args:
+        kept: all of a thread, the latest first.
+    """
+    by_id = {id_of(one.config): one for one in kept}
+    found: list[Kept] = []
+    one: Kept | None = kept[0]
+    while one is not None:
+        found.append(one)
+        one = by_id.get(id_of(one.parent_config)) if one.parent_config else None
+    return found[::-1]
+
+
+def id_of(config: Any) -> str:
+    """The checkpoint that a config names."""
+    return str(config["configurable"]["checkpoint_id"])

@@ -32,15 +32,16 @@ from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
-from crewgraph.runtime.alone import body_alone
+from crewgraph.runtime.agent.standalone import body_alone
 from crewgraph.runtime.console import crew_console
-from crewgraph.runtime.graphs import graph_of
-from crewgraph.runtime.kickoff import checked_inputs, kicked_off, resumed, tell, why
-from crewgraph.runtime.operations import CallBack, Heard, ReadState
-from crewgraph.runtime.place import run_place
+from crewgraph.runtime.crew.graphs import graph_of
+from crewgraph.runtime.crew.kickoff import checked_inputs, kicked_off, resumed, tell, why
+from crewgraph.runtime.execution import CallBack, Heard, ReadState
+from crewgraph.runtime.run_target import run_place
 from crewgraph.text import slug
 
 __all__ = ["atrain", "checked_rounds", "train"]
+
 
 _Ask = Callable[[TaskOutput], Any]
 

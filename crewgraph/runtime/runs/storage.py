@@ -11,6 +11,7 @@ from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["DATABASE", "checkpointer_for", "default_checkpointer"]
 
+
 DATABASE = "checkpoints.db"
 """The name of the default database in the storage folder."""
 

@@ -19,11 +19,12 @@ from crewgraph.core.resources import RunResources
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
-from crewgraph.runtime.labels import without_labels
-from crewgraph.runtime.retention import Retention, Trim
+from crewgraph.runtime.runs.metadata import without_labels
+from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.runtime.streaming.audience import Audience
 
 __all__ = ["CallBack", "Heard", "ReadState", "Run", "refuse_without_async_face"]
+
 
 _Graph = CompiledStateGraph[Any, Any, Any, Any]
 

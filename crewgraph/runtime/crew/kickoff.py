@@ -37,18 +37,24 @@ from crewgraph.events.crew import (
 )
 from crewgraph.events.lineage import running
 from crewgraph.llm.resolve import as_model
-from crewgraph.runtime.boundaries import bounded, entered
-from crewgraph.runtime.callback_arguments import taken
-from crewgraph.runtime.graphs import graph_of
-from crewgraph.runtime.input_files import inputs_alone, noted_files, parted
-from crewgraph.runtime.labels import CREW_GRANULARITY, crew_labels
-from crewgraph.runtime.observers import SnapshotOrigin, crew_observers, observed
-from crewgraph.runtime.operations import CallBack, Heard, ReadState, Run
-from crewgraph.runtime.people import answered, conversed, forget, pending_crew, place_to_ask
-from crewgraph.runtime.place import RunPlace, run_place
-from crewgraph.runtime.results import check_stored, crew_output, execution_logs, partial_output, written_so_far
-from crewgraph.runtime.retention import Retention
-from crewgraph.runtime.runs import crew_question
+from crewgraph.runtime.crew.graphs import graph_of
+from crewgraph.runtime.crew.human_input import answered, conversed, forget, pending_crew, place_to_ask
+from crewgraph.runtime.crew.results import (
+    check_stored,
+    crew_output,
+    execution_logs,
+    inputs_alone,
+    noted_files,
+    parted,
+    partial_output,
+    written_so_far,
+)
+from crewgraph.runtime.execution import CallBack, Heard, ReadState, Run
+from crewgraph.runtime.run_hooks import SnapshotOrigin, bounded, crew_observers, entered, observed, taken
+from crewgraph.runtime.run_target import RunPlace, run_place
+from crewgraph.runtime.runs.index import crew_question
+from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
+from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 
 __all__ = [
@@ -64,6 +70,7 @@ __all__ = [
     "tell",
     "why",
 ]
+
 
 _LEAST_STEPS = 10_000
 

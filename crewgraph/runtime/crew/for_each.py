@@ -16,10 +16,11 @@ from crewgraph.definitions.run_options import DEFAULT_OPTIONS, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
 from crewgraph.overrides import override_of
-from crewgraph.runtime.kickoff import akickoff, kickoff
-from crewgraph.runtime.place import thread_in_flow
+from crewgraph.runtime.crew.kickoff import akickoff, kickoff
+from crewgraph.runtime.run_target import thread_in_flow
 
 __all__ = ["akickoff_for_each", "kickoff_for_each"]
+
 
 _Outcome = CrewOutput | BaseException
 

@@ -17,7 +17,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
-from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_for
 
 __all__ = [
     "RunPlace",

@@ -19,6 +19,7 @@ from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["Retention", "Trim"]
 
+
 _EVERY = 64
 """Steps between two looks at the past; more, where more is kept, so that each step costs the same. Where one node runs all
 methods of a flow, a step is a thousand of them, and each has its look."""

@@ -18,6 +18,7 @@ from crewgraph.errors import CompileError
 
 __all__ = ["CrewGraph", "Graph", "compiled", "graph_of"]
 
+
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 

@@ -15,11 +15,11 @@ from crewgraph.core.operations import Operation, Program, Saving, drive
 from crewgraph.core.pregel import coming, given_to, leads_on
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
-from crewgraph.runtime.branch import branch, id_of
-from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, FORKED_FROM, known_as
-from crewgraph.runtime.operations import refuse_without_async_face
+from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, branch, id_of, known_as
 
 __all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
+
 
 _NO_TASKS = (INPUTS, PLANNING)
 """Channels of a crew's graph that are none of its tasks'."""

@@ -1,4 +1,7 @@
-"""A task, an agent or a guardrail at work outside of a crew: a graph of one node, part of the graph around it if any."""
+"""A task, an agent or a guardrail at work outside of a crew: a graph of one node, part of the graph around it if any.
+
+An agent's plan for a task, made on its own: CrewAI's names for it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -6,7 +9,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.binding import Engagement, engaged
 from crewgraph.compiler.agent.kickoff import goes_on, kickoff_body
@@ -26,6 +29,7 @@ from crewgraph.core.plain import plain as plain_data
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool, coworker_named
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
@@ -37,14 +41,17 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import english
-from crewgraph.runtime.input_files import noted_files
-from crewgraph.runtime.observers import agent_observers, observed
-from crewgraph.runtime.operations import Heard, ReadState, Run
-from crewgraph.runtime.people import conversed, forget, place_to_ask
-from crewgraph.runtime.place import RunPlace, place_around, place_in_flow
+from crewgraph.runtime.crew.human_input import conversed, forget, place_to_ask
+from crewgraph.runtime.crew.results import noted_files
+from crewgraph.runtime.execution import Heard, ReadState, Run
+from crewgraph.runtime.run_hooks import agent_observers, observed
+from crewgraph.runtime.run_target import RunPlace, place_around, place_in_flow
 from crewgraph.text import shorten
 
 __all__ = [
+    "AgentReasoning",
+    "AgentReasoningOutput",
+    "ReasoningPlan",
     "aanswer",
     "aexecute",
     "ago_on",
@@ -62,6 +69,7 @@ __all__ = [
     "replied",
     "reply",
 ]
+
 
 _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
@@ -291,3 +299,75 @@ def _counted(task: Task, used: Mapping[str, Any]) -> None:
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.usage.add(used)
+
+
+class ReasoningPlan(BaseModel):
+    """How an agent is going to do a task."""
+
+    plan: str
+    """The plan."""
+
+    steps: list[PlanStep] = Field(default_factory=list[PlanStep])
+    """Its steps, where the agent's `planning` asks for them."""
+
+    ready: bool
+    """Whether the agent finds it good enough to begin."""
+
+
+class AgentReasoningOutput(BaseModel):
+    """What comes of planning."""
+
+    plan: ReasoningPlan
+
+
+class AgentReasoning:
+    """Lets an agent plan a task without working on it; `Agent(reasoning=True)` does so before the work.
+
+    Args:
+        agent: who plans; agent and task may be given in either order.
+        task: what is planned.
+        description: what is to be done, where there is no task.
+        expected_output: what is expected, where there is no task.
+    """
+
+    def __init__(
+        self,
+        agent: Any = None,
+        task: Any = None,
+        *,
+        description: str | None = None,
+        expected_output: str | None = None,
+    ) -> None:
+        if isinstance(agent, Task) or isinstance(task, Agent):
+            agent, task = task, agent
+        self.agent: Agent = agent
+        self.task: Task = task or Task(description=description or "", expected_output=expected_output or "")
+
+    @property
+    def description(self) -> str:
+        """What is to be done."""
+        return self.task.description
+
+    @property
+    def expected_output(self) -> str:
+        """What is expected."""
+        return self.task.expected_output
+
+    def handle_agent_reasoning(self) -> AgentReasoningOutput:
+        """Plan until the plan is ready, or the agent's `max_reasoning_attempts` are used up.
+
+        Raises:
+            RunError: no plan could be made; the reason is in the log.
+        """
+        return self._told(drive(plan(self.agent, self.task)))
+
+    async def ahandle_agent_reasoning(self) -> AgentReasoningOutput:
+        """Plan on this event loop; see `handle_agent_reasoning`."""
+        return self._told(await adrive(plan(self.agent, self.task)))
+
+    def _told(self, made: dict[str, Any] | None) -> AgentReasoningOutput:
+        if made is None:
+            raise RunError(
+                f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."
+            )
+        return AgentReasoningOutput(plan=ReasoningPlan(**made))

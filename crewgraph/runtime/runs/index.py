@@ -27,10 +27,10 @@ from crewgraph.definitions.flow.feedback import PendingFlow, Question
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
-from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
-from crewgraph.runtime.operations import refuse_without_async_face
-from crewgraph.runtime.storage import checkpointer_for
-from crewgraph.runtime.stored_run import StoredCrewRun, StoredRun
+from crewgraph.runtime.execution import refuse_without_async_face
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, is_whole
+from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
@@ -47,6 +47,7 @@ __all__ = [
     "pending",
     "waiting",
 ]
+
 
 _PROGRESS = "progress"
 _PARKED = "parked"

@@ -1,10 +1,13 @@
-"""Testing a crew: rounds whose outputs a model marks."""
+"""Testing a crew: rounds whose outputs a model marks.
+
+The scores of a test as the table that people are shown.
+"""
 
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.memory_calls import FORGETTING
 from crewgraph.compiler.agent.models import first_llm, model_of
@@ -14,7 +17,7 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore
+from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore, mean
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import Task
@@ -24,16 +27,59 @@ from crewgraph.events.crew import (
     CrewTestResultEvent,
     CrewTestStartedEvent,
 )
+from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
-from crewgraph.runtime.alone import body_alone
+from crewgraph.runtime.agent.standalone import body_alone
 from crewgraph.runtime.console import crew_console
-from crewgraph.runtime.kickoff import checked_inputs, kicked_off, tell, why
-from crewgraph.runtime.operations import CallBack, Heard
-from crewgraph.runtime.scores import show_scores
-from crewgraph.runtime.train import checked_rounds
+from crewgraph.runtime.crew.kickoff import checked_inputs, kicked_off, tell, why
+from crewgraph.runtime.crew.training import checked_rounds
+from crewgraph.runtime.execution import CallBack, Heard
 
-__all__ = ["atest", "test"]
+if TYPE_CHECKING:
+    from crewgraph.observe.table import show
+else:
+    show = lazy("crewgraph.observe.table:show")
+
+__all__ = ["atest", "show_scores", "test"]
+
+
+def show_scores(result: CrewTestResult) -> None:
+    """Print the scores of each task and round, with averages, times, tokens and costs."""
+    rounds = result.rounds
+    tasks = [
+        [
+            scores[0].task,
+            scores[0].agent,
+            *(_mark(one) for one in scores),
+            _number(mean(one.score for one in scores), 1),
+        ]
+        for scores in result.by_task
+    ]
+    whole = [
+        _summary("Crew", [one.average for one in rounds], 1),
+        _summary("Seconds", [one.seconds for one in rounds], 1),
+        _summary("Tokens", [one.usage.total_tokens for one in rounds], 0),
+        _summary("Cost (USD)", [one.cost for one in rounds], 4),
+    ]
+    heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
+    below = f"Judging took {result.evaluation_usage.total_tokens} tokens more."
+    show(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
+
+
+def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str]:
+    return [name, "", *(_number(one, digits) for one in values), _number(mean(values), digits)]
+
+
+def _mark(score: TaskScore) -> str:
+    if score.skipped:
+        return "skipped"
+    return "failed" if score.error is not None else _number(score.score, 1)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
 
 _log = logging.getLogger("crewgraph")
 

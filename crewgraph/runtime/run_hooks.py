@@ -1,0 +1,191 @@
+"""The hooks at the boundaries of a run: what it begins with, what it gives, that it has ended.
+
+What functions of users are given: no more than they take.
+
+What observes a run while it lasts, because its definition asks for that: the console, the log file, snapshots.
+"""
+
+import inspect
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, Protocol
+
+from langgraph.errors import GraphBubbleUp
+
+from crewgraph.compiler.flow.run import FlowRun, Parked
+from crewgraph.compiler.task.binding import Assignment
+from crewgraph.core.operations import Operation, Program
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.pending import PendingCrew
+from crewgraph.definitions.flow.feedback import PendingFlow
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.extensions import extension
+from crewgraph.hooks.points import (
+    EXECUTION_BOUNDARY_POINTS,
+    ExecutionEndContext,
+    ExecutionStartContext,
+    HookAborted,
+    InputContext,
+    InterceptionPoint,
+    OutputContext,
+)
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
+from crewgraph.runtime.run_target import RunPlace
+
+__all__ = [
+    "RunObserver",
+    "SnapshotOrigin",
+    "agent_observers",
+    "bounded",
+    "crew_observers",
+    "entered",
+    "flow_observers",
+    "observed",
+    "taken",
+]
+
+
+def entered(owner: "Crew | Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
+    """The inputs of a kickoff as the hooks leave them.
+
+    Raises:
+        HookAborted: a hook does not let the run begin.
+    """
+    if not _is_hooked(owner):
+        return inputs
+    start = ExecutionStartContext(payload=inputs, inputs=inputs, **_of(owner))
+    yield _Dispatch(InterceptionPoint.EXECUTION_START, start)
+    given = start.payload
+    taken = InputContext(payload=given, inputs=given, **_of(owner))
+    try:
+        yield _Dispatch(InterceptionPoint.INPUT, taken)
+    except HookAborted as error:
+        yield from _failed(owner, error)
+        raise
+    return taken.payload
+
+
+def bounded(owner: "Crew | Flow[Any]", run: Program[Any]) -> Program[Any]:
+    """What a run gives, as the hooks leave it; they are told when it fails, and not while it waits for an answer.
+
+    Raises:
+        HookAborted: a hook does not let the output out.
+    """
+    if not _is_hooked(owner):
+        return (yield from run)
+    try:
+        output = yield from run
+        if isinstance(output, (PendingCrew, PendingFlow)):
+            return output
+        out = OutputContext(payload=output, output=output, **_of(owner))
+        yield _Dispatch(InterceptionPoint.OUTPUT, out)
+    except (GraphBubbleUp, Parked):
+        raise
+    except Exception as error:
+        yield from _failed(owner, error)
+        raise
+    end = ExecutionEndContext(payload=out.payload, output=out.payload, **_of(owner))
+    yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
+    return end.payload
+
+
+def _failed(owner: "Crew | Flow[Any]", error: BaseException) -> Program[None]:
+    yield _Dispatch(InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_of(owner)))
+
+
+def _is_hooked(owner: "Crew | Flow[Any]") -> bool:
+    return any(hooks_at(point, owner if isinstance(owner, Crew) else None) for point in EXECUTION_BOUNDARY_POINTS)
+
+
+def _of(owner: "Crew | Flow[Any]") -> dict[str, Any]:
+    return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
+
+
+class _Dispatch(Operation):
+    """The hooks of a point, called."""
+
+    def __init__(self, point: InterceptionPoint, context: Any) -> None:
+        self.point, self.context = point, context
+
+    def run(self) -> None:
+        dispatch(self.point, self.context)
+
+    async def arun(self) -> None:
+        await adispatch(self.point, self.context)
+
+
+def taken(callback: Callable[..., Any], value: Any) -> tuple[Any, ...]:
+    """The value, if the function takes one."""
+    try:
+        parameters = inspect.signature(callback).parameters.values()
+    except (TypeError, ValueError):  # builtins have no signature
+        return (value,)
+    takes = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
+    return (value,) if takes else ()
+
+
+SnapshotOrigin = tuple[str, str | None, Mapping[str, Any]]
+"""The branch that a run's snapshots are on, the snapshot it continues from, and the outputs of tasks that this one holds."""
+
+
+class RunObserver(Protocol):
+    """Observes a run from its beginning to its end, or until it waits for an answer."""
+
+    def __enter__(self) -> object: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> bool | None: ...
+
+
+def crew_observers(
+    crew: Crew, place: RunPlace, tasks: Sequence[Assignment], inputs: Mapping[str, Any], origin: SnapshotOrigin | None
+) -> list[RunObserver]:
+    """What observes a crew's run.
+
+    Args:
+        crew: the crew.
+        place: where the run is stored.
+        tasks: its tasks.
+        inputs: its inputs.
+        origin: the snapshot that it continues from; None for a run that begins.
+    """
+    observers: list[RunObserver | None] = [crew_console(crew), crew_log(crew)]
+    if crew.checkpoint or any(one is not None and one.checkpoint for one in _agents(crew)):
+        observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
+    return [one for one in observers if one is not None]
+
+
+def _agents(crew: Crew) -> Iterable[BaseAgent | None]:
+    yield from crew.agents
+    yield from (task.agent for task in crew.tasks)
+
+
+def flow_observers(run: FlowRun, saver: Any) -> list[RunObserver]:
+    """What observes a flow's run, which is stored in this checkpointer."""
+    console = flow_console(run.flow)
+    observers: list[RunObserver] = [] if console is None else [console]
+    if run.flow.checkpoint:
+        observers.append(extension("snapshots.flow_observer")(run, saver))
+    return observers
+
+
+def agent_observers(agent: BaseAgent, inputs: Mapping[str, Any]) -> tuple[RunPlace | None, list[RunObserver]]:
+    """Where an agent's own kickoff is stored, None for nowhere; and what observes it."""
+    console, start = agent_console(agent), agent.take_start()
+    observers: list[RunObserver] = [] if console is None else [console]
+    if start is None and not agent.checkpoint:
+        return None, observers
+    place, recording = extension("snapshots.agent_kickoff")(agent, start, inputs)
+    return place, observers if recording is None else [*observers, recording]
+
+
+@contextmanager
+def observed(observers: Sequence[RunObserver]) -> Generator[None]:
+    """A block that these observe; entered in their order, left in the reverse."""
+    with ExitStack() as stack:
+        for observer in observers:
+            stack.enter_context(observer)
+        yield
