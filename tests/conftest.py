@@ -69,8 +69,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 def nothing_told_yet() -> Iterator[None]:
     """Warnings that are told once in a process: each test is to see its own."""
     from crewgraph import deprecations
+    from crewgraph.definitions import base
 
-    sets: list[set[Any]] = [vars(definition)["_told"], vars(deprecations)["_warned"]]
+    sets: list[set[Any]] = [vars(base)["_told"], vars(deprecations)["_warned"]]
     before = [set(told) for told in sets]
     for told in sets:
         told.clear()

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
 from crewgraph import Agent, BaseAgent, ConditionalTask, Crew, Process, ScriptedLLM, Task, ToolUse
+from crewgraph.compiler import preflight
 from crewgraph.errors import CompileError, ModelError
 from crewgraph.tools import tool
 
@@ -237,6 +238,6 @@ def test_a_sequential_crew_says_that_it_has_no_use_for_a_manager():
     worker = agent(ScriptedLLM(["x"]), "W")
     crew = Crew(agents=[worker], tasks=[todo("one", agent=worker)], manager_llm=ScriptedLLM([]))
 
-    idle._told.discard(("Crew", "manager_llm"))  # pyright: ignore[reportPrivateUsage]
-    with pytest.warns(idle.WithoutEffect, match="a sequential crew has no manager"):
+    preflight._told.discard(("Crew", "manager_llm"))  # pyright: ignore[reportPrivateUsage]
+    with pytest.warns(preflight.WithoutEffect, match="a sequential crew has no manager"):
         crew.kickoff()
