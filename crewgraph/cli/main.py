@@ -1,84 +1,24 @@
-"""The parser of the command `crewgraph`, with all its commands.
-
-The command `crewgraph`, also as `python -m crewgraph`.
+"""The command `crewgraph`, also as `python -m crewgraph`.
 
 A program is run at once: the parser of the other commands takes longer to load than most programs to start.
 """
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from crewgraph import __version__
-from crewgraph.cli.approve import approve
-from crewgraph.cli.crews import chat, reset_memories, test, train
-from crewgraph.cli.moving import check, eject, migrate
-from crewgraph.cli.projects import create
-from crewgraph.cli.run import Program, RunProgram, run
-from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
+from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
-from crewgraph.lazy import lazy
-
-__all__ = ["app", "main"]
-
-
-class _App(typer.Typer):
-    """The commands, with crewgraph's own errors told in a line."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().__call__(*args, **kwargs)
-        except CrewgraphError as error:
-            typer.echo(f"Error: {error}", err=True)
-            sys.exit(1)
-
-
-app = _App(
-    name="crewgraph",
-    help="Teams of agents in CrewAI's vocabulary, run as LangGraph graphs.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-"""The command."""
-
-app.command(context_settings={"allow_interspersed_args": False})(run)
-app.command()(test)
-app.command()(train)
-app.command()(chat)
-app.command()(create)
-app.command()(where)
-app.command()(runs)
-app.command()(log_tasks_outputs)
-app.command()(replay)
-app.command()(diff)
-app.command()(eject)
-app.command()(approve)
-app.command()(reset_memories)
-app.command()(check)
-app.command()(migrate)
-
-
-@app.callback(invoke_without_command=True)
-def _start(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show crewgraph's version.")] = False,
-) -> None:
-    if version:
-        typer.echo(f"crewgraph {__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
+from crewgraph.lazy import lazy, lazy_module
 
 if TYPE_CHECKING:
     from crewgraph_compat import install
 
-    pass  # DROPIMPORT
+    from crewgraph.cli import app as parser
 else:
-    app = lazy("crewgraph.cli.main:app")
+    parser = lazy_module("crewgraph.cli.app")
     install = lazy("crewgraph_compat:install")
+
+__all__ = ["main"]
 
 
 def main() -> Any:
@@ -87,7 +27,7 @@ def main() -> Any:
     if program is None:
         hook = sys.excepthook
         try:
-            return app()
+            return parser.app()
         except RunProgram as asked:
             program = asked.program
             sys.excepthook = hook  # typer has set its own, which the program is not to find
