@@ -11,7 +11,6 @@ from crewgraph_compat.stand_ins.a2ui import (
     extract_a2ui_json_objects,
     validate_a2ui_message,
 )
-from crewgraph_compat.stand_ins.a2ui_components import COMPONENTS
 
 __all__ = [
     "A2UI_EXTENSION_URI",
@@ -32,6 +31,12 @@ _TOLD = (
     "Surfaces are shown for messages of A2UI 0.8 in an answer: JSON objects with `beginRendering` (surfaceId, root), "
     "`surfaceUpdate` (surfaceId, components: id and component), `dataModelUpdate` (surfaceId, contents) or `deleteSurface` "
     "(surfaceId). Catalog: {catalog}. Components: {components}."
+)
+
+
+_STANDARD_COMPONENTS = (
+    *("AudioPlayer", "Button", "Card", "CheckBox", "Column", "DateTimeInput", "Divider", "Icon", "Image", "List"),
+    *("Modal", "MultipleChoice", "Row", "Slider", "Tabs", "Text", "TextField", "Video"),
 )
 
 
@@ -113,7 +118,7 @@ class A2UIClientExtension:
 
     def augment_prompt(self, base_prompt: str, _conversation_state: A2UIConversationState | None) -> str:
         """What a model is told, with how surfaces are shown."""
-        known = sorted(COMPONENTS) if self._allowed is None else self._allowed
+        known = _STANDARD_COMPONENTS if self._allowed is None else self._allowed
         return f"{base_prompt}\n\n{_TOLD.format(catalog=self._catalog_id, components=', '.join(known))}"
 
     def process_response(self, agent_response: Any, conversation_state: A2UIConversationState | None) -> Any:
@@ -127,7 +132,7 @@ class A2UIClientExtension:
 
     def _is_allowed(self, message: dict[str, Any]) -> bool:
         try:
-            read = validate_a2ui_message(message, validate_catalog=self._catalog_id == A2UI_STANDARD_CATALOG_ID)
+            read = validate_a2ui_message(message)
         except A2UIValidationError:
             return False
         if self._allowed is None or read.surface_update is None:

@@ -1,21 +1,17 @@
 """Models with the provider in the name of their class: each is an `LLM` that this provider serves."""
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from crewgraph import LLM
-from crewgraph.llm.providers import PROVIDERS
 from crewgraph.llm.word import Word
 
 __all__ = [
-    "OPENAI_COMPATIBLE_PROVIDERS",
     "AnthropicCompletion",
     "AzureCompletion",
     "BedrockCompletion",
     "GeminiCompletion",
     "OpenAICompatibleCompletion",
     "OpenAICompletion",
-    "ProviderConfig",
 ]
 
 
@@ -86,28 +82,3 @@ class BedrockCompletion(_Completion):
     """A model that AWS serves."""
 
     served_by = "bedrock"
-
-
-@dataclass(frozen=True)
-class ProviderConfig:
-    """Where a provider that speaks OpenAI's protocol is, and how it knows who asks."""
-
-    base_url: str
-    api_key_env: str
-    base_url_env: str | None = None
-    default_headers: dict[str, str] = field(default_factory=dict[str, str])
-    api_key_required: bool = True
-    default_api_key: str | None = None
-
-
-OPENAI_COMPATIBLE_PROVIDERS: dict[str, ProviderConfig] = {
-    name: ProviderConfig(
-        base_url=one.base_url,
-        api_key_env=one.key_variables[0],
-        base_url_env=next(iter(one.base_variables), None),
-        api_key_required=one.key_needed,
-    )
-    for name, one in PROVIDERS.items()
-    if one.base_url and one.key_variables and one.module == "langchain_openai"
-}
-"""The providers that speak OpenAI's protocol, by name."""

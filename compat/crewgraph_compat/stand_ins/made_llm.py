@@ -1,19 +1,14 @@
 """A model from whatever a program has for one."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import llm_like
 
-__all__ = ["LITELLM_PARAMS", "UNACCEPTED_ATTRIBUTES", "create_llm"]
+__all__ = ["create_llm"]
 
-UNACCEPTED_ATTRIBUTES: Final = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
-"""Variables that clients read by themselves."""
-
-LITELLM_PARAMS: Final = ["api_key", "api_base", "api_version"]
-"""What CrewAI hands on to LiteLLM from the environment."""
 
 _NAMES = ("model", "model_name", "deployment_name")
 

@@ -3,14 +3,11 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 from uuid import uuid4
 
 __all__ = [
     "CACHE_BREAKPOINT_KEY",
-    "JsonResponseFormat",
-    "call_stop_override",
-    "call_stream_override",
     "extract_choices_finish_reason_and_id",
     "get_current_call_id",
     "llm_call_context",
@@ -22,13 +19,6 @@ CACHE_BREAKPOINT_KEY = "cache_breakpoint"
 """What a message is marked with up to which a provider may keep the conversation."""
 
 _call_id: ContextVar[str | None] = ContextVar("crewgraph_call_id", default=None)
-
-
-class JsonResponseFormat(TypedDict):
-    """The form of an answer that is JSON."""
-
-    type: str
-    json_schema: dict[str, Any]
 
 
 @contextmanager
@@ -45,30 +35,6 @@ def llm_call_context() -> Generator[str]:
 def get_current_call_id() -> str:
     """The number of the request around; a new one where there is none."""
     return _call_id.get() or str(uuid4())
-
-
-@contextmanager
-def call_stop_override(llm: Any, stop: list[str] | None) -> Generator[None]:
-    """Other stop words of a model for a while; its own where None."""
-    with _set_for_a_while(llm, "stop", llm.stop if stop is None else stop):
-        yield
-
-
-@contextmanager
-def call_stream_override(llm: Any, stream: bool) -> Generator[None]:
-    """Whether a model's answers are fetched piece by piece, for a while."""
-    with _set_for_a_while(llm, "stream", stream):
-        yield
-
-
-@contextmanager
-def _set_for_a_while(llm: Any, name: str, value: Any) -> Generator[None]:
-    before = getattr(llm, name)
-    setattr(llm, name, value)
-    try:
-        yield
-    finally:
-        setattr(llm, name, before)
 
 
 def mark_cache_breakpoint(message: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import hashlib
 import re
 import unicodedata
 
-__all__ = ["sanitize_tool_name", "slugify"]
+__all__ = ["sanitize_tool_name"]
 
 _HUMPS = (re.compile(r"([A-Z]+)([A-Z][a-z])"), re.compile(r"([a-z])([A-Z])"))
 _DIGITS = 8
@@ -21,14 +21,13 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
     """
     for hump in _HUMPS:
         name = hump.sub(r"\1_\2", name)
-    made = slugify(name)
+    made = _slug(name)
     if len(made) <= max_length:
         return made
     digits = hashlib.sha256(made.encode()).hexdigest()[:_DIGITS]
     return f"{made[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
 
 
-def slugify(text: str, separator: str = "_") -> str:
-    """A text as lower-case letters and digits with a separator between its words; accents are taken off."""
+def _slug(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return separator.join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))
+    return "_".join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))

@@ -1,11 +1,8 @@
 """Where things are kept."""
 
-import os
-from pathlib import Path
-
 from crewgraph.settings import storage_dir
 
-__all__ = ["db_storage_path", "get_project_directory_name"]
+__all__ = ["db_storage_path"]
 
 
 def db_storage_path() -> str:
@@ -19,8 +16,3 @@ def db_storage_path() -> str:
     folder = storage_dir()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return str(folder)
-
-
-def get_project_directory_name() -> str:
-    """What CREWAI_STORAGE_DIR says, else the name of the working directory."""
-    return os.environ.get("CREWAI_STORAGE_DIR") or Path.cwd().name

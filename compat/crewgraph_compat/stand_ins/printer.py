@@ -7,9 +7,9 @@ from crewgraph_compat.stand_ins.constants import PrinterColor
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-__all__ = ["PRINTER", "RESET", "ColoredText", "Printer"]
+__all__ = ["Printer"]
 
-RESET: Final = "\x1b[0m"
+_RESET: Final = "\x1b[0m"
 """Ends a colour on a terminal."""
 
 _BOLD = "\x1b[1m"
@@ -30,7 +30,7 @@ _CODES: dict[PrinterColor, str] = {
 }
 
 
-class ColoredText(NamedTuple):
+class _Piece(NamedTuple):
     """A piece of a line."""
 
     text: str
@@ -45,7 +45,7 @@ class Printer:
 
     @staticmethod
     def print(
-        content: str | list[ColoredText],
+        content: str | list[_Piece],
         color: PrinterColor | None = None,
         sep: str | None = " ",
         end: str | None = "\n",
@@ -65,19 +65,15 @@ class Printer:
         Raises:
             KeyError: there is no such colour.
         """
-        pieces = [ColoredText(content, color)] if isinstance(content, str) else content
+        pieces = [_Piece(content, color)] if isinstance(content, str) else content
         line = "".join(f"{_CODES[of]}{text}" if of else text for text, of in _ended(pieces))
-        print(f"{line}{RESET}", sep=sep, end=end, file=file, flush=flush)
+        print(f"{line}{_RESET}", sep=sep, end=end, file=file, flush=flush)
 
 
-def _ended(pieces: list[ColoredText]) -> list[ColoredText]:
+def _ended(pieces: list[_Piece]) -> list[_Piece]:
     """The pieces, each coloured one but the last with the end of its colour."""
     last = len(pieces) - 1
     return [
-        ColoredText(f"{text}{RESET}" if color and number < last else text, color)
+        _Piece(f"{text}{_RESET}" if color and number < last else text, color)
         for number, (text, color) in enumerate(pieces)
     ]
-
-
-PRINTER: Final = Printer()
-"""A printer for everybody."""

@@ -1,19 +1,13 @@
 """The prompts of an agent, made by hand."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from crewgraph.definitions.frame import around, framed
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
 
-__all__ = ["COMPONENTS", "VALID_DATE_FORMAT_CODES", "Prompts", "StandardPromptResult", "SystemPromptResult"]
-
-COMPONENTS = Literal["role_playing", "tools", "no_tools", "native_tools", "task", "native_task", "task_no_tools"]
-"""The parts of a prompt, which are slices of the prompt texts."""
-
-VALID_DATE_FORMAT_CODES = ("%Y", "%m", "%d", "%H", "%M", "%S", "%B", "%b", "%A", "%a")
-"""Parts that a date in a prompt may have; `Agent(date_format=)` takes whatever `strftime` knows."""
+__all__ = ["Prompts", "StandardPromptResult", "SystemPromptResult"]
 
 
 class StandardPromptResult(BaseModel):

@@ -4,33 +4,18 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
-from typing import Any, Final, Literal, Optional, TypedDict, Union, cast
+from typing import Any, Final, Literal, Optional, Union, cast
 from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, DirectoryPath, Field, FilePath, Json, create_model
 from pydantic.networks import IPvAnyAddress, IPvAnyInterface, IPvAnyNetwork
 from pydantic.types import UUID1, UUID3, UUID4, UUID5, NewPath, StrictBytes
 
-from crewgraph_compat.stand_ins.strict_schemas import (
-    build_rich_field_description,
-    convert_oneof_to_anyof,
-    ensure_all_properties_required,
-    force_additional_properties_false,
-    resolve_refs,
-    strip_null_from_types,
-    strip_unsupported_formats,
-)
+from crewgraph_compat.stand_ins.strict_schemas import build_rich_field_description, resolve_refs
 
-__all__ = [
-    "FORMAT_TYPE_MAP",
-    "JsonSchemaInfo",
-    "ModelDescription",
-    "create_model_from_schema",
-    "generate_model_description",
-    "serialize_model_class",
-]
+__all__ = ["create_model_from_schema"]
 
-FORMAT_TYPE_MAP: Final[dict[str, Any]] = {
+_FORMATS: Final[dict[str, Any]] = {
     "base64": bytes,
     "binary": StrictBytes,
     "date": date,
@@ -81,44 +66,6 @@ _BOUNDS: Final = {
 _NAMELESS: Final = "DynamicModel"
 
 _Schema = Mapping[str, Any]
-
-
-class JsonSchemaInfo(TypedDict):
-    """A named schema."""
-
-    name: str
-    strict: Literal[True]
-    schema: dict[str, Any]
-
-
-class ModelDescription(TypedDict):
-    """A model as OpenAI's `response_format` tells of it."""
-
-    type: Literal["json_schema"]
-    json_schema: JsonSchemaInfo
-
-
-def generate_model_description(model: type[BaseModel], *, strip_null_types: bool = True) -> ModelDescription:
-    """A model in that form.
-
-    Args:
-        model: the model.
-        strip_null_types: whether fields that may be null are told without that.
-    """
-    schema = resolve_refs(model.model_json_schema())
-    schema.pop("$defs", None)
-    closed = force_additional_properties_false(convert_oneof_to_anyof(schema))
-    strip_unsupported_formats(ensure_all_properties_required(closed))
-    if strip_null_types:
-        strip_null_from_types(schema)
-    return {"type": "json_schema", "json_schema": {"name": model.__name__, "strict": True, "schema": schema}}
-
-
-def serialize_model_class(value: Any) -> Any:
-    """A model's class as its JSON schema; anything else as it is."""
-    if isinstance(value, type) and issubclass(value, BaseModel):
-        return value.model_json_schema()
-    return cast("Any", value)
 
 
 def create_model_from_schema(
@@ -208,8 +155,8 @@ class _Made:
             return Union[each]  # noqa: UP007
         if kind not in _PLAIN:
             raise ValueError(f"`{kind!r}` of `{name}` is no type of JSON")
-        if kind == "string" and schema.get("format") in FORMAT_TYPE_MAP:
-            return FORMAT_TYPE_MAP[schema["format"]]
+        if kind == "string" and schema.get("format") in _FORMATS:
+            return _FORMATS[schema["format"]]
         if kind == "array" and isinstance(schema.get("items"), dict) and schema["items"]:
             return list[self._type(schema["items"], f"{name}Item")]
         if kind == "object" and schema.get("properties"):

@@ -51,7 +51,9 @@ _STREAMING = rows("crewgraph.tools.a2a.updates", "StreamingConfig")
 _SIGNATURE = rows("crewgraph.tools.a2a.updates", "WebhookSignatureConfig", "WebhookSignatureMode")
 _UPDATES = {**_POLLING, **_PUSH, **_STREAMING, **rows("crewgraph.tools.a2a.updates", "UpdateConfig")}
 _CHECKS = rows(
-    "crewgraph_compat.stand_ins.a2ui", "validate_a2ui_event", "validate_a2ui_message", "validate_catalog_components"
+    "crewgraph_compat.stand_ins.a2ui",
+    "validate_a2ui_event",
+    "validate_a2ui_message",
 )
 _MESSAGES = rows(
     "crewgraph_compat.stand_ins.a2ui",
@@ -73,27 +75,10 @@ _MESSAGE_PARTS = rows(
     "Styles",
     "extract_a2ui_json_objects",
 )
-_COMPONENTS = rows(
-    "crewgraph_compat.stand_ins.a2ui_components",
-    *("AudioPlayer", "Button", "Card", "CheckBox", "Column", "DateTimeInput", "Divider", "Icon", "Image", "List"),
-    *("Modal", "MultipleChoice", "Row", "Slider", "Tabs", "Text", "TextField", "Video"),
-)
 _UI_CLIENT = rows("crewgraph_compat.stand_ins.a2ui_extensions", "A2UIClientExtension")
 _UI_SERVER = rows("crewgraph_compat.stand_ins.a2ui_extensions", "A2UIServerExtension")
 _CATALOG = rows("crewgraph_compat.stand_ins.a2ui_extensions", "A2UI_STANDARD_CATALOG_ID")
 _UI_STATE = rows("crewgraph_compat.stand_ins.a2ui_extensions", "A2UIConversationState", "A2UI_MIME_TYPE")
-_LOGGING = rows(
-    "crewgraph_compat.stand_ins.a2a_logging", "JSONFormatter", "LogContext", "configure_json_logging", "get_logger"
-)
-_CHOICE = rows(
-    "crewgraph_compat.stand_ins.a2a_choice",
-    "A2AClientConfigTypes",
-    "A2AConfigTypes",
-    "create_agent_response_model",
-    "extract_a2a_agent_ids_from_config",
-    "get_a2a_agents_and_response_model",
-)
-_PROTOCOL = rows("crewgraph_compat.stand_ins.a2a_choice", "AgentResponseProtocol", "PartsDict", "PartsMetadataDict")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.a2a": _CONFIGS,
@@ -121,8 +106,7 @@ MODULES: dict[str, dict[str, str]] = {
         ),
     },
     "crewai.a2a.extensions": {**_EXTENSION, **rows("crewgraph_compat.stand_ins.a2ui_extensions", "ServerExtension")},
-    "crewai.a2a.extensions.a2ui": {**_CATALOG, **_CHECKS, **_COMPONENTS, **_MESSAGES, **_UI_CLIENT, **_UI_SERVER},
-    "crewai.a2a.extensions.a2ui.catalog": _COMPONENTS,
+    "crewai.a2a.extensions.a2ui": {**_CATALOG, **_CHECKS, **_MESSAGES, **_UI_CLIENT, **_UI_SERVER},
     "crewai.a2a.extensions.a2ui.client_extension": {**_CATALOG, **_UI_CLIENT, **_UI_STATE},
     "crewai.a2a.extensions.a2ui.models": {**_MESSAGES, **_MESSAGE_PARTS},
     "crewai.a2a.extensions.a2ui.server_extension": {
@@ -136,7 +120,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.a2a.extensions.base": _EXTENSION,
     "crewai.a2a.extensions.server": _SERVER_EXTENSION,
-    "crewai.a2a.types": {**_PROTOCOL, **_TYPES},
+    "crewai.a2a.types": {**_TYPES},
     "crewai.a2a.updates": _UPDATES,
     "crewai.a2a.updates.polling": {},
     "crewai.a2a.updates.polling.config": _POLLING,
@@ -146,7 +130,6 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.a2a.updates.streaming": {},
     "crewai.a2a.updates.streaming.config": _STREAMING,
     "crewai.a2a.utils": {},
-    "crewai.a2a.utils.logging": _LOGGING,
-    "crewai.a2a.utils.response_model": {**_CHOICE, **_CONFIGS},
+    "crewai.a2a.utils.response_model": {**_CONFIGS},
 }
 """The modules of this area."""

@@ -20,18 +20,7 @@ _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardra
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
 _LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")
 _CONVERTER = rows("crewgraph.definitions.converter", "Converter")
-_CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
 _OUTPUT_CONVERTER = rows("crewgraph.definitions.converter", "OutputConverter")
-_CONVERSION = rows(
-    "crewgraph.definitions.conversion",
-    "convert_to_model",
-    "convert_with_instructions",
-    "create_converter",
-    "generate_model_description",
-    "get_conversion_instructions",
-    "handle_partial_json",
-    "validate_model",
-)
 _FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
 _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
 _KNOWLEDGE = rows("crewgraph.knowledge.knowledge", "Knowledge")
@@ -70,9 +59,6 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph_compat.version", __version__="CREWAI_VERSION"),
     },
     "crewai.agent": {
-        **rows("crewgraph_compat.stand_ins.mcp_tools", "MCP_DISCOVERY_TIMEOUT", "MCP_MAX_RETRIES"),
-        **rows("crewgraph_compat.stand_ins.mcp_tools", MCP_CONNECTION_TIMEOUT="MCP_RESOLVER_TIMEOUT"),
-        **rows("crewgraph_compat.stand_ins.mcp_client", MCP_TOOL_EXECUTION_TIMEOUT="MCP_CLIENT_TIMEOUT"),
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
@@ -101,7 +87,6 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.agents": {
         **_CACHE,
         **_PARSER,
-        **rows("crewgraph_compat.stand_ins.executor", "AgentExecutor", "AgentExecutorState"),
         **rows("crewgraph.tools.handler", "ToolsHandler"),
     },
     "crewai.agents.agent_builder": {},
@@ -174,21 +159,6 @@ MODULES: dict[str, dict[str, str]] = {
         **_STREAMING,
         **_CHUNKS,
         **rows("crewgraph.events.frame", stream_frame_from_event="frame_of"),
-        **rows(
-            "crewgraph_compat.stand_ins.streaming_queues",
-            "FrameStreamingState",
-            "StreamingState",
-            "TaskInfo",
-            "create_async_chunk_generator",
-            "create_async_frame_generator",
-            "create_chunk_generator",
-            "create_frame_generator",
-            "create_frame_streaming_state",
-            "create_streaming_state",
-            "register_cleanup",
-            "signal_end",
-            "signal_error",
-        ),
     },
 }
 """The modules of this area."""

@@ -38,23 +38,14 @@ _FLOW = {
     **rows(f"{_DECLARED}.flow", FlowDefinition="FlowDeclaration"),
 }
 _TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
-_TEMPLATES = rows(
-    "crewgraph_compat.stand_ins.flow_templates",
-    "FLOW_TEMPLATE_EXPRESSION_CONTRACT",
-    "FLOW_TEMPLATE_EXPRESSION_EXAMPLES",
-    "FLOW_TEMPLATE_EXPRESSION_RULES",
-    "flow_template_expression_description",
-)
 _BUILT = rows(f"{_DECLARED}.written", build_flow_definition="declaration_of")
 _REFUSED = rows("crewgraph.errors", FlowScriptExecutionDisabledError="ScriptRefused")
-_ACTIONS = "crewgraph_compat.stand_ins.flow_actions"
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.conversational_definition": _TALKS,
     "crewai.flow.expressions": {
         **rows(f"{_DECLARED}.expression", "Expression", "ExpressionData"),
         **rows("crewgraph.errors", "ExpressionError"),
-        **_TEMPLATES,
     },
     "crewai.flow.flow_definition": {
         **_ACTION_KINDS,
@@ -66,28 +57,12 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.runtime": {
         **rows("crewgraph.definitions.flow.flow", "Flow"),
         **rows("crewgraph.definitions.flow.state", "FlowState"),
-        **rows("crewgraph_compat.stand_ins.flow_state", "FlowMeta"),
-        **rows(_ACTIONS, "build_action"),
         **_BUILT,
         **_REFUSED,
     },
     "crewai.flow.runtime._actions": {
-        **rows(
-            _ACTIONS,
-            "AgentAction",
-            "CodeAction",
-            "CrewAction",
-            "EachAction",
-            "ExpressionAction",
-            "LocalContext",
-            "NestedStep",
-            "ScriptAction",
-            "ToolAction",
-            "build_action",
-        ),
         **rows(f"{_DECLARED}.expression", "ExpressionData"),
         **_REFUSED,
     },
-    "crewai.flow.runtime._outputs": rows(_ACTIONS, "outputs_by_name"),
 }
 """A module of crewai to its names."""

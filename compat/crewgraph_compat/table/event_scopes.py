@@ -4,7 +4,6 @@ from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_STANDS = "crewgraph_compat.stand_ins"
 _LINEAGE = "crewgraph.events.lineage"
 _BASE = rows("crewgraph.events.base", "BaseEvent")
 _PAIRS = rows(
@@ -44,24 +43,10 @@ _NUMBERS = rows(
     reset_emission_counter="reset_numbers",
     set_emission_counter="set_number",
 )
-_HANDLERS = rows(f"{_STANDS}.handlers", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet")
 _HANDLER = rows("crewgraph.events.depends", "Handler")
-_PLAN = rows(f"{_STANDS}.handler_graph", "ExecutionPlan", "HandlerGraph", "build_execution_plan")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.context": {
-        **rows(
-            f"{_STANDS}.context",
-            "ExecutionContext",
-            "apply_execution_context",
-            "capture_execution_context",
-            "get_current_task_id",
-            "get_platform_integration_token",
-            "platform_context",
-            "reset_current_task_id",
-            "set_current_task_id",
-            "set_platform_integration_token",
-        ),
         **rows(
             "crewgraph.definitions.flow.current",
             "current_flow_id",
@@ -73,32 +58,15 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.events.depends": {
         **_BASE,
         **rows("crewgraph.events.depends", "Depends"),
-        **rows(f"{_STANDS}.handlers", "EventHandler"),
     },
     "crewai.events.event_context": {**_PAIRS, **_PAIRING, **_SCOPES},
     "crewai.events.handler_graph": {
         **rows("crewgraph.events.depends", "CircularDependencyError"),
         **_HANDLER,
-        **_PLAN,
     },
     "crewai.events.types.event_bus_types": {
         **_BASE,
         **_HANDLER,
-        **_HANDLERS,
-        **rows(f"{_STANDS}.handler_graph", "ExecutionPlan"),
     },
-    "crewai.events.utils": {},
-    "crewai.events.utils.handlers": rows(
-        f"{_STANDS}.handlers", "AsyncHandler", "SyncHandler", "is_async_handler", "is_call_handler_safe"
-    ),
-    "crewai.execution": rows(
-        f"{_STANDS}.execution",
-        "ExecutionTrace",
-        "begin_execution",
-        "clear_execution_uuid",
-        "end_execution",
-        "get_execution_uuid",
-        "set_execution_uuid",
-    ),
 }
 """The modules of this area."""

@@ -9,8 +9,6 @@ _BUS = rows("crewgraph.events.bus", "crewai_event_bus", "is_replaying")
 _BUS_CLASS = rows("crewgraph.events.bus", CrewAIEventsBus="EventBus")
 _HANDLING = {
     **rows("crewgraph.events.depends", "Handler"),
-    **rows("crewgraph_compat.stand_ins.handler_graph", "ExecutionPlan"),
-    **rows("crewgraph_compat.stand_ins.handlers", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"),
     **rows(
         "crewgraph.events.pairs",
         SCOPE_ENDING_EVENTS="ENDS",
@@ -113,15 +111,6 @@ _A2A = {
         "A2ATransportNegotiatedEvent",
     ),
 }
-_ENVIRONMENT = rows(
-    "crewgraph_compat.stand_ins.env_events",
-    "CCEnvEvent",
-    "CodexEnvEvent",
-    "CursorEnvEvent",
-    "DefaultEnvEvent",
-    "ENV_CONTEXT_EVENT_TYPES",
-    "EnvContextEvent",
-)
 _SYSTEM = rows(
     "crewgraph.events.system",
     "SIGNAL_EVENT_TYPES",
@@ -255,7 +244,6 @@ _TYPES = {
     "agent_events": {**_AGENT, **_BASE},
     "checkpoint_events": {**_BASE, **_CHECKPOINT},
     "crew_events": {**_BASE, **_CREW},
-    "env_events": {**_BASE, **_ENVIRONMENT},
     "flow_events": {**_BASE, **_CONVERSATION, **_FLOW},
     "knowledge_events": {**_BASE, **_KNOWLEDGE},
     "llm_events": {**_BASE, **_CONTEXT_WINDOW, **_LLM, **_MODEL_CALLS},
@@ -301,7 +289,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_DEPENDS,
         **_HANDLING,
     },
-    "crewai.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.type_names", "EventTypes")},
+    "crewai.events.event_types": {
+        **_ALL,
+    },
     "crewai.events.stream_context": rows(
         "crewgraph.events.stream_context", "add_stream_sink", "publish_stream_event", "reset_stream_sinks"
     ),
@@ -311,7 +301,9 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.events.base_event_listener": {**_BUS, **_BUS_CLASS, **_LISTENER},
     "crewai.utilities.events.base_events": _BASE,
     "crewai.utilities.events.crewai_event_bus": {**_BASE, **_BUS, **_BUS_CLASS},
-    "crewai.utilities.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.type_names", "EventTypes")},
+    "crewai.utilities.events.event_types": {
+        **_ALL,
+    },
     **{f"crewai.utilities.events.{name}": events for name, events in _TYPES.items()},
 }
 """The modules of this area."""

@@ -1,30 +1,17 @@
 """Modules of older releases that newer ones have not, and what only older programs take from newer ones."""
 
-from crewgraph_compat.table import projects
 from crewgraph_compat.table.rows import rows
 
 __all__ = ["MODULES"]
 
 _TELEMETRY = rows("crewgraph_compat.stand_ins.telemetry", "Telemetry")
 _CONFIGURATOR = rows("crewgraph_compat.stand_ins.embedding_configurator", "EmbeddingConfigurator")
-_LISTENERS = rows("crewgraph_compat.stand_ins.event_listener", "EventListener", "event_listener")
 
 MODULES: dict[str, dict[str, str]] = {
-    "crewai.cli": {},
-    "crewai.cli.crew_chat": projects.MODULES["crewai.utilities.crew_chat"],
-    "crewai.memory.storage.base_rag_storage": rows("crewgraph_compat.stand_ins.base_rag_storage", "BaseRAGStorage"),
     "crewai.rag.embeddings.configurator": _CONFIGURATOR,
     "crewai.tasks.guardrail_result": rows("crewgraph.definitions.guardrail", "GuardrailResult"),
     "crewai.telemetry": _TELEMETRY,
     "crewai.telemetry.telemetry": _TELEMETRY,
-    "crewai.utilities.chromadb": rows(
-        "crewgraph_compat.stand_ins.collection_names", sanitize_collection_name="collection_name"
-    ),
     "crewai.utilities.embedding_configurator": _CONFIGURATOR,
-    "crewai.utilities.events.event_listener": _LISTENERS,
-    "crewai.utilities.events.utils": {},
-    "crewai.utilities.events.utils.console_formatter": rows(
-        "crewgraph_compat.stand_ins.console_formatter", "ConsoleFormatter"
-    ),
 }
 """The modules of this area."""

@@ -41,7 +41,6 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.source.crew_docling_source": {
         **_DOCLING,
         **_BASE,
-        **rows("crewgraph_compat.stand_ins.docling", "DOCLING_AVAILABLE"),
     },
     "crewai.knowledge.source.csv_knowledge_source": {**_CSV, **_FILE},
     "crewai.knowledge.source.excel_knowledge_source": {**_EXCEL, **_BASE},

@@ -85,8 +85,6 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "crewai.memory.storage.interface": _STORAGE,
     "crewai.memory.storage.kickoff_task_outputs_storage": {
-        **rows("crewgraph_compat.stand_ins.task_outputs_file", "KickoffTaskOutputsSQLiteStorage"),
-        **rows("crewgraph_compat.stand_ins.database_errors", "DatabaseError", "DatabaseOperationError"),
         **rows("crewgraph_compat.stand_ins.paths", "db_storage_path"),
         **rows("crewgraph_compat.stand_ins.lock_store", store_lock="lock"),
     },
@@ -98,7 +96,6 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.memory.storage.rag_storage": {
         **_RAG,
-        **rows("crewgraph_compat.stand_ins.base_rag_storage", "BaseRAGStorage"),
     },
     "crewai.memory.types": {**_RECORDS, **_SCORES, **_VECTORS},
     "crewai.memory.unified_memory": {**_MEMORY, **_RECORDS, **_SCORES, **_BUS},

@@ -6,8 +6,6 @@ __all__ = ["MODULES"]
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.agent.planning_config": rows("crewgraph.definitions.planning_config", "PlanningConfig"),
-    "crewai.agents.planner_observer": rows("crewgraph_compat.stand_ins.planner_observer", "PlannerObserver"),
-    "crewai.agents.step_executor": rows("crewgraph_compat.stand_ins.step_executor", "StepExecutor"),
     "crewai.events.types.observation_events": rows(
         "crewgraph.events.observation",
         "GoalAchievedEarlyEvent",
@@ -29,9 +27,6 @@ MODULES: dict[str, dict[str, str]] = {
         "TodoItem",
         "TodoList",
         "TodoStatus",
-    ),
-    "crewai.utilities.step_execution_context": rows(
-        "crewgraph_compat.stand_ins.step_execution", "StepExecutionContext", "StepResult"
     ),
 }
 """The modules of this area."""
