@@ -1,6 +1,6 @@
 """Plain values that CrewAI's programs read."""
 
-from typing import Final, Literal
+from typing import Final
 
 __all__ = [
     "KNOWLEDGE_DIRECTORY",
@@ -8,26 +8,9 @@ __all__ = [
     "NOT_SPECIFIED",
     "TRAINED_AGENTS_DATA_FILE",
     "TRAINING_DATA_FILE",
-    "PrinterColor",
     "Unspecified",
 ]
 
-PrinterColor = Literal[
-    "purple",
-    "bold_purple",
-    "green",
-    "bold_green",
-    "cyan",
-    "bold_cyan",
-    "magenta",
-    "bold_magenta",
-    "yellow",
-    "bold_yellow",
-    "red",
-    "blue",
-    "bold_blue",
-]
-"""The colours of a `Printer`."""
 
 
 class Unspecified:

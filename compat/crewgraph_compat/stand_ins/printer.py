@@ -2,12 +2,27 @@
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from crewgraph_compat.stand_ins.constants import PrinterColor
-
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-__all__ = ["Printer"]
+__all__ = ["Printer", "PrinterColor"]
+
+PrinterColor = Literal[
+    "purple",
+    "bold_purple",
+    "green",
+    "bold_green",
+    "cyan",
+    "bold_cyan",
+    "magenta",
+    "bold_magenta",
+    "yellow",
+    "bold_yellow",
+    "red",
+    "blue",
+    "bold_blue",
+]
+"""The colours of a `Printer`."""
 
 _RESET: Final = "\x1b[0m"
 """Ends a colour on a terminal."""

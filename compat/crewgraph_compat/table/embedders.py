@@ -5,11 +5,11 @@ from crewgraph_compat.table.rows import rows
 __all__ = ["MODULES"]
 
 _STAND_INS = "crewgraph_compat.stand_ins"
-_FUNCTION = rows(f"{_STAND_INS}.embedding_function", "EmbeddingFunction")
-_VALUES = f"{_STAND_INS}.embedding_values"
+_FUNCTION = rows(f"{_STAND_INS}.rag.embedders", "EmbeddingFunction")
+_VALUES = f"{_STAND_INS}.rag.embedders"
 _VECTORS = rows(_VALUES, "Documents", "Embeddings")
 _FACTORY = rows(
-    f"{_STAND_INS}.embedder_factory",
+    f"{_STAND_INS}.rag.embedders",
     "build_embedder",
     build_embedder_from_dict="build_embedder",
     get_embedding_function="build_embedder",
@@ -43,21 +43,21 @@ def _provider_modules() -> dict[str, dict[str, str]]:
     modules: dict[str, dict[str, str]] = {}
     for package, name in _PROVIDERS:
         types = {
-            **rows(f"{_STAND_INS}.provider_configs", f"{name}ProviderConfig"),
-            **rows(f"{_STAND_INS}.provider_specs", f"{name}ProviderSpec"),
+            **rows(f"{_STAND_INS}.rag.provider_specs", f"{name}ProviderConfig"),
+            **rows(f"{_STAND_INS}.rag.provider_specs", f"{name}ProviderSpec"),
         }
         modules.setdefault(package, {}).update(types)
         modules.setdefault(f"{package}.types", {}).update(types)
     modules["custom.embedding_callable"] = {
         **_FUNCTION,
         **_VECTORS,
-        **rows(f"{_STAND_INS}.embedding_function", "CustomEmbeddingFunction"),
+        **rows(f"{_STAND_INS}.rag.embedders", "CustomEmbeddingFunction"),
     }
     return {f"crewai.rag.embeddings.providers.{module}": names for module, names in modules.items()}
 
 
 _SPECS = rows(
-    f"{_STAND_INS}.provider_specs",
+    f"{_STAND_INS}.rag.provider_specs",
     "AllowedEmbeddingProviders",
     "EmbedderConfig",
     "ProviderSpec",

@@ -5,19 +5,19 @@ from crewgraph_compat.table.rows import rows
 __all__ = ["MODULES"]
 
 _STAND_INS = "crewgraph_compat.stand_ins"
-_BASE_CONFIG = rows(f"{_STAND_INS}.rag_config", "BaseRagConfig", "SupportedProvider")
-_CHROMADB = rows(f"{_STAND_INS}.rag_config", "ChromaDBConfig")
-_QDRANT = rows(f"{_STAND_INS}.rag_config", "QdrantConfig")
-_CONFIG_TYPE = rows(f"{_STAND_INS}.rag_config", "RagConfigType")
-_FACTORY = rows(f"{_STAND_INS}.rag_factory", "create_client")
-_LOCK = rows(f"{_STAND_INS}.lock_store", "lock")
-_RECORD = rows(f"{_STAND_INS}.rag_records", "BaseRecord")
+_BASE_CONFIG = rows(f"{_STAND_INS}.rag.config", "BaseRagConfig", "SupportedProvider")
+_CHROMADB = rows(f"{_STAND_INS}.rag.config", "ChromaDBConfig")
+_QDRANT = rows(f"{_STAND_INS}.rag.config", "QdrantConfig")
+_CONFIG_TYPE = rows(f"{_STAND_INS}.rag.config", "RagConfigType")
+_FACTORY = rows(f"{_STAND_INS}.rag.factory", "create_client")
+_LOCK = rows(f"{_STAND_INS}.storage", "lock")
+_RECORD = rows(f"{_STAND_INS}.rag.client", "BaseRecord")
 _RESULT = rows("crewgraph.knowledge.passage", "SearchResult")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.rag.chromadb": {},
     "crewai.rag.chromadb.client": {
-        **rows(f"{_STAND_INS}.lock_store", store_lock="lock"),
+        **rows(f"{_STAND_INS}.storage", store_lock="lock"),
     },
     "crewai.rag.chromadb.config": {
         **_CHROMADB,
@@ -26,16 +26,16 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.rag.config": {},
     "crewai.rag.config.base": _BASE_CONFIG,
     "crewai.rag.config.optional_imports": {},
-    "crewai.rag.config.optional_imports.types": rows(f"{_STAND_INS}.rag_config", "SupportedProvider"),
+    "crewai.rag.config.optional_imports.types": rows(f"{_STAND_INS}.rag.config", "SupportedProvider"),
     "crewai.rag.config.types": {
         **_CHROMADB,
         **_QDRANT,
         **_CONFIG_TYPE,
-        **rows(f"{_STAND_INS}.rag_config", SupportedProviderConfig="RagConfigType"),
+        **rows(f"{_STAND_INS}.rag.config", SupportedProviderConfig="RagConfigType"),
     },
     "crewai.rag.config.utils": {
         **rows(
-            f"{_STAND_INS}.rag_context",
+            f"{_STAND_INS}.rag.factory",
             "clear_rag_config",
             "get_rag_client",
             "get_rag_config",
@@ -44,9 +44,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_CONFIG_TYPE,
     },
     "crewai.rag.core.base_client": {
-        **rows(f"{_STAND_INS}.base_client", "BaseClient"),
+        **rows(f"{_STAND_INS}.rag.client", "BaseClient"),
         **rows(
-            f"{_STAND_INS}.rag_records",
+            f"{_STAND_INS}.rag.client",
             "BaseCollectionAddParams",
             "BaseCollectionParams",
             "BaseCollectionSearchParams",
@@ -54,7 +54,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.rag.factory": {
         **_FACTORY,
-        **rows(f"{_STAND_INS}.rag_factory", "register_rag_client_factory", "unregister_rag_client_factory"),
+        **rows(f"{_STAND_INS}.rag.factory", "register_rag_client_factory", "unregister_rag_client_factory"),
     },
     "crewai.rag.qdrant": {},
     "crewai.rag.qdrant.config": _QDRANT,

@@ -26,16 +26,16 @@ _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardra
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
 _LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput")
-_PRINTER = rows(f"{_STAND_INS}.printer", "Printer")
-_PRINTER_COLOR = rows(f"{_STAND_INS}.constants", "PrinterColor")
-_PROMPTS = rows(f"{_STAND_INS}.prompts", "Prompts")
+_PRINTER = rows(f"{_STAND_INS}.console.terminal", "Printer")
+_PRINTER_COLOR = rows(f"{_STAND_INS}.console.terminal", "PrinterColor")
+_PROMPTS = rows(f"{_STAND_INS}.console.prompts", "Prompts")
 _RPM = rows("crewgraph.llm.rpm", "RPMController")
 _TASK_OUTPUT = rows("crewgraph.definitions.output", "TaskOutput")
 _TOO_LONG = rows("crewgraph.llm.errors", LLMContextLengthExceededError="ContextLengthExceeded")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.types.callback": rows(
-        f"{_STAND_INS}.importing",
+        f"{_STAND_INS}.tools.fields",
         "SerializableCallable",
     ),
     "crewai.utilities": {
@@ -47,15 +47,17 @@ MODULES: dict[str, dict[str, str]] = {
         **_RPM,
         **_TOO_LONG,
     },
-    "crewai.utilities.constants": rows(
-        f"{_STAND_INS}.constants",
-        "KNOWLEDGE_DIRECTORY",
-        "MAX_FILE_NAME_LENGTH",
-        "NOT_SPECIFIED",
-        "PrinterColor",
-        "TRAINED_AGENTS_DATA_FILE",
-        "TRAINING_DATA_FILE",
-    ),
+    "crewai.utilities.constants": {
+        **_PRINTER_COLOR,
+        **rows(
+            f"{_STAND_INS}.storage",
+            "KNOWLEDGE_DIRECTORY",
+            "MAX_FILE_NAME_LENGTH",
+            "NOT_SPECIFIED",
+            "TRAINED_AGENTS_DATA_FILE",
+            "TRAINING_DATA_FILE",
+        ),
+    },
     "crewai.utilities.converter": {
         **_CONVERSION,
         **_CONVERTER,
@@ -67,7 +69,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.definitions.training", TrainingTaskEvaluation="TrainedAgent"),
     },
     "crewai.utilities.file_handler": {
-        **rows(f"{_STAND_INS}.lock_store", store_lock="lock"),
+        **rows(f"{_STAND_INS}.storage", store_lock="lock"),
     },
     "crewai.utilities.guardrail": {
         **rows("crewgraph.definitions.guardrail", "GuardrailResult"),
@@ -75,11 +77,11 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.guardrail_types": {**_GUARDRAIL_TYPE, **_GUARDRAILS_TYPE, **_LITE_OUTPUT, **_TASK_OUTPUT},
     "crewai.utilities.i18n": rows("crewgraph.prompts.i18n", "I18N", "I18N_DEFAULT", "get_i18n"),
     "crewai.utilities.llm_utils": {
-        **rows(f"{_STAND_INS}.made_llm", "create_llm"),
+        **rows(f"{_STAND_INS}.models.llms", "create_llm"),
         **rows("crewgraph.llm.resolve", DEFAULT_LLM_MODEL="DEFAULT_MODEL"),
     },
     "crewai.utilities.paths": rows(
-        f"{_STAND_INS}.paths",
+        f"{_STAND_INS}.storage",
         "db_storage_path",
     ),
     "crewai.utilities.planning_handler": {
@@ -92,14 +94,14 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.prompts": {
         **_PROMPTS,
         **rows(
-            f"{_STAND_INS}.prompts",
+            f"{_STAND_INS}.console.prompts",
             "StandardPromptResult",
             "SystemPromptResult",
         ),
     },
     "crewai.utilities.pydantic_schema_utils": {
         **rows(
-            f"{_STAND_INS}.schema_model",
+            f"{_STAND_INS}.tools.schemas",
             "create_model_from_schema",
         ),
     },
@@ -109,11 +111,11 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.rpm_controller": _RPM,
     "crewai.utilities.string_utils": {
         **rows(
-            f"{_STAND_INS}.names",
+            f"{_STAND_INS}.tools.fields",
             "sanitize_tool_name",
         ),
     },
-    "crewai.utilities.types": rows(f"{_STAND_INS}.llm_message", "LLMMessage"),
+    "crewai.utilities.types": rows(f"{_STAND_INS}.models.calls", "LLMMessage"),
     "crewai.utilities.version": rows("crewgraph_compat.version", "get_crewai_version"),
     "crewai.version": rows(
         "crewgraph_compat.version",
