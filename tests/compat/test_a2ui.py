@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.a2ui import A2UIValidationError, validate_a2ui_event, validate_a2ui_message
-from crewgraph_compat.stand_ins.a2ui_extensions import (
+from crewgraph_compat.stand_ins.a2ui.extensions import (
     A2UI_EXTENSION_URI,
     A2UIClientExtension,
     A2UIServerExtension,
     ExtensionContext,
 )
+from crewgraph_compat.stand_ins.a2ui.messages import A2UIValidationError, validate_a2ui_event, validate_a2ui_message
 
 from crewgraph.tools.a2a import A2AClientConfig
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
-from crewgraph_compat.facade import Facade
+from crewgraph_compat.surface.facade import Facade
 
 import crewgraph
 from crewgraph.errors import CrewgraphError

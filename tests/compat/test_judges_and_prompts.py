@@ -2,8 +2,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.made_llm import create_llm
-from crewgraph_compat.stand_ins.prompts import Prompts, SystemPromptResult
+from crewgraph_compat.stand_ins.console.prompts import Prompts, SystemPromptResult
+from crewgraph_compat.stand_ins.models.llms import create_llm
 from pydantic import BaseModel
 
 from crewgraph import LLM, Agent, BaseLLM, ScriptedLLM

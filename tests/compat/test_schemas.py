@@ -3,8 +3,11 @@ from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import pytest
-from crewgraph_compat.stand_ins.schema_model import create_model_from_schema
-from crewgraph_compat.stand_ins.strict_schemas import build_rich_field_description, resolve_refs
+from crewgraph_compat.stand_ins.tools.schemas import (
+    build_rich_field_description,
+    create_model_from_schema,
+    resolve_refs,
+)
 from pydantic import BaseModel, Field, ValidationError
 
 

@@ -2,9 +2,13 @@ import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.importing import SerializableCallable, callable_to_string, string_to_callable
-from crewgraph_compat.stand_ins.names import sanitize_tool_name
-from crewgraph_compat.stand_ins.printer import Printer
+from crewgraph_compat.stand_ins.console.terminal import Printer
+from crewgraph_compat.stand_ins.tools.fields import (
+    SerializableCallable,
+    callable_to_string,
+    sanitize_tool_name,
+    string_to_callable,
+)
 from pydantic import TypeAdapter
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.stand_ins.mcp_tools import MCPToolWrapper
+from crewgraph_compat.stand_ins.tools.mcp import MCPToolWrapper
 from pydantic import BaseModel
 from servers.mcp_process import running
 from servers.mcp_server import PROGRAM

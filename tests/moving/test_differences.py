@@ -5,7 +5,7 @@ from crewgraph_compat.moving.classes import attributes, keywords, takes_any
 from crewgraph_compat.moving.differences import differences_of
 from crewgraph_compat.moving.names import found, home
 from crewgraph_compat.moving.uses import Feature, Sort
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.table import TABLE
 
 from moving.differences import data, page_rows, written
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.embedding_configurator import EmbeddingConfigurator
-from crewgraph_compat.stand_ins.provider_configs import AzureProviderConfig
-from crewgraph_compat.stand_ins.provider_specs import OpenAIProviderSpec, ProviderSpec
+from crewgraph_compat.stand_ins.rag.embedders import EmbeddingConfigurator
+from crewgraph_compat.stand_ins.rag.provider_specs import AzureProviderConfig, OpenAIProviderSpec, ProviderSpec
 from pydantic import TypeAdapter, ValidationError
 
 from crewgraph.outdated import Outdated

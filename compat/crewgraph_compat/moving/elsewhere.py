@@ -40,7 +40,7 @@ _PLACES: dict[str, str] = {
     **{f"langchain.schema.{name}": "langchain_core.messages" for name in _MESSAGES},
     "langchain.schema.Document": "langchain_core.documents",
     **{f"langchain.prompts.{name}": "langchain_core.prompts" for name in _PROMPTS},
-    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.code_interpreter",
+    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.tools.code_interpreter",
     "langchain.tools.DuckDuckGoSearchRun": "langchain_community.tools",
     "langchain.tools.WikipediaQueryRun": "langchain_community.tools",
     "langchain.utilities.WikipediaAPIWrapper": "langchain_community.utilities",

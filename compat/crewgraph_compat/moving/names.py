@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crewgraph_compat.absent import reason
-from crewgraph_compat.reexports import target
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.absent import reason
+from crewgraph_compat.surface.reexports import target
+from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["Name", "found", "home", "is_module", "meant", "module_home", "names_of", "thing"]
 

@@ -8,7 +8,7 @@ from crewgraph_compat.moving.classes import attributes
 from crewgraph_compat.moving.names import found
 from crewgraph_compat.moving.types import Imports, OwnClass, Types
 from crewgraph_compat.moving.uses import Feature, Sort, Use
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["Finding", "imports_of", "located", "python_uses"]
 

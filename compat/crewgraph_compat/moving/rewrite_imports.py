@@ -6,10 +6,10 @@ from typing import Any
 
 import libcst
 
-from crewgraph_compat.absent import reason
 from crewgraph_compat.moving.elsewhere import elsewhere
 from crewgraph_compat.moving.names import home, is_module, meant, names_of
 from crewgraph_compat.moving.reading import Reading, dotted, expression
+from crewgraph_compat.surface.absent import reason
 
 __all__ = ["TOOLS_NOTE", "absent_note", "is_theirs", "place", "rewrite_imports"]
 

@@ -6,7 +6,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from crewgraph_compat.facade import is_named_in_an_import
+from crewgraph_compat.surface.facade import is_named_in_an_import
 from crewgraph_compat.tools_package.old_names import OLD, old_name
 from crewgraph_compat.tools_package.pip_line import pip_line
 

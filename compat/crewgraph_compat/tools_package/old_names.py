@@ -5,14 +5,14 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from crewgraph_compat.facade import is_named_in_an_import
+from crewgraph_compat.surface.facade import is_named_in_an_import
 
 __all__ = ["OLD", "add_old_names", "old_name"]
 
 OLD = {
     "BaseTool": ("crewgraph.tools.base", "`from crewai.tools import BaseTool`"),
     "CodeInterpreterTool": (
-        "crewgraph_compat.stand_ins.code_interpreter",
+        "crewgraph_compat.stand_ins.tools.code_interpreter",
         "`from crewgraph.tools.code import CodeInterpreterTool`",
     ),
     "Tool": ("crewgraph.tools.base", "`from crewai.tools.base_tool import Tool`"),

@@ -10,7 +10,7 @@ REPLACED = {
     # Where the base of tools stood long ago.
     "crewai_tools.tools.base_tool": "crewgraph.tools.base",
     # Without Docker, the original falls back on running what a model wrote on this machine.
-    "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.code_interpreter",
+    "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.tools.code_interpreter",
 }
 """A module to the one that stands in its place."""
 

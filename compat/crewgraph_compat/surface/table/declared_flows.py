@@ -1,0 +1,68 @@
+"""Flows that files declare."""
+
+from crewgraph_compat.surface.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_DECLARED = "crewgraph.definitions.declared"
+_ACTION_KINDS = rows(
+    f"{_DECLARED}.actions",
+    "FlowActionDefinition",
+    "FlowAgentActionDefinition",
+    "FlowAtomicActionDefinition",
+    "FlowCodeActionDefinition",
+    "FlowCrewActionDefinition",
+    "FlowEachActionDefinition",
+    "FlowEachStepDefinition",
+    "FlowExpressionActionDefinition",
+    "FlowScriptActionDefinition",
+    "FlowToolActionDefinition",
+)
+_STATES = rows(
+    f"{_DECLARED}.state",
+    "FlowDictStateDefinition",
+    "FlowJsonSchemaStateDefinition",
+    "FlowPydanticStateDefinition",
+    "FlowStateDefinition",
+    "FlowUnknownStateDefinition",
+)
+_METHODS = rows(
+    f"{_DECLARED}.method",
+    "FlowDefinitionCondition",
+    "FlowHumanFeedbackDefinition",
+    "FlowMethodDefinition",
+    "FlowPersistenceDefinition",
+)
+_FLOW = {
+    **rows(f"{_DECLARED}.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
+    **rows(f"{_DECLARED}.flow", FlowDefinition="FlowDeclaration"),
+}
+_TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
+_BUILT = rows(f"{_DECLARED}.written", build_flow_definition="declaration_of")
+_REFUSED = rows("crewgraph.errors", FlowScriptExecutionDisabledError="ScriptRefused")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.flow.conversational_definition": _TALKS,
+    "crewai.flow.expressions": {
+        **rows(f"{_DECLARED}.expression", "Expression", "ExpressionData"),
+        **rows("crewgraph.errors", "ExpressionError"),
+    },
+    "crewai.flow.flow_definition": {
+        **_ACTION_KINDS,
+        **_STATES,
+        **_METHODS,
+        **_FLOW,
+        **rows(f"{_DECLARED}.expression", "ExpressionData"),
+    },
+    "crewai.flow.runtime": {
+        **rows("crewgraph.definitions.flow.flow", "Flow"),
+        **rows("crewgraph.definitions.flow.state", "FlowState"),
+        **_BUILT,
+        **_REFUSED,
+    },
+    "crewai.flow.runtime._actions": {
+        **rows(f"{_DECLARED}.expression", "ExpressionData"),
+        **_REFUSED,
+    },
+}
+"""A module of crewai to its names."""

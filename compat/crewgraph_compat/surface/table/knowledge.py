@@ -1,0 +1,73 @@
+"""What agents know."""
+
+from crewgraph_compat.surface.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_SOURCES = "crewgraph.knowledge.source"
+_BASE = rows(f"{_SOURCES}.base_knowledge_source", "BaseKnowledgeSource")
+_FILE = rows(f"{_SOURCES}.base_file_knowledge_source", "BaseFileKnowledgeSource")
+_CSV = rows(f"{_SOURCES}.csv_knowledge_source", "CSVKnowledgeSource")
+_DOCLING = rows(f"{_SOURCES}.crew_docling_source", "CrewDoclingSource")
+_EXCEL = rows(f"{_SOURCES}.excel_knowledge_source", "ExcelKnowledgeSource")
+_JSON = rows(f"{_SOURCES}.json_knowledge_source", "JSONKnowledgeSource")
+_PDF = rows(f"{_SOURCES}.pdf_knowledge_source", "PDFKnowledgeSource")
+_STRING = rows(f"{_SOURCES}.string_knowledge_source", "StringKnowledgeSource")
+_TEXT = rows(f"{_SOURCES}.text_file_knowledge_source", "TextFileKnowledgeSource")
+_BASE_STORAGE = rows("crewgraph.knowledge.storage.base_knowledge_storage", "BaseKnowledgeStorage")
+_STORAGE = rows("crewgraph.knowledge.storage.knowledge_storage", "KnowledgeStorage")
+_RESULT = rows("crewgraph.knowledge.passage", "SearchResult")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.knowledge": {},
+    "crewai.knowledge.knowledge": {
+        **rows("crewgraph.knowledge.knowledge", "Knowledge"),
+        **_BASE,
+        **_CSV,
+        **_DOCLING,
+        **_EXCEL,
+        **_JSON,
+        **_PDF,
+        **_STRING,
+        **_TEXT,
+        **_BASE_STORAGE,
+        **_STORAGE,
+        **_RESULT,
+    },
+    "crewai.knowledge.knowledge_config": rows("crewgraph.knowledge.knowledge_config", "KnowledgeConfig"),
+    "crewai.knowledge.source": {},
+    "crewai.knowledge.source.base_file_knowledge_source": {**_FILE, **_BASE, **_BASE_STORAGE, **_STORAGE},
+    "crewai.knowledge.source.base_knowledge_source": {**_BASE, **_BASE_STORAGE, **_STORAGE},
+    "crewai.knowledge.source.crew_docling_source": {
+        **_DOCLING,
+        **_BASE,
+    },
+    "crewai.knowledge.source.csv_knowledge_source": {**_CSV, **_FILE},
+    "crewai.knowledge.source.excel_knowledge_source": {**_EXCEL, **_BASE},
+    "crewai.knowledge.source.json_knowledge_source": {**_JSON, **_FILE},
+    "crewai.knowledge.source.pdf_knowledge_source": {**_PDF, **_FILE},
+    "crewai.knowledge.source.string_knowledge_source": {**_STRING, **_BASE},
+    "crewai.knowledge.source.text_file_knowledge_source": {**_TEXT, **_FILE},
+    "crewai.knowledge.source.utils": {},
+    "crewai.knowledge.source.utils.source_helper": {
+        **rows(f"{_SOURCES}.given", SourceHelper="SourceKinds"),
+        **_BASE,
+        **_CSV,
+        **_EXCEL,
+        **_JSON,
+        **_PDF,
+        **_TEXT,
+    },
+    "crewai.knowledge.storage": {},
+    "crewai.knowledge.storage.base_knowledge_storage": _BASE_STORAGE,
+    "crewai.knowledge.storage.factory": rows(
+        "crewgraph.knowledge.storage.factory", "resolve_knowledge_storage", "set_knowledge_storage_factory"
+    ),
+    "crewai.knowledge.storage.knowledge_storage": {**_STORAGE, **_BASE_STORAGE, **_RESULT},
+    "crewai.knowledge.utils": {},
+    "crewai.knowledge.utils.knowledge_utils": {
+        **rows("crewgraph.knowledge.passage", "extract_knowledge_context"),
+        **_RESULT,
+    },
+}
+"""The modules of this area."""

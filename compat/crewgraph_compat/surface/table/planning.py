@@ -1,0 +1,32 @@
+"""Agents that divide a task into steps."""
+
+from crewgraph_compat.surface.table.rows import rows
+
+__all__ = ["MODULES"]
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.agent.planning_config": rows("crewgraph.definitions.planning_config", "PlanningConfig"),
+    "crewai.events.types.observation_events": rows(
+        "crewgraph.events.observation",
+        "GoalAchievedEarlyEvent",
+        "ObservationEvent",
+        "PlanRefinementEvent",
+        "PlanReplanTriggeredEvent",
+        "PlanStepCompletedEvent",
+        "PlanStepEvent",
+        "PlanStepStartedEvent",
+        "StepObservationCompletedEvent",
+        "StepObservationFailedEvent",
+        "StepObservationStartedEvent",
+    ),
+    "crewai.utilities.planning_types": rows(
+        "crewgraph.definitions.plan_steps",
+        "PlanStep",
+        "StepObservation",
+        "StepRefinement",
+        "TodoItem",
+        "TodoList",
+        "TodoStatus",
+    ),
+}
+"""The modules of this area."""
