@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crewgraph_compat.moving.rewriting import rewrite
+from crewgraph_compat.moving.rewriting.program import rewrite
 
 __all__ = ["PROJECTS", "notebook", "noted", "put", "rewritten"]
 

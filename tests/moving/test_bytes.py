@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from crewgraph_compat.moving.check import check
 from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.rewriting import Unreadable, rewrite
+from crewgraph_compat.moving.rewriting.program import Unreadable, rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from crewgraph_compat.moving.check import check
+from crewgraph_compat.moving.dependencies.tables import LOWEST
 from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.python_bound import LOWEST
 
 from crewgraph import __version__
 from moving.rewriting import put

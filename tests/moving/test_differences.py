@@ -1,10 +1,9 @@
 """The differences that are told of programs are those of the page, and each leads to something that programs use."""
 
 import pytest
-from crewgraph_compat.moving.classes import attributes, keywords, takes_any
 from crewgraph_compat.moving.differences import differences_of
+from crewgraph_compat.moving.features import Feature, Sort, attributes, keywords, takes_any
 from crewgraph_compat.moving.names import found, home
-from crewgraph_compat.moving.uses import Feature, Sort
 from crewgraph_compat.surface.table import TABLE
 
 from moving.differences import data, page_rows, written

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from crewgraph_compat.moving.dependencies.requirements import OURS
 from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.requirement import OURS
 
 from moving.rewriting import PROJECTS, notebook, put
 

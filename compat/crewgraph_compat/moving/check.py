@@ -9,23 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph import __version__
-from crewgraph_compat.moving.data_uses import json_uses, placed_uses, pyproject_uses, table_uses, yaml_uses
-from crewgraph_compat.moving.notebooks import Notebook, read_notebook
-from crewgraph_compat.moving.parsing import parsed
-from crewgraph_compat.moving.places import (
+from crewgraph_compat.moving.dependencies.requirements import (
     environment_places,
     pipfile_lines,
     requirements_places,
     setup_cfg_places,
     setup_py_places,
 )
-from crewgraph_compat.moving.python_uses import imports_of, python_uses
-from crewgraph_compat.moving.returned import classes_of, joined, returned, telling
-from crewgraph_compat.moving.sources import Kind, Source, sources
+from crewgraph_compat.moving.features import Feature, Sort, Use
+from crewgraph_compat.moving.reading.data_uses import json_uses, placed_uses, pyproject_uses, table_uses, yaml_uses
+from crewgraph_compat.moving.reading.files import Kind, Source, is_utf16, parsed, sources, unread
+from crewgraph_compat.moving.reading.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.reading.python_uses import imports_of, python_uses
+from crewgraph_compat.moving.reading.returned import classes_of, joined, returned, telling
+from crewgraph_compat.moving.reading.types import Imports, OwnClass
 from crewgraph_compat.moving.states import Mark, State, state_of
-from crewgraph_compat.moving.types import Imports, OwnClass
-from crewgraph_compat.moving.unread import is_utf16, unread
-from crewgraph_compat.moving.uses import Feature, Sort, Use
 
 __all__ = ["SCHEMA", "Broken", "Checked", "Found", "check"]
 

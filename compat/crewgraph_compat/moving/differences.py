@@ -7,8 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from crewgraph_compat.moving.classes import class_of
-from crewgraph_compat.moving.uses import Feature, Sort
+from crewgraph_compat.moving.features import Feature, Sort, class_of
 
 __all__ = ["Difference", "differences_of"]
 

@@ -13,26 +13,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from crewgraph_compat.moving.dependencies import (
+from crewgraph_compat.moving.dependencies.files import (
+    Realms,
     rewrite_environment,
     rewrite_pyproject,
     rewrite_requirements,
     rewrite_setup_cfg,
     rewrite_setup_py,
 )
-from crewgraph_compat.moving.notebooks import Notebook, read_notebook
-from crewgraph_compat.moving.parsing import parsed
-from crewgraph_compat.moving.python_uses import imports_of
-from crewgraph_compat.moving.reading import Note
-from crewgraph_compat.moving.realms import Realms
-from crewgraph_compat.moving.requirement import OURS
-from crewgraph_compat.moving.returned import classes_of, joined, telling
-from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
-from crewgraph_compat.moving.rewriting import rewrite
-from crewgraph_compat.moving.sources import Kind, Source, sources
-from crewgraph_compat.moving.tables import rewrite_pipfile
-from crewgraph_compat.moving.types import OwnClass
-from crewgraph_compat.moving.unread import unread
+from crewgraph_compat.moving.dependencies.requirements import OURS
+from crewgraph_compat.moving.dependencies.tables import rewrite_pipfile
+from crewgraph_compat.moving.reading.files import Kind, Source, parsed, sources, unread
+from crewgraph_compat.moving.reading.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.reading.python_uses import imports_of
+from crewgraph_compat.moving.reading.returned import classes_of, joined, telling
+from crewgraph_compat.moving.reading.types import OwnClass
+from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting.program import rewrite
+from crewgraph_compat.moving.rewriting.tree import Note
 
 __all__ = ["Migration", "Rewritten", "migration"]
 

@@ -1,4 +1,4 @@
-"""Which name of crewgraph a dotted path of crewai means, and where crewgraph's own programs import it from."""
+"""Which name of crewgraph a dotted path means, and the names, keywords and attributes of older programs."""
 
 import importlib
 from collections.abc import Iterator
@@ -10,7 +10,25 @@ from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.reexports import target
 from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["Name", "found", "home", "is_module", "meant", "module_home", "names_of", "thing"]
+__all__ = [
+    "ATTRIBUTES",
+    "FULL_OUTPUT",
+    "KEYWORDS",
+    "OF_TEXTS",
+    "OUTPUTS",
+    "RENAMED",
+    "WITHOUT_EFFECT",
+    "Name",
+    "elsewhere",
+    "found",
+    "home",
+    "is_module",
+    "meant",
+    "module_home",
+    "names_of",
+    "thing",
+]
+
 
 _PUBLIC = (
     "crewgraph",
@@ -154,3 +172,109 @@ def _imported() -> Iterator[Any]:
 def module_home(module: str) -> str | None:
     """The module of crewgraph that stands for a module of crewai as a whole; None where there is none."""
     return _MODULES.get(module)
+
+
+_CORE_TOOLS = ("BaseTool", "StructuredTool", "Tool", "tool")
+_MODELS = {
+    "AzureChatOpenAI": "langchain_openai",
+    "ChatAnthropic": "langchain_anthropic",
+    "ChatOllama": "langchain_ollama",
+    "ChatOpenAI": "langchain_openai",
+}
+_MESSAGES = ("AIMessage", "BaseMessage", "HumanMessage", "SystemMessage")
+_PROMPTS = ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate")
+
+_PLACES: dict[str, str] = {
+    **{
+        f"{module}.{name}": "langchain_core.tools"
+        for module in ("langchain.tools", "langchain.agents")
+        for name in _CORE_TOOLS
+    },
+    **{f"langchain.tools.base.{name}": "langchain_core.tools" for name in _CORE_TOOLS},
+    **{
+        f"{module}.{name}": package
+        for module in (
+            "langchain.chat_models",
+            "langchain_community.chat_models",
+            "langchain.chat_models.openai",
+            "langchain_community.chat_models.openai",
+        )
+        for name, package in _MODELS.items()
+    },
+    **{
+        f"{module}.OpenAIEmbeddings": "langchain_openai"
+        for module in ("langchain.embeddings", "langchain.embeddings.openai")
+    },
+    **{
+        f"{module}.OpenAIEmbeddings": "langchain_openai"
+        for module in ("langchain_community.embeddings", "langchain_community.embeddings.openai")
+    },
+    **{f"langchain.schema.{name}": "langchain_core.messages" for name in _MESSAGES},
+    "langchain.schema.Document": "langchain_core.documents",
+    **{f"langchain.prompts.{name}": "langchain_core.prompts" for name in _PROMPTS},
+    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.tools.code_interpreter",
+    "langchain.tools.DuckDuckGoSearchRun": "langchain_community.tools",
+    "langchain.tools.WikipediaQueryRun": "langchain_community.tools",
+    "langchain.utilities.WikipediaAPIWrapper": "langchain_community.utilities",
+}
+"""The same classes and functions, where the packages of today have them."""
+
+
+def elsewhere(path: str) -> tuple[str, str] | None:
+    """Where a name of another package than crewai is imported from today; None where it is where it was."""
+    module = _PLACES.get(path)
+    return None if module is None else (module, path.rpartition(".")[2])
+
+
+_OUTPUT = {
+    **dict.fromkeys(("final_output", "output", "raw_output", "result"), "raw"),
+    "exported_output": "pydantic, json_dict or raw",
+    "get": "to_dict().get",
+}
+
+ATTRIBUTES: dict[str, dict[str, str]] = {
+    "CrewOutput": _OUTPUT,
+    "TaskOutput": _OUTPUT,
+    "ConditionalTask": {"execute": "execute_sync(...).raw"},
+    "Task": {"execute": "execute_sync(...).raw"},
+}
+"""Former names of what objects have, by their classes, each to what stands in its place."""
+
+OF_TEXTS = frozenset(
+    {
+        "encode",
+        "endswith",
+        "find",
+        "lower",
+        "lstrip",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "upper",
+    }
+)
+"""Methods of texts, for which older programs take outputs."""
+
+OUTPUTS = ("CrewOutput", "TaskOutput")
+"""What crews and tasks give back."""
+
+FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
+"""What the output of a crew with `full_output=True` was asked for, to what stands in its place."""
+
+KEYWORDS: dict[tuple[str, str], str] = {
+    ("LLM", "azure"): 'write the provider before the name, `LLM(model="azure/<deployment>")`',
+    ("LLM", "format"): 'write `response_format={"type": "json_object"}`',
+}
+"""Former keywords of models, to what stands in their place."""
+
+WITHOUT_EFFECT = frozenset({("Crew", "full_output")})
+"""Former keywords, by class, that are left out."""
+
+RENAMED: dict[tuple[str, str], str] = {
+    ("ConditionalTask", "max_retries"): "guardrail_max_retries",
+    ("Task", "max_retries"): "guardrail_max_retries",
+}
+"""Former keywords, by class, to those of today."""

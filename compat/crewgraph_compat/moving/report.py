@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from crewgraph_compat.moving.check import Checked, Found
+from crewgraph_compat.moving.features import Use
 from crewgraph_compat.moving.states import Mark
-from crewgraph_compat.moving.uses import Use
 
 __all__ = ["report"]
 

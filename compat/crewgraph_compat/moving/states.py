@@ -9,11 +9,9 @@ from typing import Any
 
 from crewgraph.compiler.unready import refused_keywords
 from crewgraph.definitions.misplaced import MISPLACED
-from crewgraph_compat.moving.classes import attributes, class_of, is_former, keywords, takes_any
 from crewgraph_compat.moving.differences import Difference, differences_of
-from crewgraph_compat.moving.former import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED
-from crewgraph_compat.moving.names import meant
-from crewgraph_compat.moving.uses import Feature, Sort
+from crewgraph_compat.moving.features import Feature, Sort, attributes, class_of, is_former, keywords, takes_any
+from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, meant
 from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.missing import no_module, no_name
 from crewgraph_compat.surface.table import TABLE

@@ -7,9 +7,16 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-from crewgraph_compat.tools_package.pip_line import pip_line
+__all__ = ["ToolsLoader", "pip_line"]
 
-__all__ = ["ToolsLoader"]
+
+def pip_line() -> str:
+    """What to type, as a sentence."""
+    return (
+        "It works with crewgraph and without crewai: `pip install --no-deps crewai-tools`, and "
+        '`pip install "crewgraph[crewai-tools]"` for the packages that it needs itself.'
+    )
+
 
 _PLATFORM = "crewai_tools.tools.crewai_platform_tools"
 
@@ -24,7 +31,7 @@ _OPTIONAL = {
 
 _AFTERWARDS = {
     "crewai_tools": "old_names:add_old_names",
-    "crewai_tools.tools.rag.rag_tool": "old_config:take_old_config",
+    "crewai_tools.tools.rag.rag_tool": "old_names:take_old_config",
 }
 """A module to the function here that it is given to once it is loaded."""
 

@@ -1,17 +1,52 @@
-"""Tables of dependencies, of Poetry and Pipenv: a key for each package. TOML has no way to rename a key in its place."""
+"""Dependency tables of Poetry and Pipenv, and the Python versions that a project declares."""
 
 import re
 import tomllib
 from collections.abc import Callable, Iterator
 
-from crewgraph_compat.moving.places import pipfile_lines, poetry_lines
-from crewgraph_compat.moving.python_bound import bound, too_old
-from crewgraph_compat.moving.reading import Note
-from crewgraph_compat.moving.requirement import LOCKS, OURS, TOOLS
-from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
-from crewgraph_compat.moving.rewriting import Unreadable
+from crewgraph_compat.moving.dependencies.requirements import LOCKS, OURS, TOOLS, pipfile_lines, poetry_lines
+from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting.program import Unreadable
+from crewgraph_compat.moving.rewriting.tree import Note
 
-__all__ = ["rewrite_pipfile", "rewrite_poetry"]
+__all__ = ["LOWEST", "bound", "rewrite_pipfile", "rewrite_poetry", "too_old"]
+
+
+LOWEST = 11
+"""crewgraph needs Python 3.11."""
+
+_RANGE = re.compile(r"^\s*(?P<sign>>=|\^)\s*(?P<version>3\.(?P<minor>\d+)(?:\.\d+)?)(?P<rest>\s*(?:,.*)?)$")
+_FIRST = re.compile(r"(?P<sign>>=|<=|==|~=|[\^~<>])?\s*3\.(?P<minor>\d+)")
+_LAST = re.compile(r"<(?P<is_with>=?)\s*3\.(?P<minor>\d+)")
+
+
+def bound(said: str, file: str, line: int) -> tuple[str, list[Note]]:
+    """A range of Pythons with its lower bound raised where that leaves something, and what is told of it."""
+    if not _is_too_old(said):
+        return said, []
+    form = _RANGE.match(said)
+    if form is None or _ends_before(form["rest"]):
+        return said, too_old(said, file, line)
+    raised = f"{said[: form.start('version')]}3.{LOWEST}{form['rest']}"
+    return raised, [Note(file, line, f"crewgraph needs Python 3.{LOWEST} or newer: the lower bound is raised.")]
+
+
+def too_old(said: str, file: str, line: int) -> list[Note]:
+    """What is told of a range of Pythons that begins below crewgraph's; nothing where it does not."""
+    if not _is_too_old(said):
+        return []
+    return [Note(file, line, f"crewgraph needs Python 3.{LOWEST} or newer, and `{said.strip()}` allows older ones.")]
+
+
+def _is_too_old(said: str) -> bool:
+    first = _FIRST.search(said)
+    return first is not None and first["sign"] not in ("<", "<=") and int(first["minor"]) < LOWEST
+
+
+def _ends_before(rest: str) -> bool:
+    last = _LAST.search(rest)
+    return last is not None and int(last["minor"]) < LOWEST + (not last["is_with"])
+
 
 _OF_CREWAI = re.compile(
     r"\b(?:version|extras|git|url|path|file|branch|tag|ref|rev|subdirectory|develop|editable|source|index|"

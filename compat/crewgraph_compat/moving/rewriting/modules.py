@@ -9,8 +9,8 @@ from typing import Any
 import libcst
 
 from crewgraph_compat.moving.names import Name, found, home, is_module, meant, module_home
-from crewgraph_compat.moving.reading import Reading, dotted, expression
-from crewgraph_compat.moving.rewrite_imports import absent_note, is_theirs
+from crewgraph_compat.moving.rewriting.imports import absent_note, is_theirs
+from crewgraph_compat.moving.rewriting.tree import Reading, dotted, expression
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["part_modules", "rewrite_paths"]

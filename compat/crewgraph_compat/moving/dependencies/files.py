@@ -1,28 +1,40 @@
-"""What projects depend on: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
+"""Files that declare dependencies: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 from typing import Any, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from crewgraph_compat.moving.places import (
+from crewgraph_compat.moving.dependencies.requirements import (
+    LOCKS,
+    OURS,
+    TOOLS,
     Place,
     environment_places,
+    requirement,
+    requirement_lists,
     requirements_places,
     setup_cfg_places,
     setup_py_places,
 )
-from crewgraph_compat.moving.python_bound import bound, too_old
-from crewgraph_compat.moving.reading import Note
-from crewgraph_compat.moving.requirement import LOCKS, OURS, TOOLS, requirement, requirement_lists
-from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
-from crewgraph_compat.moving.rewriting import Unreadable
-from crewgraph_compat.moving.tables import rewrite_poetry
+from crewgraph_compat.moving.dependencies.tables import bound, rewrite_poetry, too_old
+from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting.program import Unreadable
+from crewgraph_compat.moving.rewriting.tree import Note
 
-__all__ = ["rewrite_environment", "rewrite_pyproject", "rewrite_requirements", "rewrite_setup_cfg", "rewrite_setup_py"]
+__all__ = [
+    "Realms",
+    "rewrite_environment",
+    "rewrite_pyproject",
+    "rewrite_requirements",
+    "rewrite_setup_cfg",
+    "rewrite_setup_py",
+]
+
 
 _FROM_GIT = re.compile(r"^\s*[^#\s].*\bgit\+\S*/crewai(?:-tools)?(?:\.git)?(?=[@#\s]|$)", re.IGNORECASE)
 _REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<said>[^"']*)""")
@@ -178,3 +190,37 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_
 
 def _line_of(text: str, said: str) -> int:
     return next((number for number, line in enumerate(text.splitlines(), 1) if said in line), 1)
+
+
+_WHOLE = PurePosixPath(".")
+
+
+class Realms:
+    """The folders whose programs the files of dependencies speak of.
+
+    Such a file speaks of what is in its folder; where that holds no program, as `requirements/` and `docker/` do, of what is
+    in the folder above.
+
+    Args:
+        dependencies: the files of dependencies, as they are shown.
+        programs: the programs.
+    """
+
+    def __init__(self, dependencies: Iterable[str], programs: Iterable[str]) -> None:
+        folders = {folder for name in programs for folder in PurePosixPath(name).parents}
+        self._realms: dict[str, PurePosixPath] = {}
+        for name in dependencies:
+            above = PurePosixPath(name).parents
+            self._realms[name] = next((folder for folder in above if folder in folders), _WHOLE)
+
+    def of(self, dependency: str, files: Sequence[str]) -> list[str]:
+        """The files that a file of dependencies has to do for: those of its realm, and those that are in none."""
+        realm = self._realms[dependency]
+        return [name for name in files if self._is_in(name, realm) or not self._has_any(name)]
+
+    def _has_any(self, name: str) -> bool:
+        return any(self._is_in(name, realm) for realm in self._realms.values())
+
+    @staticmethod
+    def _is_in(name: str, realm: PurePosixPath) -> bool:
+        return realm in PurePosixPath(name).parents

@@ -1,17 +1,23 @@
-"""The files of a project that are looked at."""
+"""The files of a project: which are read, how they are parsed, and why one cannot be."""
 
+import ast
+import codecs
 import io
+import json
 import os
 import tokenize
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from crewgraph.errors import CrewgraphError
 
-__all__ = ["Kind", "NoProject", "Source", "python_text", "sources"]
+__all__ = ["Kind", "NoProject", "Source", "is_utf16", "of_python", "parsed", "python_text", "sources", "unread"]
+
 
 _LEFT_OUT = frozenset(
     {"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv", "__pypackages__", "htmlcov"}
@@ -179,3 +185,55 @@ def _kind(name: str, folder: str) -> Kind | None:
     lower = name.lower()
     spelled = f"{folder.lower()}/{lower}"
     return next((kind for pattern, kind in _KINDS if fnmatch(spelled if "/" in pattern else lower, pattern)), None)
+
+
+def parsed(text: str | bytes) -> ast.Module:
+    r"""The tree of a text; what Python finds questionable in it, as `"\:"`, is its author's, and not told.
+
+    Raises:
+        SyntaxError: it is no Python.
+        ValueError: it has bytes that no text has.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+_ENCODING = (
+    "it is not in {encoding}: save it as UTF-8, or let its first line name its encoding, `# -*- coding: latin-1 -*-`"
+)
+
+
+def unread(error: Exception, data: bytes = b"") -> tuple[int, str]:
+    """The line, from 1, and the reason.
+
+    Args:
+        error: what was raised.
+        data: the file.
+    """
+    if is_utf16(data):
+        return 1, _ENCODING.format(encoding="UTF-8")
+    if isinstance(error, UnicodeDecodeError):
+        return data[: error.start].count(b"\n") + 1, _ENCODING.format(encoding=error.encoding.upper())
+    if isinstance(error, SyntaxError):
+        return error.lineno or 1, error.msg
+    if isinstance(error, json.JSONDecodeError):
+        return error.lineno, f"it is no JSON: {error.msg}"
+    line: Any = getattr(error, "lineno", None)
+    return line or 1, str(error) or type(error).__name__
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether a file is in an encoding in which Python's are not read."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
+def of_python(data: bytes) -> SyntaxError | None:
+    """What Python itself says of a file; None where it takes it."""
+    try:
+        parsed(data)
+    except SyntaxError as error:
+        return error
+    except ValueError as error:  # bytes that are no text
+        return SyntaxError(str(error))
+    return None

@@ -4,8 +4,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable
 
-from crewgraph_compat.moving.python_uses import Finding
-from crewgraph_compat.moving.types import Imports, OwnClass, Types, own_classes, plain_classes
+from crewgraph_compat.moving.reading.python_uses import Finding
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, Types, own_classes, plain_classes
 
 __all__ = ["classes_of", "joined", "returned", "telling"]
 

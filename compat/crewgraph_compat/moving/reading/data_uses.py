@@ -8,9 +8,8 @@ from typing import Any, cast
 import yaml
 
 from crewgraph.project.jsonc import strip_jsonc_comments
-from crewgraph_compat.moving.places import Place, poetry_lines
-from crewgraph_compat.moving.requirement import requirement, requirement_lists
-from crewgraph_compat.moving.uses import Feature, Sort, Use
+from crewgraph_compat.moving.dependencies.requirements import Place, poetry_lines, requirement, requirement_lists
+from crewgraph_compat.moving.features import Feature, Sort, Use
 
 __all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, cast
 
-from crewgraph_compat.moving.parsing import parsed
+from crewgraph_compat.moving.reading.files import parsed
 
 __all__ = ["Cell", "Notebook", "read_notebook"]
 

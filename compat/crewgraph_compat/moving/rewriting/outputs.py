@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import libcst
 
-from crewgraph_compat.moving.former import FULL_OUTPUT, OUTPUTS
-from crewgraph_compat.moving.known_types import KnownTypes
-from crewgraph_compat.moving.reading import Reading, called
+from crewgraph_compat.moving.names import FULL_OUTPUT, OUTPUTS
+from crewgraph_compat.moving.rewriting.tree import KnownTypes, Reading, called
 
 __all__ = ["rewrite_outputs"]
 

@@ -6,19 +6,14 @@ from types import MappingProxyType
 
 import libcst
 
-from crewgraph_compat.moving.known_types import KnownTypes
-from crewgraph_compat.moving.parsing import parsed
-from crewgraph_compat.moving.reading import Note, Reading
-from crewgraph_compat.moving.rewrite_attributes import rewrite_attributes
-from crewgraph_compat.moving.rewrite_calls import rewrite_calls
-from crewgraph_compat.moving.rewrite_imports import rewrite_imports
-from crewgraph_compat.moving.rewrite_outputs import rewrite_outputs
-from crewgraph_compat.moving.rewrite_paths import part_modules, rewrite_paths
-from crewgraph_compat.moving.rewrite_sources import rewrite_sources
-from crewgraph_compat.moving.rewrite_strings import rewrite_strings
-from crewgraph_compat.moving.rewrite_tools import rewrite_tools
-from crewgraph_compat.moving.types import OwnClass
-from crewgraph_compat.moving.unread import is_utf16, of_python, unread
+from crewgraph_compat.moving.reading.files import is_utf16, of_python, parsed, unread
+from crewgraph_compat.moving.reading.types import OwnClass
+from crewgraph_compat.moving.rewriting.calls import rewrite_attributes, rewrite_calls
+from crewgraph_compat.moving.rewriting.classes import rewrite_sources, rewrite_tools
+from crewgraph_compat.moving.rewriting.imports import rewrite_imports, rewrite_strings
+from crewgraph_compat.moving.rewriting.modules import part_modules, rewrite_paths
+from crewgraph_compat.moving.rewriting.outputs import rewrite_outputs
+from crewgraph_compat.moving.rewriting.tree import KnownTypes, Note, Reading
 
 __all__ = ["Unreadable", "rewrite"]
 

@@ -4,10 +4,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from crewgraph_compat.moving.classes import attributes
+from crewgraph_compat.moving.features import Feature, Sort, Use, attributes
 from crewgraph_compat.moving.names import found
-from crewgraph_compat.moving.types import Imports, OwnClass, Types
-from crewgraph_compat.moving.uses import Feature, Sort, Use
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, Types
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["Finding", "imports_of", "located", "python_uses"]
