@@ -34,7 +34,7 @@ def eject(
     found = target_of_either(target)
     module = (target or "").rpartition(":")[0]
     # LangGraph comes with it, and the other commands do not need it.
-    eject_room: Any = load("crewgraph.eject.ejected")
+    eject_room: Any = load("crewgraph_compat.eject.program")
     made = eject_room.ejected(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import crewgraph_compat
+from crewgraph_compat.eject.program import ejected
 
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.eject.ejected import ejected
 from crewgraph.errors import CompileError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent

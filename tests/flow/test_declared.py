@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crewgraph_compat.eject.program import ejected
+from crewgraph_compat.eject.refusals import CannotEject
 from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
 from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.declared.flow import FlowDeclaration
-from crewgraph.eject.ejected import ejected
-from crewgraph.eject.refusals import CannotEject
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
 from crewgraph.flow.persistence import SQLiteFlowPersistence
