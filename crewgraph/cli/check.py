@@ -24,7 +24,7 @@ def check(
     such path.
     """
     try:
-        checked: Any = load("crewgraph_compat.moving.check").check(path)
+        checked: Any = load("crewgraph_compat.moving.check").check_project(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None

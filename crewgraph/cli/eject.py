@@ -35,7 +35,7 @@ def eject(
     module = (target or "").rpartition(":")[0]
     # LangGraph comes with it, and the other commands do not need it.
     eject_room: Any = load("crewgraph_compat.eject.program")
-    made = eject_room.ejected(found, Path(module).stem if module.endswith(".py") else module)
+    made = eject_room.eject_program(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)
     else:

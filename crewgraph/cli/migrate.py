@@ -23,7 +23,7 @@ def migrate(
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made: Any = load("crewgraph_compat.moving.migration").migration(path)
+        made: Any = load("crewgraph_compat.moving.migration").plan_migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None

@@ -16,12 +16,12 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.text import placeholders, slug
 from crewgraph.tools.base import BaseTool
 from crewgraph_compat.eject.crew.agents import AgentCalls
-from crewgraph_compat.eject.crew.graph import CrewOutputs, CrewProgram, CrewWriter
+from crewgraph_compat.eject.crew.graph import CrewOutputDataclass, CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.calls import FlowCalls
-from crewgraph_compat.eject.user_code.expressions import Edits, global_value, made_of
+from crewgraph_compat.eject.user_code.expressions import SourceEdits, evaluate_definition, global_value
 from crewgraph_compat.eject.user_code.module import UserModule
-from crewgraph_compat.eject.writing.parts import Parts
-from crewgraph_compat.eject.writing.sheet import snake
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import snake_case
 
 __all__ = ["CrewCalls"]
 
@@ -52,13 +52,13 @@ class CrewCalls:
         flows: writes the flows that are kicked off.
     """
 
-    def __init__(self, parts: Parts, flows: FlowCalls) -> None:
+    def __init__(self, parts: ProgramWriters, flows: FlowCalls) -> None:
         self._parts = parts
         self._called: dict[int, _Called] = {}
         self.agents, self.flows = AgentCalls(parts), flows
         parts.lifter.rewrite = self.rewritten
 
-    def rewrite(self, function: Any, edits: Edits, values: Mapping[str, Any], own: Any = None) -> None:
+    def rewrite(self, function: Any, edits: SourceEdits, values: Mapping[str, Any], own: Any = None) -> None:
         """Let a function call what is written for the crews that it kicks off; what makes these is taken away.
 
         Args:
@@ -73,7 +73,7 @@ class CrewCalls:
     def rewritten(self, module: UserModule, text: str) -> str:
         """A piece of source, its functions rewritten."""
         tree = ast.parse(text)
-        edits = Edits(text, tree)
+        edits = SourceEdits(text, tree)
         for one in tree.body:
             if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.rewrite(one, edits, module.values)
@@ -83,7 +83,7 @@ class CrewCalls:
         """The function that runs a crew."""
         if id(crew) not in self._called:
             names = self._parts.sheet.names
-            called = snake(crew.name) if crew.name and crew.name != "crew" else wanted
+            called = snake_case(crew.name) if crew.name and crew.name != "crew" else wanted
             writer = CrewWriter(crew, self._parts, called)
             self._called[id(crew)] = _Called(writer, crew, names.new(f"kickoff_{called}"))
             writer.read()
@@ -107,7 +107,7 @@ class CrewCalls:
         if program.optional:
             known = ", ".join(f'"{_plain(name)}"' for name in program.optional)
             given = f"{given}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
-        output = CrewOutputs(self._parts).made(program)
+        output = CrewOutputDataclass(self._parts).made(program)
         told = f'"""Run the crew `{called.crew.name}`."""'
         takes = "inputs: Mapping[str, Any]" if given else "_: Mapping[str, Any] | None = None"
         for wanted, begin, invoke in (
@@ -127,9 +127,9 @@ class _Scope:
     """One function, and what its names stand for."""
 
     calls: CrewCalls
-    parts: Parts
+    parts: ProgramWriters
     function: Any
-    edits: Edits
+    edits: SourceEdits
     values: Mapping[str, Any]
     own: Any
     made: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -196,7 +196,7 @@ class _Scope:
         return None
 
     def _value(self, node: ast.expr) -> Any:
-        return made_of(_Slotted(self).visit(copy.deepcopy(node)), self._named)
+        return evaluate_definition(_Slotted(self).visit(copy.deepcopy(node)), self._named)
 
     def _named(self, name: str) -> Any:
         if name in self.made:

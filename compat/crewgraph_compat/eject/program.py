@@ -13,10 +13,10 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.prompts.book import english
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line
 
-__all__ = ["Ejected", "ejected", "formed"]
+__all__ = ["EjectedProgram", "eject_program", "format_program"]
 
 
 _RULES = "E,F,I,B,UP,D,C90,PLR0915,PLC0415,BLE001,S110,T201,SIM,RET,RUF022,RUF100,PGH003,ANN"
@@ -30,7 +30,7 @@ _OPTIONS = (
 _CHECK = (*_OPTIONS, "--config", "lint.mccabe.max-complexity=10", "--select", _RULES, "--ignore", _LEFT_OUT)
 
 
-def formed(text: str, *, is_users: bool) -> str:
+def format_program(text: str, *, is_users: bool) -> str:
     """A program in its form; as it is where ruff is not installed.
 
     Args:
@@ -79,7 +79,7 @@ _THREAD = 'parser.add_argument("--thread", default="1", help="the run that is be
 
 
 @dataclass(frozen=True)
-class Ejected:
+class EjectedProgram:
     """A program."""
 
     source: str
@@ -87,7 +87,7 @@ class Ejected:
     """What its user has to write: tools whose source is not to be had."""
 
 
-def ejected(target: "Crew | Flow[Any]", module: str) -> Ejected:
+def eject_program(target: "Crew | Flow[Any]", module: str) -> EjectedProgram:
     """The program of a crew or flow, which needs crewgraph no longer.
 
     Args:
@@ -102,8 +102,8 @@ def ejected(target: "Crew | Flow[Any]", module: str) -> Ejected:
     return _flow(target, module)
 
 
-def _flow(flow: "Flow[Any]", module: str) -> Ejected:
-    parts = Parts(doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105), module, english())
+def _flow(flow: "Flow[Any]", module: str) -> EjectedProgram:
+    parts = ProgramWriters(doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105), module, english())
     writer = FlowWriter(flow, parts)
     called = f"flow `{flow.flow_name}`"
     writer.read()
@@ -120,11 +120,11 @@ def _flow(flow: "Flow[Any]", module: str) -> Ejected:
     _write_flow_main(parts, writer, graph)
     parts.finish()
     parts.refusals.check(called)
-    return Ejected(formed(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo))
+    return EjectedProgram(format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo))
 
 
-def _crew(crew: Crew, module: str) -> Ejected:
-    parts = Parts(_about(crew), module, crew.texts.book)
+def _crew(crew: Crew, module: str) -> EjectedProgram:
+    parts = ProgramWriters(_about(crew), module, crew.texts.book)
     writer = CrewWriter(crew, parts)
     writer.read()
     parts.refusals.check(f"crew `{crew.name}`")
@@ -133,7 +133,9 @@ def _crew(crew: Crew, module: str) -> Ejected:
     _write_main(parts, program)
     parts.finish()
     parts.refusals.check(f"crew `{crew.name}`")
-    return Ejected(formed(parts.sheet.written(), is_users=bool(parts.lifter.sources)), tuple(parts.sheet.todo))
+    return EjectedProgram(
+        format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources)), tuple(parts.sheet.todo)
+    )
 
 
 def _about(crew: Crew) -> str:
@@ -141,7 +143,7 @@ def _about(crew: Crew) -> str:
     return doc_line(f"The crew `{crew.name}` as a LangGraph graph: {names}", 105)
 
 
-def _write_main(parts: Parts, program: CrewProgram) -> None:
+def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     """What runs the graph with inputs from the command line."""
     sheet = parts.sheet
     sheet.module("sys")
@@ -170,7 +172,7 @@ def _write_main(parts: Parts, program: CrewProgram) -> None:
     sheet.add(f'if __name__ == "__main__":\n    {main}()', _MAIN)
 
 
-def _write_flow_main(parts: Parts, writer: FlowWriter, graph: str) -> None:
+def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> None:
     """What runs the graph of a flow with values for its state from the command line."""
     sheet, state = parts.sheet, writer.state
     for module in ("argparse", "json", "sys"):
@@ -198,7 +200,7 @@ def _write_flow_main(parts: Parts, writer: FlowWriter, graph: str) -> None:
     sheet.add(f'if __name__ == "__main__":\n    {main}()', 15)
 
 
-def _run(parts: Parts, graph: str, given: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
+def _run(parts: ProgramWriters, graph: str, given: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
     """The lines that run a graph, and ask whoever sits there what it asks."""
     sheet = parts.sheet
     config = ", config" if parts.keeps_runs else ""

@@ -7,10 +7,19 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-__all__ = ["Feature", "Sort", "Use", "attributes", "class_of", "is_former", "keywords", "takes_any"]
+__all__ = [
+    "Feature",
+    "FeatureKind",
+    "Use",
+    "accepted_keywords",
+    "accepts_any_keyword",
+    "crewgraph_class",
+    "is_former_keyword",
+    "known_attributes",
+]
 
 
-class Sort(StrEnum):
+class FeatureKind(StrEnum):
     """What kind of thing a program uses."""
 
     imported = "name"
@@ -42,7 +51,7 @@ class Sort(StrEnum):
 class Feature:
     """One thing that can be used."""
 
-    sort: Sort
+    sort: FeatureKind
     shown: str
     """How it is written, as in the lines above."""
 
@@ -74,7 +83,7 @@ class Use:
 
 
 @cache
-def class_of(target: str) -> Any:
+def crewgraph_class(target: str) -> Any:
     """What a target of the table is; of "module:Class.method", the method."""
     module, _, names = target.partition(":")
     found: Any = importlib.import_module(module)
@@ -84,9 +93,9 @@ def class_of(target: str) -> Any:
 
 
 @cache
-def keywords(target: str) -> tuple[str, ...]:
+def accepted_keywords(target: str) -> tuple[str, ...]:
     """The keywords that a class or function takes by name."""
-    made = class_of(target)
+    made = crewgraph_class(target)
     fields: Any = getattr(made, "model_fields", None)
     if fields is not None:
         named: dict[str, Any] = fields
@@ -95,24 +104,24 @@ def keywords(target: str) -> tuple[str, ...]:
 
 
 @cache
-def takes_any(target: str) -> bool:
+def accepts_any_keyword(target: str) -> bool:
     """Whether a class or function takes keywords that it does not name."""
-    made = class_of(target)
+    made = crewgraph_class(target)
     if hasattr(made, "model_fields"):
         return made.model_config.get("extra") == "allow"
     parameters = _parameters(made)
     return not parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
-def is_former(target: str, keyword: str) -> bool:
+def is_former_keyword(target: str, keyword: str) -> bool:
     """Whether a keyword is one that older programs pass and that needs no word."""
-    return keyword in getattr(class_of(target), "_former", ())
+    return keyword in getattr(crewgraph_class(target), "_former", ())
 
 
 @cache
-def attributes(target: str) -> frozenset[str]:
+def known_attributes(target: str) -> frozenset[str]:
     """The names that an object of a class has."""
-    made = class_of(target)
+    made = crewgraph_class(target)
     kinds: tuple[type, ...] = getattr(made, "__mro__", ())
     annotated: list[dict[str, Any]] = [vars(one).get("__annotations__", {}) for one in kinds]
     return frozenset({*dir(made), *getattr(made, "model_fields", ()), *(name for one in annotated for name in one)})

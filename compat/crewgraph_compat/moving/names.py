@@ -18,15 +18,15 @@ __all__ = [
     "OUTPUTS",
     "RENAMED",
     "WITHOUT_EFFECT",
-    "Name",
-    "elsewhere",
-    "found",
-    "home",
+    "ResolvedName",
+    "import_location",
+    "import_target",
     "is_module",
-    "meant",
-    "module_home",
-    "names_of",
-    "thing",
+    "module_location",
+    "public_names",
+    "replacement_of",
+    "resolve_moved_name",
+    "resolve_name",
 ]
 
 
@@ -72,7 +72,7 @@ _FORMERLY = {
 
 
 @dataclass(frozen=True)
-class Name:
+class ResolvedName:
     """A name of crewai, with what is behind it."""
 
     path: str
@@ -95,7 +95,7 @@ class Name:
         return self.target.partition(":")[2]
 
 
-def found(path: str) -> Name | None:
+def resolve_name(path: str) -> ResolvedName | None:
     """What a dotted path means: a module's name, and attributes behind it; None for modules, and where there is nothing."""
     path = _FORMERLY.get(path) or path
     if is_module(path):
@@ -104,22 +104,22 @@ def found(path: str) -> Name | None:
     for end in range(len(parts) - 1, 0, -1):
         where = target(".".join(parts[:end]), parts[end])
         if where is not None:
-            return Name(path, where, tuple(parts[end + 1 :]))
+            return ResolvedName(path, where, tuple(parts[end + 1 :]))
     return None
 
 
-def meant(path: str) -> Name | None:
+def resolve_moved_name(path: str) -> ResolvedName | None:
     """What a dotted path means; where its module is none of the table, the one thing of this name that there is.
 
     Old programs name modules that have moved since. What is left out on purpose is not looked for.
     """
-    if (name := found(path)) is not None or reason(path) is not None:
+    if (name := resolve_name(path)) is not None or reason(path) is not None:
         return name
     module, _, last = path.rpartition(".")
     if module in TABLE or path in TABLE or not module.startswith("crewai."):
         return None
     targets = {names[last] for names in TABLE.values() if last in names}
-    return Name(path, targets.pop()) if len(targets) == 1 else None
+    return ResolvedName(path, targets.pop()) if len(targets) == 1 else None
 
 
 def is_module(path: str) -> bool:
@@ -128,17 +128,17 @@ def is_module(path: str) -> bool:
     return path in TABLE and name not in TABLE.get(package, ())
 
 
-def names_of(module: str) -> dict[str, str]:
+def public_names(module: str) -> dict[str, str]:
     """The names of a module of crewai, to "module:name"; none where there is no such module."""
     return TABLE.get(module, {})
 
 
-def thing(name: Name) -> Any:
+def import_target(name: ResolvedName) -> Any:
     """What is behind a name: crewgraph's own class, function or value."""
     return getattr(importlib.import_module(name.module), name.name)
 
 
-def home(name: Name) -> tuple[str, str]:
+def import_location(name: ResolvedName) -> tuple[str, str]:
     """The module that crewgraph's programs import a name from, and what it is called there."""
     return _home(name.target)
 
@@ -169,7 +169,7 @@ def _imported() -> Iterator[Any]:
                 raise
 
 
-def module_home(module: str) -> str | None:
+def module_location(module: str) -> str | None:
     """The module of crewgraph that stands for a module of crewai as a whole; None where there is none."""
     return _MODULES.get(module)
 
@@ -220,7 +220,7 @@ _PLACES: dict[str, str] = {
 """The same classes and functions, where the packages of today have them."""
 
 
-def elsewhere(path: str) -> tuple[str, str] | None:
+def replacement_of(path: str) -> tuple[str, str] | None:
     """Where a name of another package than crewai is imported from today; None where it is where it was."""
     module = _PLACES.get(path)
     return None if module is None else (module, path.rpartition(".")[2])

@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from crewgraph.outdated import tell_outdated
-from crewgraph_compat.surface.former import instead
-from crewgraph_compat.surface.missing import no_name
+from crewgraph_compat.surface.former import replacement_package
+from crewgraph_compat.surface.missing import missing_name_message
 from crewgraph_compat.surface.reexports import target
 from crewgraph_compat.surface.table import TABLE
 
@@ -36,8 +36,8 @@ class Facade(ModuleType):
             return value
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             # Raised here because Python makes a message of its own from an AttributeError.
-            raise ImportError(no_name(self.__name__, name), name=self.__name__, path=self.__file__)
-        raise AttributeError(no_name(self.__name__, name), name=name, obj=self)
+            raise ImportError(missing_name_message(self.__name__, name), name=self.__name__, path=self.__file__)
+        raise AttributeError(missing_name_message(self.__name__, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Facade) and name in TABLE[self.__name__]:
@@ -68,7 +68,7 @@ class FacadeLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])
-        if found := instead(module.__name__):
+        if found := replacement_package(module.__name__):
             tell_outdated(f"`{found[0]}`", f"import from `{found[1]}`")
 
 

@@ -6,7 +6,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from crewgraph_compat.surface.facade import FacadeLoader
-from crewgraph_compat.surface.missing import no_module
+from crewgraph_compat.surface.missing import missing_module_message
 from crewgraph_compat.surface.table import FILES, TABLE
 
 __all__ = ["ROOT", "Finder"]
@@ -29,7 +29,7 @@ class Finder(MetaPathFinder):
         """
         if fullname not in TABLE:
             if fullname.partition(".")[0] == ROOT:
-                raise ModuleNotFoundError(no_module(fullname), name=fullname)
+                raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
             return None
         # The file is the table's: whoever prints `crewai.__file__` sees which crewai this is. All are packages, with
         # nothing on their path: below a plain module Python does not ask, and answers in words of its own.

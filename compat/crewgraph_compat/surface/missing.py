@@ -6,20 +6,20 @@ from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.reexports import origin
 from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["no_module", "no_name"]
+__all__ = ["missing_module_message", "missing_name_message"]
 
 _FIRST = ("crewai", "crewai.tools", "crewai.events")
 _WAY_OUT = "If the program cannot do without it, run it with crewai itself."
 
 
-def no_name(module: str, name: str) -> str:
+def missing_name_message(module: str, name: str) -> str:
     """The message for a name that a module does not have."""
     path = f"{module}.{name}"
     why = reason(path) or reason(origin(module, name) or "")
     return f"{_told(path)} {why or _elsewhere(name) or _alike(module, name)}"
 
 
-def no_module(path: str) -> str:
+def missing_module_message(path: str) -> str:
     """The message for a module that is not there."""
     if why := reason(path):
         return f"{_told(path)} {why}"

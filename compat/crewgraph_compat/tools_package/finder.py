@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from crewgraph_compat.surface.facade import is_named_in_an_import
-from crewgraph_compat.tools_package.loader import ToolsLoader, pip_line
-from crewgraph_compat.tools_package.old_names import OLD, old_name
+from crewgraph_compat.tools_package.loader import ToolsLoader, install_hint
+from crewgraph_compat.tools_package.old_names import OLD_NAMES, resolve_old_name
 
-__all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder", "no_tools"]
+__all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder", "missing_tools_message"]
 
 
 REPLACED = {
@@ -34,18 +34,18 @@ class ReplacedLoader(Loader):
         module.__dict__.update({name: getattr(ours, name) for name in names}, __all__=list(names))
 
 
-def no_tools(path: str) -> str:
+def missing_tools_message(path: str) -> str:
     """The message for a name or module of the package that is not installed."""
-    return f"`{path}` is in the package crewai_tools, which is not installed. {pip_line()}"
+    return f"`{path}` is in the package crewai_tools, which is not installed. {install_hint()}"
 
 
 class _Missing(ModuleType):
     """The package that is not installed."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in OLD:
-            return old_name(name)
-        told = no_tools(f"{self.__name__}.{name}")
+        if name in OLD_NAMES:
+            return resolve_old_name(name)
+        told = missing_tools_message(f"{self.__name__}.{name}")
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             raise ImportError(told, name=self.__name__)
         raise AttributeError(told, name=name, obj=self)
@@ -98,5 +98,5 @@ class ToolsFinder(MetaPathFinder):
             return ModuleSpec(TOOLS, MissingLoader(), is_package=True)
         package = getattr(sys.modules.get(TOOLS), "__spec__", None)
         if package is not None and isinstance(package.loader, MissingLoader):
-            raise ModuleNotFoundError(no_tools(fullname), name=fullname)
+            raise ModuleNotFoundError(missing_tools_message(fullname), name=fullname)
         return None

@@ -7,10 +7,10 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-__all__ = ["ToolsLoader", "pip_line"]
+__all__ = ["ToolsLoader", "install_hint"]
 
 
-def pip_line() -> str:
+def install_hint() -> str:
     """What to type, as a sentence."""
     return (
         "It works with crewgraph and without crewai: `pip install --no-deps crewai-tools`, and "
@@ -31,7 +31,7 @@ _OPTIONAL = {
 
 _AFTERWARDS = {
     "crewai_tools": "old_names:add_old_names",
-    "crewai_tools.tools.rag.rag_tool": "old_names:take_old_config",
+    "crewai_tools.tools.rag.rag_tool": "old_names:accept_old_config",
 }
 """A module to the function here that it is given to once it is loaded."""
 
@@ -53,7 +53,7 @@ class ToolsLoader(SourceFileLoader):
             super().exec_module(module)
         except ModuleNotFoundError as error:
             if not _is_told(error):
-                error.add_note(pip_line())
+                error.add_note(install_hint())
             raise
         if afterwards := _AFTERWARDS.get(name):
             _ours(afterwards)(module)
@@ -73,7 +73,7 @@ def _import_without(optional: tuple[str, ...]) -> Callable[..., Any]:
             package = name.partition(".")[0]
             if level or package not in optional or error.name != package:
                 raise
-            return _ours("lacking:Lacking")(name if fromlist else package)
+            return _ours("lacking:MissingPackage")(name if fromlist else package)
 
     return import_
 

@@ -9,10 +9,10 @@ from typing import Any
 from crewgraph.outdated import tell_outdated
 from crewgraph_compat.surface.facade import is_named_in_an_import
 
-__all__ = ["OLD", "add_old_names", "in_new_words", "old_name", "take_old_config"]
+__all__ = ["OLD_NAMES", "accept_old_config", "add_old_names", "resolve_old_name", "translate_config"]
 
 
-OLD = {
+OLD_NAMES = {
     "BaseTool": ("crewgraph.tools.base", "`from crewai.tools import BaseTool`"),
     "CodeInterpreterTool": (
         "crewgraph_compat.stand_ins.tools.code_interpreter",
@@ -24,9 +24,9 @@ OLD = {
 """A name to its module here, and what to write instead."""
 
 
-def old_name(name: str) -> Any:
+def resolve_old_name(name: str) -> Any:
     """What an old name means, with one warning in a process that says what to write instead."""
-    module, instead = OLD[name]
+    module, instead = OLD_NAMES[name]
     found = getattr(importlib.import_module(module), name)
     tell_outdated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
     return found
@@ -36,8 +36,8 @@ def add_old_names(package: ModuleType) -> None:
     """Let an installed crewai_tools have the names that it no longer has."""
 
     def getattr_(name: str) -> Any:
-        if name in OLD:
-            return old_name(name)
+        if name in OLD_NAMES:
+            return resolve_old_name(name)
         told = f"The installed crewai_tools ({version}) has no `{name}`."
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             raise ImportError(told, name=package.__name__, path=package.__file__)
@@ -53,19 +53,19 @@ _STORE = "vectordb"
 _KNOWN = (_EMBEDDER, _STORE)
 
 
-def take_old_config(module: ModuleType) -> None:
+def accept_old_config(module: ModuleType) -> None:
     """Let `RagTool`, and with it all that search files, take the older form of `config=`."""
     init = module.RagTool.__init__
 
     def __init__(self: Any, *args: Any, **given: Any) -> None:
         if isinstance(given.get("config"), Mapping):
-            given["config"] = in_new_words(given["config"])
+            given["config"] = translate_config(given["config"])
         init(self, *args, **given)
 
     module.RagTool.__init__ = __init__
 
 
-def in_new_words(config: Mapping[str, Any]) -> dict[str, Any]:
+def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration with `llm`, `embedder` and the older words of stores, in the words of now.
 
     What has no meaning any more is left out, with one warning in a process.

@@ -15,10 +15,10 @@ from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.schema import described
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import refuse_agent
-from crewgraph_compat.eject.writing.parts import Parts
-from crewgraph_compat.eject.writing.sheet import doc_line, filled, literal, template
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
-__all__ = ["TOOLS", "AgentCalls", "Team", "coworkers_of", "dated", "system_of"]
+__all__ = ["TOOLS", "AgentCalls", "CoworkerTools", "coworkers_of", "system_prompt_of", "with_date"]
 
 
 TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
@@ -29,7 +29,7 @@ _Text = Callable[[str, str], str]
 """Gives the expression for a text, of the name that its constant should have and the text."""
 
 
-class Team:
+class CoworkerTools:
     """Writes the coworkers of an agent at work on a task.
 
     Args:
@@ -39,7 +39,9 @@ class Team:
         depth: how often the work has been handed on before.
     """
 
-    def __init__(self, agents: Sequence[BaseAgent], assignment: Assignment, parts: Parts, depth: int = 0) -> None:
+    def __init__(
+        self, agents: Sequence[BaseAgent], assignment: Assignment, parts: ProgramWriters, depth: int = 0
+    ) -> None:
         self._agents, self._assignment, self._parts = agents, assignment, parts
         self._members = [_Member(agent, assignment, parts, depth) for agent in agents]
 
@@ -86,14 +88,14 @@ class Team:
 class _Member:
     """A coworker."""
 
-    def __init__(self, agent: BaseAgent, assignment: Assignment, parts: Parts, depth: int) -> None:
+    def __init__(self, agent: BaseAgent, assignment: Assignment, parts: ProgramWriters, depth: int) -> None:
         self._agent, self._parts = agent, parts
         crew = assignment.crew
         task = HandedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
         self._assignment = handed_on(task, agent, crew, "", node=assignment.slug, deeper=deeper)
         others = colleagues(crew, task, agent) if crew is not None and deeper else ()
-        self._team = Team(others, self._assignment, parts, depth + 1) if others else None
+        self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
         self._tools: list[str] = []
         self._model = "None"
 
@@ -110,14 +112,14 @@ class _Member:
     def role(self, values: Mapping[str, str]) -> str:
         """The expression for what it is called."""
         role = " ".join((self._agent.template("role") or "").split())
-        return filled(literal(template(role, values)), role, values)
+        return fill_slots(string_literal(slot_template(role, values)), role, values)
 
     def work(self, text: _Text, values: Mapping[str, str]) -> str:
         """The function that does its work."""
         agent, parts = self._agent, self._parts
         tools = [*self._tools, *([f"*{self._team.written(text, values)}"] if self._team is not None else [])]
-        system = text(agent.template("role") or "agent", system_of(agent, parts, uses_tools=bool(tools)))
-        words = [self._model, system, f"work{dated(agent, parts)}", *([f"[{', '.join(tools)}]"] if tools else [])]
+        system = text(agent.template("role") or "agent", system_prompt_of(agent, parts, uses_tools=bool(tools)))
+        words = [self._model, system, f"work{with_date(agent, parts)}", *([f"[{', '.join(tools)}]"] if tools else [])]
         if isinstance(agent, Agent) and agent.use_system_prompt is False:
             parts.pieces.asks_without_system = True
             words[1:3] = ['""', f'{system} + "\\n\\n" + {words[2]}']
@@ -131,19 +133,19 @@ def coworkers_of(assignment: Assignment) -> Sequence[BaseAgent]:
     return next((one.agents for one in sources if isinstance(one, CoworkerTool)), list[Any]())
 
 
-def system_of(agent: BaseAgent, parts: Parts, *, uses_tools: bool) -> str:
+def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool) -> str:
     """What an agent is told of itself."""
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     ending = parts.book.slice("native_tools" if uses_tools else "no_tools")
     return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}"
 
 
-def dated(agent: BaseAgent, parts: Parts) -> str:
+def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
     """What is added to what an agent is asked, where it is told the date."""
     if not isinstance(agent, Agent) or not agent.inject_date:
         return ""
     parts.sheet.use("datetime", "datetime")
-    told = literal("\n\n" + parts.book.slice("current_date", date="{date}"))
+    told = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
     return f" + {parts.constant('TODAY', told, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
 
 
@@ -177,7 +179,7 @@ class AgentCalls:
         parts: the program, and those who write parts of it.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
         self._asked: dict[tuple[int, int], _Asked] = {}
 
@@ -234,7 +236,7 @@ class AgentCalls:
         parts, agent = self._parts, asked.agent
         values = {name: name for name in asked.slots}
         role = agent.template("role") or "agent"
-        system = self._constant(role, system_of(agent, parts, uses_tools=bool(asked.tools)), values)
+        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(asked.tools)), values)
         question = "question"
         if asked.form:
             form = parts.book.slice("formatted_task_instructions", output_format=asked.form)
@@ -242,7 +244,7 @@ class AgentCalls:
         words = [
             asked.model,
             system,
-            f"{question}{dated(agent, parts)}",
+            f"{question}{with_date(agent, parts)}",
             *([f"[{', '.join(asked.tools)}]"] if asked.tools else []),
         ]
         words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
@@ -257,6 +259,6 @@ class AgentCalls:
         parts.sheet.add(f'def {asked.function}({takes}) -> AgentOutput:\n    """{told}"""\n{body}', _FUNCTION)
 
     def _constant(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        written = literal(template(text, values))
+        written = string_literal(slot_template(text, values))
         name = self._parts.constant(slug(wanted).upper(), written, _PROMPT)
-        return filled(name, text, values)
+        return fill_slots(name, text, values)

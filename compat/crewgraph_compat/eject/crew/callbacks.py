@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from crewgraph.definitions.crew import Crew
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["Around", "Given"]
+__all__ = ["CallbackInputs", "KickoffCallbacks"]
 
 _NODE = 8
 
 
-class Given:
+class CallbackInputs:
     """The inputs that a crew is given, and those that its functions make.
 
     Args:
@@ -42,7 +42,7 @@ class Given:
         return sorted({*self.made, *self.needed, *self.optional})
 
 
-class Around:
+class KickoffCallbacks:
     """Writes what is done before and after the tasks of a crew.
 
     Args:
@@ -50,7 +50,7 @@ class Around:
         parts: the program, and those who write parts of it.
     """
 
-    def __init__(self, crew: Crew, parts: Parts) -> None:
+    def __init__(self, crew: Crew, parts: ProgramWriters) -> None:
         self._crew, self._parts = crew, parts
         self._before: list[str] = []
         self._after: list[str] = []

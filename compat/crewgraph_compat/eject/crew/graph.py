@@ -7,17 +7,17 @@ from crewgraph.compiler.assignment import Assignment, assignments
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import CrewgraphError
-from crewgraph_compat.eject.crew.callbacks import Around, Given
+from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
 from crewgraph_compat.eject.crew.task import TaskWriter
 from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import class_name, doc_line
 
-__all__ = ["CrewOutputs", "CrewProgram", "CrewWriter", "Stop", "Way", "wired"]
+__all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWriter", "edge_lines"]
 
 
 @dataclass(frozen=True)
-class Stop:
+class CrewNode:
     """A task on the way: its node, and the function that says whether it is done, where it depends."""
 
     node: str
@@ -26,22 +26,22 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Way:
+class CrewEdge:
     """A conditional edge: from where, by which function, to where."""
 
     source: str
-    chain: "tuple[Stop, ...]"
+    chain: "tuple[CrewNode, ...]"
     """The conditional tasks it may lead to: the first whose condition holds."""
 
-    following: "tuple[Stop, ...]"
+    following: "tuple[CrewNode, ...]"
     """What comes after them; nothing at the end."""
 
     targets: tuple[str, ...]
 
 
-def wired(
-    stops: Sequence[Stop], builder: str, begin: str = "START", end: str = "END"
-) -> tuple[list[str], list[Way], str | None]:
+def edge_lines(
+    stops: Sequence[CrewNode], builder: str, begin: str = "START", end: str = "END"
+) -> tuple[list[str], list[CrewEdge], str | None]:
     """The lines that connect tasks in their order.
 
     Args:
@@ -54,7 +54,7 @@ def wired(
         The lines, the conditional edges among them, and the name of a node in which branches meet, where one is needed.
     """
     lines: list[str] = []
-    ways: list[Way] = []
+    ways: list[CrewEdge] = []
     meeting: str | None = None
     ends: list[str] = [_shown(begin, "START")]
     at = 0
@@ -66,7 +66,7 @@ def wired(
                 ends = [f'"{meeting}"']
             chain, following = _chain(stops, at)
             targets = (*(one.node for one in chain), *([one.node for one in following] or [end]))
-            ways.append(Way(ends[0], tuple(chain), tuple(following), targets))
+            ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
             shown = ", ".join(_shown(one, "END") for one in targets)
             lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{shown}])")
             ends = [f'"{stops[at].node}"']
@@ -84,7 +84,7 @@ def wired(
     return lines, ways, meeting
 
 
-def _chain(stops: Sequence[Stop], at: int) -> tuple[Sequence[Stop], Sequence[Stop]]:
+def _chain(stops: Sequence[CrewNode], at: int) -> tuple[Sequence[CrewNode], Sequence[CrewNode]]:
     """The conditional tasks from a place on, and those that come after them."""
     end = at
     while end < len(stops) and stops[end].choose:
@@ -92,7 +92,7 @@ def _chain(stops: Sequence[Stop], at: int) -> tuple[Sequence[Stop], Sequence[Sto
     return stops[at:end], _group(stops, end)
 
 
-def _group(stops: Sequence[Stop], at: int) -> Sequence[Stop]:
+def _group(stops: Sequence[CrewNode], at: int) -> Sequence[CrewNode]:
     """The task at a place, with the asynchronous ones right behind it where it is one."""
     end = min(at + 1, len(stops))
     if at < len(stops) and stops[at].is_async and not stops[at].choose:
@@ -118,14 +118,14 @@ _FIELDS = {
 }
 
 
-class CrewOutputs:
+class CrewOutputDataclass:
     """Writes `CrewOutput`, where functions take one.
 
     Args:
         parts: the program, and those who write parts of it.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
 
     def made(self, program: "CrewProgram") -> str:
@@ -213,11 +213,11 @@ class CrewWriter:
         prefix: what stands before the names of its state and graph, where there are several.
     """
 
-    def __init__(self, crew: Crew, parts: Parts, prefix: str = "") -> None:
+    def __init__(self, crew: Crew, parts: ProgramWriters, prefix: str = "") -> None:
         self._crew, self._parts, self._prefix = crew, parts, prefix
         self._tasks: list[TaskWriter] = []
         self._inputs: tuple[str, ...] = ()
-        self._around, self._given = Around(crew, parts), Given((), ())
+        self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
 
     def read(self) -> None:
         """Look at everything, and bring in what the user wrote; nothing of ours is written yet."""
@@ -233,7 +233,7 @@ class CrewWriter:
             refuse_agent(one.agent, one, parts.refusals)
         parts.pieces.loop.keeps_results &= _keeps(crew, found)
         inputs = {*crew.fetch_inputs(), *(name for one in found for name in one.task.open_placeholders("output_file"))}
-        self._given = Given(inputs, crew.before_kickoff_callbacks)
+        self._given = CallbackInputs(inputs, crew.before_kickoff_callbacks)
         self._inputs = tuple(sorted(inputs | set(self._given.known)))
         self._around.read()
         graph_of = {one.slug: n for n, one in enumerate(found)}
@@ -259,7 +259,7 @@ class CrewWriter:
         for one in self._tasks:
             parts.sheet.add(one.node(), _NODE)
         if has_end:
-            self._around.write_end(state, CrewOutputs(parts).made(program))
+            self._around.write_end(state, CrewOutputDataclass(parts).made(program))
         graph = self._write_graph(state, inputs)
         return replace(program, graph=graph, is_finished=has_end)
 
@@ -288,7 +288,7 @@ class CrewWriter:
         builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
         stops = [self._stop(one) for one in self._tasks]
         begin, end = self._around.begin or "START", self._around.end or "END"
-        lines, ways, meeting = wired(stops, builder, begin, end)
+        lines, ways, meeting = edge_lines(stops, builder, begin, end)
         if begin != "START":
             lines.insert(0, f'{builder}.add_edge(START, "{begin}")')
         if end != "END":
@@ -310,11 +310,11 @@ class CrewWriter:
         sheet.add("\n".join([made, *nodes, *lines, f"{graph} = {compiled}"]), _GRAPH)
         return graph
 
-    def _stop(self, one: TaskWriter) -> Stop:
+    def _stop(self, one: TaskWriter) -> CrewNode:
         choose = one.choice if isinstance(one.assignment.task, ConditionalTask) else ""
-        return Stop(one.slug, bool(one.assignment.task.async_execution), choose)
+        return CrewNode(one.slug, bool(one.assignment.task.async_execution), choose)
 
-    def _write_way(self, way: Way, state: str, end: str) -> None:
+    def _write_way(self, way: CrewEdge, state: str, end: str) -> None:
         """The function of a conditional edge."""
         sheet, by_slug = self._parts.sheet, {one.slug: one for one in self._tasks}
         first = by_slug[way.chain[0].node]

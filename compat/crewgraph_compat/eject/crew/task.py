@@ -8,9 +8,9 @@ from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.schema import described
 from crewgraph.text import placeholders, slug
-from crewgraph_compat.eject.crew.agents import Team, coworkers_of, dated, system_of
-from crewgraph_compat.eject.writing.parts import Parts
-from crewgraph_compat.eject.writing.sheet import doc_line, filled, literal, template
+from crewgraph_compat.eject.crew.agents import CoworkerTools, coworkers_of, system_prompt_of, with_date
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
 __all__ = ["TaskWriter"]
 
@@ -31,7 +31,7 @@ class TaskWriter:
     """
 
     def __init__(
-        self, assignment: Assignment, parts: Parts, inputs: Sequence[str], sources: "list[TaskWriter]"
+        self, assignment: Assignment, parts: ProgramWriters, inputs: Sequence[str], sources: "list[TaskWriter]"
     ) -> None:
         self.assignment, self._parts, self._sources = assignment, parts, sources
         taken = assignment.slug in inputs
@@ -40,7 +40,7 @@ class TaskWriter:
         self._values = {name: f'state["{name.replace("-", "_")}"]' for name in inputs}
         self._tools: list[str] = []
         coworkers = coworkers_of(assignment)
-        self._team = Team(coworkers, assignment, parts) if coworkers else None
+        self._team = CoworkerTools(coworkers, assignment, parts) if coworkers else None
         self._guardrails: list[str] = []
         self._callbacks: list[str] = []
         self._structure: str | None = None
@@ -101,7 +101,7 @@ class TaskWriter:
             parts.refusals.add(f"the guardrail of {self.where}", "what judges faithfulness is crewgraph's")
         parts.outputs.keep("description")
         model = self._model if judge.llm is None else parts.models.name(judge.llm, f"the guardrail of {self.where}")
-        return f"partial({parts.pieces.name('judged')}, {model}, {literal(judge.description)})"
+        return f"partial({parts.pieces.name('judged')}, {model}, {string_literal(judge.description)})"
 
     def keys(self) -> list[str]:
         """Its keys of the state, with their types."""
@@ -181,7 +181,7 @@ class TaskWriter:
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
         system, asked = self._prompts()
-        asked += dated(agent, parts)
+        asked += with_date(agent, parts)
         called = parts.pieces.name("answered")
         words: list[str] = []
         if self._team is not None:
@@ -203,7 +203,7 @@ class TaskWriter:
     def _prompts(self) -> tuple[str, str]:
         """The expressions for what the agent is told, and for what it is asked."""
         task, agent, book = self.assignment.task, self.assignment.agent, self._parts.book
-        told = system_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
+        told = system_prompt_of(agent, self._parts, uses_tools=bool(self._tools or self._team))
         values = dict(self._values)
         asked = [task.template("description") or ""]
         expected = task.template("expected_output") or ""
@@ -228,8 +228,8 @@ class TaskWriter:
         )
 
     def _text(self, wanted: str, text: str, values: dict[str, str]) -> str:
-        name = self._parts.constant(_upper(wanted), literal(template(text, values)), _PROMPT)
-        return filled(name, text, values)
+        name = self._parts.constant(_upper(wanted), string_literal(slot_template(text, values)), _PROMPT)
+        return fill_slots(name, text, values)
 
     def _context(self) -> str:
         read = [one.read_from("state") for one in self._sources]
@@ -246,7 +246,9 @@ class TaskWriter:
             ("name", task.name or task.template("description")),
             ("agent", self.assignment.agent.template("role")),
         ):
-            given[field] = filled(f"{literal(template(value or '', self._values))}", value or "", self._values)
+            given[field] = fill_slots(
+                f"{string_literal(slot_template(value or '', self._values))}", value or "", self._values
+            )
         if keep_data and self._structure:
             self._parts.outputs.keep("json_dict" if task.output_json else "pydantic")
         return self._parts.outputs.made(given)
@@ -258,7 +260,7 @@ class TaskWriter:
         values = {
             name: f'{read}.replace("/", "_")' for name, read in self._values.items() if name in placeholders(path)
         }
-        where = filled(literal(template(path, values)), path, values)
+        where = fill_slots(string_literal(slot_template(path, values)), path, values)
         content = text
         if self.data is not None:
             content = f"{data}.model_dump_json()"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph_compat.eject.writing.parts import Parts
-from crewgraph_compat.eject.writing.sheet import snake
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import snake_case
 
 __all__ = ["FlowCalls"]
 
@@ -54,7 +54,7 @@ class FlowCalls:
         writer_of: gives what writes a flow, of the flow and of what stands before the names of its graph.
     """
 
-    def __init__(self, parts: Parts, writer_of: "Callable[[Flow[Any], str], _Writer]") -> None:
+    def __init__(self, parts: ProgramWriters, writer_of: "Callable[[Flow[Any], str], _Writer]") -> None:
         self._parts, self._writer_of = parts, writer_of
         self._called: dict[tuple[type, str], _Called] = {}
 
@@ -62,7 +62,7 @@ class FlowCalls:
         """The function that runs a flow."""
         key = (type(flow), repr({name: one for name, one in dict(flow.state).items() if name != "id"}))
         if key not in self._called:
-            name = self._parts.sheet.names.new(snake(type(flow).__name__), "_flow")
+            name = self._parts.sheet.names.new(snake_case(type(flow).__name__), "_flow")
             self._called[key] = _Called(self._writer_of(flow, name), name)
             self._called[key].writer.read()
         found = self._called[key]

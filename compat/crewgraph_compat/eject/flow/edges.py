@@ -11,13 +11,13 @@ from crewgraph.definitions.flow.condition import AndCondition, OrCondition, even
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.labels import returned
 from crewgraph.text import slug
-from crewgraph_compat.eject.flow.method import MethodWriter, ends, said_by
+from crewgraph_compat.eject.flow.method import MethodWriter, always_returns, router_labels
 from crewgraph_compat.eject.flow.state import FlowStateWriter
-from crewgraph_compat.eject.flow.triggers import Events, at_once, beside
+from crewgraph_compat.eject.flow.triggers import TriggerGraph, always_in_same_step, may_run_concurrently
 from crewgraph_compat.eject.refusals import Refusals
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["FlowLines"]
+__all__ = ["FlowEdges"]
 
 _GRAPH, _NODE = 14, 13
 
@@ -30,7 +30,7 @@ def {name}(said: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
 '''
 
 
-class FlowLines:
+class FlowEdges:
     """How methods are connected.
 
     Args:
@@ -41,7 +41,7 @@ class FlowLines:
     """
 
     def __init__(
-        self, definition: FlowDefinition, events: Events, methods: Mapping[str, MethodWriter], refusals: Refusals
+        self, definition: FlowDefinition, events: TriggerGraph, methods: Mapping[str, MethodWriter], refusals: Refusals
     ) -> None:
         self._definition, self._events, self._methods, self._refusals = definition, events, methods, refusals
         self._given: dict[str, list[str]] = {name: [] for name in methods}
@@ -74,7 +74,9 @@ class FlowLines:
         found: set[str] = set()
         for key in self._keys:
             writers = [name for name in self._methods if key in self._given[name]]
-            if any(at_once(self._events, one, other) for one in writers for other in writers if one != other):
+            if any(
+                may_run_concurrently(self._events, one, other) for one in writers for other in writers if one != other
+            ):
                 found.add(key)
         return found
 
@@ -155,7 +157,7 @@ class FlowLines:
 
     def is_command(self, name: str) -> bool:
         """Whether a method is a node that goes on by a `Command`: its labels stand in its code."""
-        if not self._events.routes.get(name) or said_by(self._methods[name].tree) is None:
+        if not self._events.routes.get(name) or router_labels(self._methods[name].tree) is None:
             return False
         return not self._given[name] or all(isinstance(one.value, ast.Constant) for one in self._methods[name].returns)
 
@@ -212,7 +214,10 @@ class FlowLines:
         """Events without those that come in the same step as one whose method was defined before theirs."""
         names = [one for one in self._definition.methods if one in events]
         late = {
-            other for n, one in enumerate(names) for other in names[n + 1 :] if beside(self._definition, one, other)
+            other
+            for n, one in enumerate(names)
+            for other in names[n + 1 :]
+            if always_in_same_step(self._definition, one, other)
         }
         return [one for one in events if one not in late]
 
@@ -230,7 +235,7 @@ class FlowLines:
             return
         self._first[name] = f'"{event}"'
 
-    def write(self, parts: Parts, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
+    def write(self, parts: ProgramWriters, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
         """Write the graph; what it is called."""
         sheet, events = parts.sheet, self._events
         sheet.use("langgraph.graph", "END", "START", "StateGraph")
@@ -277,7 +282,7 @@ class FlowLines:
         ways = ", ".join(f'"{label}": "{ones[0]}"' for label, ones in self._events.routes[target].items())
         return f'{builder}.add_conditional_edges("{name}", {called[target]}, {{{ways}}})'
 
-    def _routed(self, parts: Parts, builder: str, name: str, state: FlowStateWriter) -> str:
+    def _routed(self, parts: ProgramWriters, builder: str, name: str, state: FlowStateWriter) -> str:
         sheet, routes = parts.sheet, self._events.routes[name]
         function = sheet.names.new(f"after_{slug(name)}")
         ways = ", ".join(f'"{label}": {_listed(ones)}' for label, ones in routes.items())
@@ -294,9 +299,9 @@ class FlowLines:
         writer = self._methods[name]
         note = "" if writer.tree.returns is None else ast.unparse(writer.tree.returns)
         said = [one.value for one in writer.returns]
-        return "Literal" in note or note == "str" or (all(map(_is_text, said)) and ends(writer.tree.body))
+        return "Literal" in note or note == "str" or (all(map(_is_text, said)) and always_returns(writer.tree.body))
 
-    def _helper(self, parts: Parts) -> str:
+    def _helper(self, parts: ProgramWriters) -> str:
         """The function that reads all that a router may say."""
         helper = parts.sheet.helper("routed")
         if helper is None:
@@ -307,7 +312,7 @@ class FlowLines:
             parts.sheet.add(_ROUTED.format(name=helper), _NODE)
         return helper
 
-    def _write_wait(self, parts: Parts, state: FlowStateWriter) -> None:
+    def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
         parts.sheet.names.take("passed")
         parts.sheet.use("typing", "Any")
         told = '"""A label was said, for which something waits together with others."""'

@@ -10,12 +10,12 @@ from crewgraph.definitions.flow.state import state_source
 from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
 from crewgraph_compat.eject.calls import CrewCalls
 from crewgraph_compat.eject.flow.calls import FlowCalls
-from crewgraph_compat.eject.flow.edges import FlowLines
+from crewgraph_compat.eject.flow.edges import FlowEdges
 from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.flow.state import FlowStateWriter
-from crewgraph_compat.eject.flow.triggers import Events, at_once, is_forked, refuse_races
+from crewgraph_compat.eject.flow.triggers import TriggerGraph, has_parallel_branches, may_run_concurrently, refuse_races
 from crewgraph_compat.eject.refusals import refuse_hooks
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["FlowWriter"]
 
@@ -32,10 +32,12 @@ class FlowWriter:
         calls: writes what its methods kick off; that of the other one.
     """
 
-    def __init__(self, flow: "Flow[Any]", parts: Parts, prefix: str = "", calls: "CrewCalls | None" = None) -> None:
+    def __init__(
+        self, flow: "Flow[Any]", parts: ProgramWriters, prefix: str = "", calls: "CrewCalls | None" = None
+    ) -> None:
         self.flow, self.parts, self.prefix = flow, parts, prefix
         self.definition = flow.topology()
-        self.events = Events(self.definition, parts.refusals)
+        self.events = TriggerGraph(self.definition, parts.refusals)
         self.calls = calls or CrewCalls(parts, FlowCalls(parts, self._within))
         self.methods: dict[str, MethodWriter] = {}
         self.helpers: dict[str, MethodWriter] = {}
@@ -114,9 +116,9 @@ class FlowWriter:
                 refuse(f"the condition of `@start` of method `{name}`", "it depends on what a run is given")
 
     @cached_property
-    def lines(self) -> FlowLines:
+    def lines(self) -> FlowEdges:
         """What leads to what, and what is handed on."""
-        return FlowLines(self.definition, self.events, self.methods, self.parts.refusals)
+        return FlowEdges(self.definition, self.events, self.methods, self.parts.refusals)
 
     def write(self) -> str:
         """Write it; the expression for what its run gives."""
@@ -161,7 +163,7 @@ class FlowWriter:
         for n, one in enumerate(names):
             for other in names[n + 1 :]:
                 both = set(self._writes(self.methods[one])) & set(self._writes(self.methods[other]))
-                if both and at_once(self.events, one, other):
+                if both and may_run_concurrently(self.events, one, other):
                     found |= dict.fromkeys(both, (one, other))
         return found
 
@@ -186,7 +188,7 @@ class FlowWriter:
     @property
     def is_forked(self) -> bool:
         """Whether anything of it runs at once."""
-        return is_forked(self.events)
+        return has_parallel_branches(self.events)
 
     @property
     def gives(self) -> bool:

@@ -13,12 +13,12 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.llm.base import BaseLLM
 from crewgraph_compat.eject.calls import CrewCalls
-from crewgraph_compat.eject.flow.state_access import Touched, touched
-from crewgraph_compat.eject.user_code.expressions import Edits
+from crewgraph_compat.eject.flow.state_access import StateAccess, state_access
+from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import UserModule
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["MethodWriter", "ends", "said_by"]
+__all__ = ["MethodWriter", "always_returns", "router_labels"]
 
 
 @dataclass
@@ -35,7 +35,7 @@ class MethodWriter:
     name: str
     function: Any
     flow: "Flow[Any]"
-    parts: Parts
+    parts: ProgramWriters
     calls: CrewCalls
     helpers: "dict[str, MethodWriter]"
     """The methods that others call."""
@@ -49,7 +49,7 @@ class MethodWriter:
     module: UserModule = field(init=False)
     text: str = field(init=False)
     tree: Any = field(init=False)
-    touched: Touched = field(init=False)
+    touched: StateAccess = field(init=False)
 
     def __post_init__(self) -> None:
         source = textwrap.dedent(inspect.getsource(self.function))
@@ -64,7 +64,7 @@ class MethodWriter:
         assert module is not None  # its source was to be had
         self.module = module
         self.own = function.args.args[0].arg if function.args.args else "self"
-        self.touched = touched(function, self.own)
+        self.touched = state_access(function, self.own)
 
     @property
     def where(self) -> str:
@@ -72,7 +72,7 @@ class MethodWriter:
         return f"method `{self.name}` of flow `{type(self.flow).__name__}`"
 
     @cached_property
-    def edits(self) -> Edits:
+    def edits(self) -> SourceEdits:
         """Its source, with what is of the flow's object put right."""
         return self._edits()
 
@@ -141,12 +141,12 @@ class MethodWriter:
             else:
                 edits.replace_statement(one, self._gone(one, edits, update, given, ways))
         body = self._body(edits)
-        if not ends(self.tree.body):
+        if not always_returns(self.tree.body):
             body += f"    return {_update(update, given, 'None')}\n"
         returned = "dict[str, Any]"
         if ways is not None:
             targets = dict.fromkeys(
-                target for label in said_by(self.tree) or () for target in ways.get(label) or ["__end__"]
+                target for label in router_labels(self.tree) or () for target in ways.get(label) or ["__end__"]
             )
             self.parts.sheet.use("typing", "Literal")
             returned = f"Command[Literal[{', '.join(map(_quoted, targets))}]]"
@@ -184,9 +184,9 @@ class MethodWriter:
         arrow = f" -> {returned}" if returned else ""
         return f"{kind} {name}({takes}){arrow}:\n{doc}{lines}{body}"
 
-    def _edits(self) -> Edits:
+    def _edits(self) -> SourceEdits:
         """Its source, with what is of the flow's object put right."""
-        edits = Edits(self.text, self.tree)
+        edits = SourceEdits(self.text, self.tree)
         called = self._call_helpers(edits)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.own:
@@ -210,7 +210,7 @@ class MethodWriter:
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
         return None
 
-    def _call_helpers(self, edits: Edits) -> set[int]:
+    def _call_helpers(self, edits: SourceEdits) -> set[int]:
         """Let it call the functions that other methods have become; the nodes that are done with that."""
         calls = [
             node
@@ -229,12 +229,14 @@ class MethodWriter:
             edits.replace(node, f"{called}({', '.join(['state', *words])})".replace(f"{self.own}.state", "state"))
         return {id(node.func) for node in calls}
 
-    def _body(self, edits: Edits) -> str:
+    def _body(self, edits: SourceEdits) -> str:
         text = edits.done_from(self.tree.body[0])
         indent = self.tree.body[0].col_offset
         return textwrap.indent(textwrap.dedent(" " * indent + text.lstrip(" ")), "    ").rstrip() + "\n"
 
-    def _returned(self, one: ast.Return, edits: Edits, update: Sequence[tuple[str, str]], given: Sequence[str]) -> str:
+    def _returned(
+        self, one: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], given: Sequence[str]
+    ) -> str:
         if one.value is None or _is_none(one.value):
             return f"return {_update(update, given, 'None')}"
         value = edits.inner(one.value)
@@ -252,7 +254,7 @@ class MethodWriter:
     def _gone(
         self,
         one: ast.Return,
-        edits: Edits,
+        edits: SourceEdits,
         update: Sequence[tuple[str, str]],
         given: Sequence[str],
         ways: Mapping[str, Sequence[str]],
@@ -271,11 +273,11 @@ class MethodWriter:
         return f"return Command({', '.join([*words, f'goto={edits.inner(one.value)}'])})"
 
 
-def said_by(function: Any) -> list[str] | None:
+def router_labels(function: Any) -> list[str] | None:
     """The labels that a router returns, where each `return` names its own and it ends with none else; None otherwise."""
     said = [one.value for one in _returns(function.body)]
     labels = [_labels(one) for one in said]
-    if not said or not all(labels) or not ends(function.body):
+    if not said or not all(labels) or not always_returns(function.body):
         return None
     return list(dict.fromkeys(one.value for ones in labels for one in ones))
 
@@ -318,13 +320,13 @@ def _returns(body: Sequence[ast.stmt]) -> Sequence[ast.Return]:
     return found
 
 
-def ends(body: Sequence[ast.stmt]) -> bool:
+def always_returns(body: Sequence[ast.stmt]) -> bool:
     """Whether nothing comes after a body: each way through it returns or raises."""
     last = body[-1]
     if isinstance(last, (ast.Return, ast.Raise)):
         return True
     if isinstance(last, ast.If):
-        return bool(last.orelse) and ends(last.body) and ends(last.orelse)
+        return bool(last.orelse) and always_returns(last.body) and always_returns(last.orelse)
     if isinstance(last, ast.Try):
-        return ends(last.orelse or last.body) and all(ends(one.body) for one in last.handlers)
-    return isinstance(last, (ast.With, ast.AsyncWith)) and ends(last.body)
+        return always_returns(last.orelse or last.body) and all(always_returns(one.body) for one in last.handlers)
+    return isinstance(last, (ast.With, ast.AsyncWith)) and always_returns(last.body)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.schema import json_schema
 from crewgraph_compat.eject.flow.method import MethodWriter
-from crewgraph_compat.eject.writing.parts import Parts
+from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import class_name
 
 __all__ = ["FlowStateWriter"]
@@ -27,7 +27,7 @@ class FlowStateWriter:
         methods: what uses it.
     """
 
-    def __init__(self, source: Any, flow: "Flow[Any]", parts: Parts, methods: Sequence[MethodWriter]) -> None:
+    def __init__(self, source: Any, flow: "Flow[Any]", parts: ProgramWriters, methods: Sequence[MethodWriter]) -> None:
         self._source, self._flow, self._parts, self._methods = source, flow, parts, methods
         kind = type(source) if isinstance(source, BaseModel) else source
         self.model: type[BaseModel] | None = kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

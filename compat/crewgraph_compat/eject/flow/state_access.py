@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["Touched", "touched"]
+__all__ = ["StateAccess", "state_access"]
 
 _READING = frozenset(
     {
@@ -28,7 +28,7 @@ _READING = frozenset(
 """Methods that leave what they are called on as it is."""
 
 
-class Touched:
+class StateAccess:
     """What a method does with its state."""
 
     def __init__(self) -> None:
@@ -44,14 +44,14 @@ class Touched:
         """Other methods that it calls."""
 
 
-def touched(function: Any, own: str) -> Touched:
+def state_access(function: Any, own: str) -> StateAccess:
     """What a method does with its state.
 
     Args:
         function: the method.
         own: the name of its first parameter.
     """
-    found = Touched()
+    found = StateAccess()
     aliases: dict[str, str] = {}
     others: set[str] = set()
     above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
@@ -72,7 +72,7 @@ def touched(function: Any, own: str) -> Touched:
     return found
 
 
-def _taken(found: Touched, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
+def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
     """Note what is taken of the object."""
     around = above.get(id(node))
     if node.attr != "state":
@@ -136,7 +136,7 @@ def _field(around: Any, node: ast.AST) -> str | None:
 
 
 def _note(
-    found: Touched, others: set[str], field: str, node: Any, above: dict[int, ast.AST], *, is_alias: bool = False
+    found: StateAccess, others: set[str], field: str, node: Any, above: dict[int, ast.AST], *, is_alias: bool = False
 ) -> None:
     """Note what becomes of a field, from the place where it is taken on."""
     ctx = getattr(node, "ctx", None)

@@ -14,11 +14,18 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.labels import mentioned, returned
 from crewgraph_compat.eject.refusals import Refusals
 
-__all__ = ["Events", "at_once", "beside", "is_forked", "refuse_races", "says_several"]
+__all__ = [
+    "TriggerGraph",
+    "always_in_same_step",
+    "has_parallel_branches",
+    "may_run_concurrently",
+    "refuse_races",
+    "returns_several_labels",
+]
 
 
 @dataclass
-class Events:
+class TriggerGraph:
     """What leads to what.
 
     Args:
@@ -124,12 +131,12 @@ class Events:
         return key
 
 
-def is_forked(events: Events) -> bool:
+def has_parallel_branches(events: TriggerGraph) -> bool:
     """Whether anything of a flow runs at once."""
     return any(len(branches) > 1 for _, branches in _forks(events))
 
 
-def at_once(events: Events, one: str, other: str) -> bool:
+def may_run_concurrently(events: TriggerGraph, one: str, other: str) -> bool:
     """Whether two methods may run at once: they are on different branches, and neither is behind the other."""
     for fork, branches in _forks(events):
         reached = {branch: _reached(events, branch, fork) for branch in branches}
@@ -142,12 +149,12 @@ def at_once(events: Events, one: str, other: str) -> bool:
     return False
 
 
-def _forks(events: Events) -> list[tuple[str, list[str]]]:
+def _forks(events: TriggerGraph) -> list[tuple[str, list[str]]]:
     found = [("", list(events.starts))]
     for name in events.definition.methods:
         sure = [*events.edges.get(name, ())]
         ways = [*events.routes.get(name, {}).values()]
-        if says_several(events.definition.methods[name].func):
+        if returns_several_labels(events.definition.methods[name].func):
             ways.append([one for targets in ways for one in targets])
         for targets in ways:
             found.append(
@@ -157,14 +164,14 @@ def _forks(events: Events) -> list[tuple[str, list[str]]]:
     return [(name, branches) for name, branches in found if len(branches) > 1]
 
 
-def says_several(function: Any) -> bool:
+def returns_several_labels(function: Any) -> bool:
     """Whether a router may say several labels at once: it returns a list in a place, or what cannot be told."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     said = [one.value for one in ast.walk(tree) if isinstance(one, ast.Return)]
     return any(isinstance(one, (ast.List, ast.Tuple, ast.ListComp)) for one in said)
 
 
-def _reached(events: Events, start: str, without: str) -> set[str]:
+def _reached(events: TriggerGraph, start: str, without: str) -> set[str]:
     """A method and all behind it, but for what is behind another one alone."""
     found, todo = {start}, [start]
     while todo:
@@ -190,7 +197,7 @@ class _Source:
         return " with ".join(f"`{one}`" for one in self.methods) + said
 
 
-def refuse_races(events: Events, refusals: Refusals) -> None:
+def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
     """Refuse methods that would run twice, or once too few, if each of what they wait for led to them by an edge."""
     for name, method in events.definition.methods.items():
         trigger = method.trigger
@@ -202,7 +209,7 @@ def refuse_races(events: Events, refusals: Refusals) -> None:
             refusals.add(f"method `{name}`", f"{why}; {instead}")
 
 
-def beside(definition: FlowDefinition, one: str, other: str) -> bool:
+def always_in_same_step(definition: FlowDefinition, one: str, other: str) -> bool:
     """Whether two methods run in the same step each time: both begin the flow, or both wait for the same event."""
     first, second = definition.methods[one], definition.methods[other]
     if first.is_start or second.is_start:
@@ -210,7 +217,7 @@ def beside(definition: FlowDefinition, one: str, other: str) -> bool:
     return isinstance(first.trigger, str) and first.trigger == second.trigger
 
 
-def _why(events: Events, name: str, sources: list[_Source]) -> str:
+def _why(events: TriggerGraph, name: str, sources: list[_Source]) -> str:
     """Why edges do not do for a method; empty where they do."""
     definition = events.definition
     is_router = definition.methods[name].is_router
@@ -225,12 +232,12 @@ def _why(events: Events, name: str, sources: list[_Source]) -> str:
     return ""
 
 
-def _sources(events: Events, trigger: OrCondition) -> Iterator[_Source]:
+def _sources(events: TriggerGraph, trigger: OrCondition) -> Iterator[_Source]:
     for one in trigger.conditions:
         yield from _sources_of(events, one)
 
 
-def _sources_of(events: Events, condition: Condition) -> Iterator[_Source]:
+def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]:
     methods = events.definition.methods
     if isinstance(condition, OrCondition):
         yield from _sources(events, condition)
@@ -244,21 +251,25 @@ def _sources_of(events: Events, condition: Condition) -> Iterator[_Source]:
             yield _Source((speaker,), condition if methods[speaker].is_router else None)
 
 
-def _meet(events: Events, one: _Source, other: _Source) -> bool:
+def _meet(events: TriggerGraph, one: _Source, other: _Source) -> bool:
     """Whether two may happen at once, or each is a part of the other."""
     if one.methods == other.methods:
         return False
-    return any(first == second or at_once(events, first, second) for first in one.methods for second in other.methods)
+    return any(
+        first == second or may_run_concurrently(events, first, second)
+        for first in one.methods
+        for second in other.methods
+    )
 
 
 def _same_step(definition: FlowDefinition, one: _Source, other: _Source) -> bool:
     names = [*one.methods, *other.methods]
     if len(names) > 2 or (one.label is None) != (other.label is None):
         return False
-    return beside(definition, *names)
+    return always_in_same_step(definition, *names)
 
 
-def _is_behind(events: Events, name: str, one: _Source, other: _Source) -> bool:
+def _is_behind(events: TriggerGraph, name: str, one: _Source, other: _Source) -> bool:
     """Whether one may come after another without anything having run again, which would be another round.
 
     What a router says is a signal of its own, but where it follows another router at once.
@@ -277,10 +288,10 @@ def _is_behind(events: Events, name: str, one: _Source, other: _Source) -> bool:
     return any(method in found for method in other.methods)
 
 
-def _after(events: Events, source: _Source) -> list[str]:
+def _after(events: TriggerGraph, source: _Source) -> list[str]:
     """What runs because of a source."""
     found = [one for name in source.methods for one in events.following(name)]
-    if source.label is None or says_several(events.definition.methods[source.methods[0]].func):
+    if source.label is None or returns_several_labels(events.definition.methods[source.methods[0]].func):
         return found
     speaker = source.methods[0]
     routes = events.routes.get(speaker, {})
@@ -289,7 +300,7 @@ def _after(events: Events, source: _Source) -> list[str]:
     return [one for one in found if one not in unheard]
 
 
-def _before(events: Events, names: Iterable[str], without: str) -> set[str]:
+def _before(events: TriggerGraph, names: Iterable[str], without: str) -> set[str]:
     """Methods, and all that lead to them, but for those that do so by way of another one."""
     found, todo = set[str](), list(names)
     while todo:

@@ -5,10 +5,10 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["Edits", "global_value", "made_of"]
+__all__ = ["SourceEdits", "evaluate_definition", "global_value"]
 
 
-class Edits:
+class SourceEdits:
     """Changes to a text, by places of its syntax tree.
 
     Args:
@@ -131,7 +131,7 @@ def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
     return ast.unparse(Changed().visit(formatted))
 
 
-def made_of(node: ast.AST, named: Callable[[str], Any]) -> Any:
+def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
     """The value of an expression of calls, names, attributes and plain data.
 
     Args:
@@ -143,7 +143,7 @@ def made_of(node: ast.AST, named: Callable[[str], Any]) -> Any:
     """
 
     def again(inner: ast.AST) -> Any:
-        return made_of(inner, named)
+        return evaluate_definition(inner, named)
 
     match node:
         case ast.Constant(value=value):

@@ -13,10 +13,10 @@ from types import ModuleType
 from typing import Any, TypeGuard, cast
 
 from crewgraph_compat.eject.refusals import Refusals
-from crewgraph_compat.eject.user_code.expressions import Edits
-from crewgraph_compat.eject.writing.sheet import Sheet
+from crewgraph_compat.eject.user_code.expressions import SourceEdits
+from crewgraph_compat.eject.writing.sheet import ProgramText
 
-__all__ = ["FRAMEWORKS", "Lifter", "UserModule", "globals_in", "imported_by", "is_installed"]
+__all__ = ["FRAMEWORKS", "UserCode", "UserModule", "global_names", "imported_names", "is_installed_package"]
 
 
 FRAMEWORKS = frozenset({"crewgraph", "crewai", "crewai_tools", "crewgraph_compat"})
@@ -116,7 +116,7 @@ def _is_set(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
-def globals_in(source: str) -> set[str]:
+def global_names(source: str) -> set[str]:
     """The global names that a piece of source uses."""
     table = symtable.symtable(source, "<lifted>", "exec")
     found = {one.get_name() for one in table.get_symbols() if one.is_referenced()}
@@ -147,7 +147,7 @@ def _quoted(tree: ast.AST) -> set[str]:
     return names
 
 
-def imported_by(statement: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str | None]]:
+def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str | None]]:
     """What an import brings: for each name that it binds, the name, the module, and the name in that (None: itself)."""
     if isinstance(statement, ast.Import):
         return [(one.asname or one.name.partition(".")[0], one.name, None) for one in statement.names]
@@ -156,7 +156,7 @@ def imported_by(statement: ast.Import | ast.ImportFrom, package: str) -> list[tu
     return [(one.asname or one.name, module, one.name) for one in statement.names]
 
 
-def is_installed(name: str) -> bool:
+def is_installed_package(name: str) -> bool:
     """Whether a module is the standard library's or an installed package's."""
     root = name.partition(".")[0]
     if root in sys.stdlib_module_names:
@@ -169,7 +169,7 @@ def _is_free(name: str, seen: set[str]) -> bool:
     root = name.partition(".")[0]
     if root in FRAMEWORKS or name == "__main__":
         return False
-    if name in seen or is_installed(name):
+    if name in seen or is_installed_package(name):
         return True
     seen.add(name)
     module = UserModule.named(name)
@@ -180,7 +180,7 @@ def _is_free(name: str, seen: set[str]) -> bool:
         source
         for one in ast.walk(module.tree)
         if isinstance(one, (ast.Import, ast.ImportFrom))
-        for _, source, _ in imported_by(one, package)
+        for _, source, _ in imported_names(one, package)
     ]
     return all(_is_free(one, seen) for one in brought)
 
@@ -188,7 +188,7 @@ def _is_free(name: str, seen: set[str]) -> bool:
 _RANK = 3
 
 
-class Lifter:
+class UserCode:
     """Brings the user's own code into a program.
 
     Args:
@@ -199,7 +199,7 @@ class Lifter:
     """
 
     def __init__(
-        self, sheet: Sheet, refusals: Refusals, target: str, stand_ins: Mapping[str, Callable[[], str | None]]
+        self, sheet: ProgramText, refusals: Refusals, target: str, stand_ins: Mapping[str, Callable[[], str | None]]
     ) -> None:
         self.sheet, self.refusals, self.target, self._stand_ins = sheet, refusals, target, stand_ins
         self._done: dict[tuple[str, str], str] = {}
@@ -226,7 +226,7 @@ class Lifter:
             return self._lambda(module, value, where)
         if inspect.ismethod(plain := inspect.unwrap(value)):
             return self._method(module, plain, where)
-        if is_installed(module.name) and module.name.partition(".")[0] not in FRAMEWORKS:
+        if is_installed_package(module.name) and module.name.partition(".")[0] not in FRAMEWORKS:
             self.sheet.use(module.name, name)
             return name
         known = name if module.values.get(name) is value else module.name_of(value)
@@ -270,7 +270,7 @@ class Lifter:
                 why = f"`{value.__qualname__}` uses `{own}` in its line {node.lineno}; make a function of it"
                 self.refusals.add(where, why)
                 return None
-        edits = Edits(text, tree)
+        edits = SourceEdits(text, tree)
         edits.drop_first_parameter(tree)
         self._done[key] = name = self.sheet.names.new(value.__name__, "_function")
         self.source(module, edits.done().replace(f"def {value.__name__}(", f"def {name}(", 1), where)
@@ -312,19 +312,19 @@ class Lifter:
 
     def needs(self, module: UserModule, text: str, where: str, given: frozenset[str] = frozenset()) -> None:
         """Bring in what a piece of a module's source uses of it, but for names that are given."""
-        for used in sorted((globals_in(text) & set(module.definitions)) - given):
+        for used in sorted((global_names(text) & set(module.definitions)) - given):
             self.name(module, used, where)
 
     def _imported(self, module: UserModule, statement: Any, name: str, where: str) -> str | None:
         package = str(module.values.get("__package__") or "")
-        bound, source, inner = next(one for one in imported_by(statement, package) if one[0] == name)
+        bound, source, inner = next(one for one in imported_names(statement, package) if one[0] == name)
         root = source.partition(".")[0]
         if root in FRAMEWORKS:
             return self._stood_in(source, inner or source, bound, where)
         if source in ("__future__",):
             return name
         other = UserModule.named(source)
-        if other is None or is_installed(source) or (source != self.target and other.is_free):
+        if other is None or is_installed_package(source) or (source != self.target and other.is_free):
             return self._from(source, inner, bound)
         if inner is None or inner not in other.definitions:
             self.refusals.add(where, f"`{source}` is used as a module, and needs the framework that is left out")

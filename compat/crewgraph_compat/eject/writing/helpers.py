@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Mapping
 from string import Template
 
-from crewgraph_compat.eject.writing.sheet import Sheet, literal, template
+from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
-__all__ = ["Loop", "Pieces"]
+__all__ = ["HelperFunctions", "ToolLoop"]
 
 
 _WORKED = '''
@@ -68,7 +68,7 @@ _COUNTING = """if $USES[found.name] == $MOST_USES.get(found.name):
     """
 
 
-class Loop:
+class ToolLoop:
     """What is known of the tools of a program, and the functions that use them."""
 
     def __init__(self) -> None:
@@ -296,7 +296,7 @@ def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
 _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 
 
-class Pieces:
+class HelperFunctions:
     """Writes the functions that nodes share.
 
     Args:
@@ -304,10 +304,10 @@ class Pieces:
         wording: by key, a text of the prompts.
     """
 
-    def __init__(self, sheet: Sheet, wording: Callable[[str], str]) -> None:
+    def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:
         self._sheet, self._wording = sheet, wording
         self.asks_without_system = False
-        self.loop = Loop()
+        self.loop = ToolLoop()
 
     def name(self, helper: str) -> str:
         """What a helper is called; it is written at the end."""
@@ -338,7 +338,7 @@ class Pieces:
         self._sheet.add(Template(text).substitute(**names, **words), _RANK)
 
     def _constant(self, name: str, text: str) -> None:
-        self._sheet.add(f"{self.name(name)} = {literal(template(text, _SLOTS))}", _RANK - 1)
+        self._sheet.add(f"{self.name(name)} = {string_literal(slot_template(text, _SLOTS))}", _RANK - 1)
 
     def _answered(self) -> None:
         sheet = self._sheet

@@ -13,9 +13,9 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
 from crewgraph.llm.resolve import default_llm, llm_named
 from crewgraph_compat.eject.refusals import Refusals
-from crewgraph_compat.eject.writing.sheet import Sheet
+from crewgraph_compat.eject.writing.sheet import ProgramText
 
-__all__ = ["Models"]
+__all__ = ["ModelExpressions"]
 
 _RANK = 2
 _SECRET = ("key", "token", "secret", "password", "credential")
@@ -35,7 +35,7 @@ _OPENAI_WORDS = {
 _OTHER_WORDS = {"temperature": "temperature", "max_tokens": "max_tokens", "timeout": "timeout", "top_p": "top_p"}
 
 
-class Models:
+class ModelExpressions:
     """The models of a program, each written once.
 
     Args:
@@ -43,7 +43,7 @@ class Models:
         refusals: what has no translation.
     """
 
-    def __init__(self, sheet: Sheet, refusals: Refusals) -> None:
+    def __init__(self, sheet: ProgramText, refusals: Refusals) -> None:
         self._sheet, self._refusals = sheet, refusals
         self._written: dict[str, str] = {}
         self._limiters: dict[int, str] = {}

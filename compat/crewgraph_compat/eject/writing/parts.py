@@ -7,13 +7,13 @@ from crewgraph.definitions.model_guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph_compat.eject.refusals import Refusals
-from crewgraph_compat.eject.user_code.module import Lifter
-from crewgraph_compat.eject.writing.helpers import Pieces
-from crewgraph_compat.eject.writing.models import Models
-from crewgraph_compat.eject.writing.sheet import Sheet
-from crewgraph_compat.eject.writing.tools import Tools
+from crewgraph_compat.eject.user_code.module import UserCode
+from crewgraph_compat.eject.writing.helpers import HelperFunctions
+from crewgraph_compat.eject.writing.models import ModelExpressions
+from crewgraph_compat.eject.writing.sheet import ProgramText
+from crewgraph_compat.eject.writing.tools import ToolFunctions
 
-__all__ = ["Outputs", "Parts"]
+__all__ = ["ProgramWriters", "TaskOutputDataclass"]
 
 
 _RANK = 1
@@ -28,14 +28,14 @@ _FIELDS = {
 _TEXT = re.compile(r"\bstr\(|\bprint\(|\{\w+\}")
 
 
-class Outputs:
+class TaskOutputDataclass:
     """Writes `TaskOutput`, where functions of the user's take one.
 
     Args:
         sheet: the program.
     """
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: ProgramText) -> None:
         self._sheet = sheet
         self._looked_at: list[str] = []
         self._shown = False
@@ -88,7 +88,7 @@ class Outputs:
 _KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver of a database keeps them longer."""'
 
 
-class Parts:
+class ProgramWriters:
     """A program, and those who write parts of it.
 
     Args:
@@ -99,13 +99,13 @@ class Parts:
 
     def __init__(self, about: str, target: str, book: Book) -> None:
         self.book = book
-        self.sheet, self.refusals = Sheet(about), Refusals()
-        self.outputs = Outputs(self.sheet)
+        self.sheet, self.refusals = ProgramText(about), Refusals()
+        self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
-        self.lifter = Lifter(self.sheet, self.refusals, target, stand_ins)
-        self.models = Models(self.sheet, self.refusals)
-        self.pieces = Pieces(self.sheet, self._wording)
-        self.tools = Tools(self.sheet, self.lifter, self.pieces.loop)
+        self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)
+        self.models = ModelExpressions(self.sheet, self.refusals)
+        self.pieces = HelperFunctions(self.sheet, self._wording)
+        self.tools = ToolFunctions(self.sheet, self.lifter, self.pieces.loop)
         self.prompts: dict[str, str] = {}
         """By their texts, the constants that hold the system messages."""
 

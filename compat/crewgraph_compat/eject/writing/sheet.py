@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 
 from crewgraph.text import slug
 
-__all__ = ["Names", "Sheet", "class_name", "doc_line", "filled", "literal", "snake", "template"]
+__all__ = [
+    "ProgramText",
+    "UniqueNames",
+    "class_name",
+    "doc_line",
+    "fill_slots",
+    "slot_template",
+    "snake_case",
+    "string_literal",
+]
 
 
 def class_name(text: str) -> str:
@@ -19,12 +28,12 @@ def class_name(text: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in slug(text).split("_"))
 
 
-def snake(text: str) -> str:
+def snake_case(text: str) -> str:
     """A text, or the name of a class, as the name of a function."""
     return slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text))
 
 
-class Names:
+class UniqueNames:
     """The names that a program uses at its top."""
 
     def __init__(self) -> None:
@@ -62,13 +71,13 @@ def _identifier(text: str) -> str:
 
 
 @dataclass
-class Sheet:
+class ProgramText:
     """A program while it is written."""
 
     about: str
     """Its docstring."""
 
-    names: Names = field(default_factory=Names)
+    names: UniqueNames = field(default_factory=UniqueNames)
     todo: list[str] = field(default_factory=list[str])
     """What is left to its user."""
 
@@ -132,7 +141,7 @@ _WIDTH = 110
 _SLOT = "\x00{}\x01"
 
 
-def template(text: str, values: Mapping[str, str]) -> str:
+def slot_template(text: str, values: Mapping[str, str]) -> str:
     """A text as `str.format` takes it: with slots for these names; all other braces are text."""
 
     def kept(found: re.Match[str]) -> str:
@@ -144,7 +153,7 @@ def template(text: str, values: Mapping[str, str]) -> str:
     return marked.replace("{", "{{").replace("}", "}}").replace("\x00", "{").replace("\x01", "}")
 
 
-def filled(name: str, text: str, values: Mapping[str, str]) -> str:
+def fill_slots(name: str, text: str, values: Mapping[str, str]) -> str:
     """The expression for a text with its slots filled.
 
     Args:
@@ -157,7 +166,7 @@ def filled(name: str, text: str, values: Mapping[str, str]) -> str:
     return f"{name}.format({given})" if given else name
 
 
-def literal(text: str) -> str:
+def string_literal(text: str) -> str:
     """A text as a literal: in lines where it has any, none of them too long."""
     if "\n" not in text and len(text) <= _WIDTH - 10:
         return _quoted(text)

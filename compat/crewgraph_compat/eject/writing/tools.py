@@ -11,18 +11,18 @@ from crewgraph.text import slug
 from crewgraph.tools.base import BaseTool, Tool, keep_always
 from crewgraph.tools.langchain import is_langchain_tool
 from crewgraph.tools.use import GuardedTool
-from crewgraph_compat.eject.user_code.expressions import Edits
-from crewgraph_compat.eject.user_code.module import FRAMEWORKS, Lifter, UserModule, is_installed
-from crewgraph_compat.eject.writing.helpers import Loop
-from crewgraph_compat.eject.writing.sheet import Sheet, doc_line
+from crewgraph_compat.eject.user_code.expressions import SourceEdits
+from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
+from crewgraph_compat.eject.writing.helpers import ToolLoop
+from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 
-__all__ = ["Tools"]
+__all__ = ["ToolFunctions"]
 
 _RANK = 4
 _GIVEN = frozenset({"tool"})
 
 
-class Tools:
+class ToolFunctions:
     """The tools of a program, each written once.
 
     Args:
@@ -31,7 +31,7 @@ class Tools:
         loop: is told what its calls need.
     """
 
-    def __init__(self, sheet: Sheet, lifter: Lifter, loop: Loop) -> None:
+    def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
 
@@ -99,7 +99,7 @@ class Tools:
         if module is None or name not in module.definitions:
             return self._left(guarded, where, "its source is not at the top of a module")
         written = _decorator(guarded, name, ends=ends)
-        if (is_installed(module.name) and module.name not in FRAMEWORKS) or (
+        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or (
             module.name != self._lifter.target and module.is_free
         ):
             self._sheet.use(module.name, name)
@@ -117,7 +117,7 @@ class Tools:
     def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
         module = UserModule.of(kind)
-        if module is None or is_installed(module.name):
+        if module is None or is_installed_package(module.name):
             return self._left(guarded, where, f"`{kind.__module__}.{kind.__name__}` is a class of a package")
         self._loop.is_async |= inspect.iscoroutinefunction(run)
         self._sheet.use("langchain_core.tools", "tool")
@@ -218,7 +218,7 @@ def _as_function(text: str, source: BaseTool) -> str:
     if function.decorator_list or not function.args.args:
         raise _NotPlain("its `_run` is decorated, or takes no object")
     own = function.args.args[0].arg
-    edits = Edits(text, tree)
+    edits = SourceEdits(text, tree)
     read: set[int] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:

@@ -13,21 +13,21 @@ from crewgraph_compat.moving.dependencies.requirements import (
     LOCKS,
     OURS,
     TOOLS,
-    Place,
+    RequirementPlace,
     environment_places,
-    requirement,
+    parse_requirement,
     requirement_lists,
     requirements_places,
     setup_cfg_places,
     setup_py_places,
 )
-from crewgraph_compat.moving.dependencies.tables import bound, rewrite_poetry, too_old
+from crewgraph_compat.moving.dependencies.tables import python_version_notes, raised_python_bound, rewrite_poetry
 from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
-from crewgraph_compat.moving.rewriting.program import Unreadable
-from crewgraph_compat.moving.rewriting.tree import Note
+from crewgraph_compat.moving.rewriting.program import UnreadableSource
+from crewgraph_compat.moving.rewriting.tree import MigrationNote
 
 __all__ = [
-    "Realms",
+    "ProjectScopes",
     "rewrite_environment",
     "rewrite_pyproject",
     "rewrite_requirements",
@@ -41,24 +41,24 @@ _REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<said>[^"']*)
 _PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<said>[^"'#]+)""")
 
 
-def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
     """A requirements file that asks for crewgraph where it asked for crewai."""
     done, notes = _rewrite_places(text, file, requirements_places(text), with_tools=with_tools)
     notes += [
-        Note(file, number, f"crewai is installed from its repository here; write `{OURS}`.")
+        MigrationNote(file, number, f"crewai is installed from its repository here; write `{OURS}`.")
         for number, line in enumerate(done.splitlines(), 1)
         if _FROM_GIT.match(line)
     ]
     return done, notes
 
 
-def rewrite_setup_cfg(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_setup_cfg(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
     """A setup.cfg that asks for crewgraph where it asked for crewai, in its lists of requirements."""
     done, notes = _rewrite_places(text, file, setup_cfg_places(text), with_tools=with_tools)
     return done, notes + _python_notes(text, file)
 
 
-def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
     """A setup.py that asks for crewgraph where it asked for crewai, in its lists of texts.
 
     Raises:
@@ -68,33 +68,40 @@ def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, li
     return done, notes + _python_notes(text, file)
 
 
-def rewrite_environment(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_environment(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
     """A conda environment in which pip is asked for crewgraph where it was asked for crewai."""
     done, notes = _rewrite_places(text, file, environment_places(text), with_tools=with_tools)
     return done, notes + _python_notes(text, file)
 
 
-def _python_notes(text: str, file: str) -> list[Note]:
+def _python_notes(text: str, file: str) -> list[MigrationNote]:
     """What is told of Pythons that are too old."""
     lines = enumerate(text.splitlines(), 1)
     return [
-        note for number, line in lines if (form := _PYTHON.match(line)) for note in too_old(form["said"], file, number)
+        note
+        for number, line in lines
+        if (form := _PYTHON.match(line))
+        for note in python_version_notes(form["said"], file, number)
     ]
 
 
-def _rewrite_places(text: str, file: str, places: Iterable[Place], *, with_tools: bool) -> tuple[str, list[Note]]:
-    lines, notes = text.splitlines(keepends=True), list[Note]()
-    asked = [(place, one) for place in places if (one := requirement(place.said)) is not None]
+def _rewrite_places(
+    text: str, file: str, places: Iterable[RequirementPlace], *, with_tools: bool
+) -> tuple[str, list[MigrationNote]]:
+    lines, notes = text.splitlines(keepends=True), list[MigrationNote]()
+    asked = [(place, one) for place in places if (one := parse_requirement(place.said)) is not None]
     has_tools = any(one.is_tools for _, one in asked)
     for place, one in reversed(asked):
         line = lines[place.line - 1]
         if one.is_tools:
             notes.append(_tools_note(file, place.line))
         elif not place.is_of_pip:
-            notes.append(Note(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`."))
+            notes.append(
+                MigrationNote(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`.")
+            )
         elif place.said.endswith("\\") or "--hash" in place.said:
             told = f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
-            notes.append(Note(file, place.line, told))
+            notes.append(MigrationNote(file, place.line, told))
         else:
             lines[place.line - 1] = f"{line[: place.start]}{one.ours}{line[place.end :]}"
             if "tools" in one.extras and with_tools:
@@ -104,21 +111,21 @@ def _rewrite_places(text: str, file: str, places: Iterable[Place], *, with_tools
     return "".join(lines), notes
 
 
-def _with_tools(line: str, place: Place, notes: list[Note], file: str) -> str:
+def _with_tools(line: str, place: RequirementPlace, notes: list[MigrationNote], file: str) -> str:
     if not place.is_alone:
         notes.append(
-            Note(file, place.line, f"the extra `tools` is gone with crewai: `{TOOLS}` has to stand here, too.")
+            MigrationNote(file, place.line, f"the extra `tools` is gone with crewai: `{TOOLS}` has to stand here, too.")
         )
         return line
     end = line[len(line.rstrip("\r\n")) :]
     return line.rstrip("\r\n") + (end or "\n") + f"{line[: place.start]}{TOOLS}{end}"
 
 
-def _tools_note(file: str, number: int) -> Note:
-    return Note(file, number, TOOLS_NOTE)
+def _tools_note(file: str, number: int) -> MigrationNote:
+    return MigrationNote(file, number, TOOLS_NOTE)
 
 
-def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, list[Note]]:
+def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
     """A pyproject.toml that asks for crewgraph where it asked for crewai: of PEP 621, groups, uv, Poetry.
 
     Raises:
@@ -128,8 +135,8 @@ def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, l
         data = tomllib.loads(text)
         document = tomlkit.parse(text)
     except (tomllib.TOMLDecodeError, TOMLKitError) as error:
-        raise Unreadable(f"it cannot be read as TOML ({error})") from None
-    notes: list[Note] = []
+        raise UnreadableSource(f"it cannot be read as TOML ({error})") from None
+    notes: list[MigrationNote] = []
     for listed in requirement_lists(document):
         _rewrite_list(listed, text, file, notes, with_tools=with_tools)
     done = tomlkit.dumps(document) if notes else text
@@ -141,39 +148,39 @@ def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, l
     try:
         tomllib.loads(done)
     except tomllib.TOMLDecodeError as error:
-        raise Unreadable(f"it would be no TOML any more ({error}); it stays as it is") from None
+        raise UnreadableSource(f"it would be no TOML any more ({error}); it stays as it is") from None
     return done, sorted(set(notes))
 
 
-def _rewrite_python(text: str, file: str, notes: list[Note]) -> str:
+def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
     """Let `requires-python` not promise what crewgraph does not keep."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         if form := _REQUIRES_PYTHON.match(line):
-            now, told = bound(form["said"], file, number)
+            now, told = raised_python_bound(form["said"], file, number)
             lines[number - 1] = f"{line[: form.start('said')]}{now}{line[form.end('said') :]}"
             notes += told
     return "".join(lines)
 
 
-def _table_notes(text: str, data: dict[str, Any], file: str) -> list[Note]:
+def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNote]:
     """What tables of tools say of crewai."""
-    tools, notes = data.get("tool", {}), list[Note]()
+    tools, notes = data.get("tool", {}), list[MigrationNote]()
     if "crewai" in tools:
         told = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
-        notes.append(Note(file, _line_of(text, "[tool.crewai]"), told))
+        notes.append(MigrationNote(file, _line_of(text, "[tool.crewai]"), told))
     if "crewai" in tools.get("uv", {}).get("sources", {}):
         below = _line_of(text, "[tool.uv.sources")
         line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
-        notes.append(Note(file, line, "`[tool.uv.sources]` says where crewai is from; take it out."))
+        notes.append(MigrationNote(file, line, "`[tool.uv.sources]` says where crewai is from; take it out."))
     return notes
 
 
-def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_tools: bool) -> None:
+def _rewrite_list(listed: Any, text: str, file: str, notes: list[MigrationNote], *, with_tools: bool) -> None:
     if not isinstance(listed, list):
         return
     items = cast("list[Any]", listed)
-    asked = [requirement(str(one)) if isinstance(one, str) else None for one in items]
+    asked = [parse_requirement(str(one)) if isinstance(one, str) else None for one in items]
     has_tools = any(one is not None and one.is_tools for one in asked)
     for place in reversed(range(len(items))):
         if (one := asked[place]) is None:
@@ -181,7 +188,7 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[Note], *, with_
         line = _line_of(text, str(items[place]))
         if not one.is_tools:
             items[place] = one.ours
-            notes.append(Note(file, line, LOCKS))
+            notes.append(MigrationNote(file, line, LOCKS))
         if one.is_tools or "tools" in one.extras and with_tools:
             notes.append(_tools_note(file, line))
         if "tools" in one.extras and with_tools and not has_tools:
@@ -195,7 +202,7 @@ def _line_of(text: str, said: str) -> int:
 _WHOLE = PurePosixPath(".")
 
 
-class Realms:
+class ProjectScopes:
     """The folders whose programs the files of dependencies speak of.
 
     Such a file speaks of what is in its folder; where that holds no program, as `requirements/` and `docker/` do, of what is

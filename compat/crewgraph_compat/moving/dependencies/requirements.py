@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from crewgraph import __version__
-from crewgraph_compat.moving.reading.files import parsed
+from crewgraph_compat.moving.reading.files import parse_python
 
 __all__ = [
     "LOCKS",
     "OURS",
     "TOOLS",
-    "Place",
     "Requirement",
+    "RequirementPlace",
     "environment_places",
+    "parse_requirement",
     "pipfile_lines",
     "poetry_lines",
-    "requirement",
     "requirement_lists",
     "requirements_places",
     "setup_cfg_places",
@@ -61,7 +61,7 @@ class Requirement:
         return f"{OURS}{' ' if self.marker else ''}{self.marker}"
 
 
-def requirement(text: str) -> Requirement | None:
+def parse_requirement(text: str) -> Requirement | None:
     """What a requirement asks for; None where it is not on CrewAI."""
     form = _FORM.match(text)
     if form is None:
@@ -100,7 +100,7 @@ _ITEM = re.compile(r"""^(?P<indent>\s*)-\s+(?P<quote>["']?)(?P<said>[^"'#]+?)(?P
 
 
 @dataclass(frozen=True)
-class Place:
+class RequirementPlace:
     """A requirement in a text, which need not be on CrewAI."""
 
     line: int
@@ -116,14 +116,14 @@ class Place:
     """Whether pip gets it."""
 
 
-def requirements_places(text: str) -> Iterator[Place]:
+def requirements_places(text: str) -> Iterator[RequirementPlace]:
     """The lines of a requirements file."""
     for number, line in enumerate(text.splitlines(), 1):
         if form := _LINE.match(line):
-            yield Place(number, form.start("said"), form.end("said"), form["said"])
+            yield RequirementPlace(number, form.start("said"), form.end("said"), form["said"])
 
 
-def setup_cfg_places(text: str) -> Iterator[Place]:
+def setup_cfg_places(text: str) -> Iterator[RequirementPlace]:
     """The lists of requirements of a setup.cfg, below their keys and beside them."""
     section, is_listing = "", False
     for number, line in enumerate(text.splitlines(), 1):
@@ -135,12 +135,14 @@ def setup_cfg_places(text: str) -> Iterator[Place]:
             )
             if is_listing and (form := _LINE.match(key["value"])):
                 first = key.start("value")
-                yield Place(number, first + form.start("said"), first + form.end("said"), form["said"], is_alone=False)
+                yield RequirementPlace(
+                    number, first + form.start("said"), first + form.end("said"), form["said"], is_alone=False
+                )
         elif is_listing and (form := _LINE.match(line)):
-            yield Place(number, form.start("said"), form.end("said"), form["said"])
+            yield RequirementPlace(number, form.start("said"), form.end("said"), form["said"])
 
 
-def environment_places(text: str) -> Iterator[Place]:
+def environment_places(text: str) -> Iterator[RequirementPlace]:
     """The packages of a conda environment, of conda and of pip."""
     below: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
@@ -150,26 +152,26 @@ def environment_places(text: str) -> Iterator[Place]:
             if below is not None and len(form["indent"]) <= below:
                 below = None
             alone = not form["quote"]
-            yield Place(
+            yield RequirementPlace(
                 number, form.start("said"), form.end("said"), form["said"], is_alone=alone, is_of_pip=below is not None
             )
 
 
-def setup_py_places(text: str) -> Iterator[Place]:
+def setup_py_places(text: str) -> Iterator[RequirementPlace]:
     """The texts in the lists of a setup.py.
 
     Raises:
         SyntaxError: it is no Python.
     """
     lines = text.splitlines()
-    for node in ast.walk(parsed(text)):
+    for node in ast.walk(parse_python(text)):
         for one in node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ():
             if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.end_lineno == one.lineno:
                 line = lines[one.lineno - 1]
                 start = len(line.encode()[: one.col_offset].decode()) + 1
                 end = start + len(one.value)
                 if line[start:end] == one.value and line[start - 1 : start] == line[end : end + 1]:
-                    yield Place(one.lineno, start, end, one.value, is_alone=False)
+                    yield RequirementPlace(one.lineno, start, end, one.value, is_alone=False)
 
 
 def poetry_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:

@@ -8,8 +8,13 @@ from typing import Any, cast
 import yaml
 
 from crewgraph.project.jsonc import strip_jsonc_comments
-from crewgraph_compat.moving.dependencies.requirements import Place, poetry_lines, requirement, requirement_lists
-from crewgraph_compat.moving.features import Feature, Sort, Use
+from crewgraph_compat.moving.dependencies.requirements import (
+    RequirementPlace,
+    parse_requirement,
+    poetry_lines,
+    requirement_lists,
+)
+from crewgraph_compat.moving.features import Feature, FeatureKind, Use
 
 __all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
 
@@ -72,7 +77,7 @@ def _keyword(owner: str, word: str, node: Any = None) -> Feature:
         given = yaml.safe_load(yaml.serialize(node))
         value = "" if isinstance(given, str) else repr(given)
     name = owner.rpartition(":")[2]
-    return Feature(Sort.keyword, f"{name}({word}=)", owner=owner, word=word, value=value)
+    return Feature(FeatureKind.keyword, f"{name}({word}=)", owner=owner, word=word, value=value)
 
 
 def json_uses(text: str, file: str) -> list[Use]:
@@ -134,7 +139,7 @@ def table_uses(lines: Callable[[str], Iterator[tuple[int, re.Match[str]]]], text
     return [use for use in found if use is not None]
 
 
-def placed_uses(places: Callable[[str], Iterable[Place]], text: str, file: str) -> list[Use]:
+def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, file: str) -> list[Use]:
     """The requirements on CrewAI in a file that names them line by line.
 
     Raises:
@@ -145,8 +150,8 @@ def placed_uses(places: Callable[[str], Iterable[Place]], text: str, file: str) 
 
 
 def _asked(said: str, file: str, line: int) -> Use | None:
-    asked = requirement(said)
+    asked = parse_requirement(said)
     if asked is None:
         return None
     path = "crewai_tools" if asked.is_tools else "crewai"
-    return Use(file, line, Feature(Sort.dependency, said.rstrip(" \\").strip(), path=path))
+    return Use(file, line, Feature(FeatureKind.dependency, said.rstrip(" \\").strip(), path=path))

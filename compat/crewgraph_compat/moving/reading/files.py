@@ -16,7 +16,17 @@ from typing import Any
 
 from crewgraph.errors import CrewgraphError
 
-__all__ = ["Kind", "NoProject", "Source", "is_utf16", "of_python", "parsed", "python_text", "sources", "unread"]
+__all__ = [
+    "FileKind",
+    "NoProject",
+    "SourceFile",
+    "is_utf16",
+    "parse_python",
+    "project_files",
+    "python_text",
+    "read_error",
+    "syntax_error",
+]
 
 
 _LEFT_OUT = frozenset(
@@ -35,7 +45,7 @@ class NoProject(CrewgraphError, ValueError):
     """The path that was given leads to no file or folder that can be looked at."""
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What a file is."""
 
     python = "python"
@@ -51,44 +61,44 @@ class Kind(StrEnum):
     script = "script"
 
 
-_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("pyproject.toml", Kind.pyproject),
-    ("setup.cfg", Kind.setup_cfg),
-    ("setup.py", Kind.setup_py),
-    ("pipfile", Kind.pipfile),
-    ("environment*.y*ml", Kind.environment),
-    ("*requirements*.txt", Kind.requirements),
-    ("*requirements*.in", Kind.requirements),
-    ("constraints*.txt", Kind.requirements),
-    ("requirements/*.txt", Kind.requirements),
-    ("requirements/*.in", Kind.requirements),
-    ("*.py", Kind.python),
-    ("*.pyi", Kind.python),
-    ("*.ipynb", Kind.notebook),
-    ("*.yaml", Kind.yaml),
-    ("*.yml", Kind.yaml),
-    ("*.json", Kind.json),
-    ("*.jsonc", Kind.json),
-    ("makefile", Kind.script),
-    ("justfile", Kind.script),
-    ("dockerfile*", Kind.script),
-    ("procfile", Kind.script),
-    ("tox.ini", Kind.script),
-    ("*.sh", Kind.script),
-    ("*.md", Kind.script),
-    ("*.rst", Kind.script),
+_KINDS: tuple[tuple[str, FileKind], ...] = (
+    ("pyproject.toml", FileKind.pyproject),
+    ("setup.cfg", FileKind.setup_cfg),
+    ("setup.py", FileKind.setup_py),
+    ("pipfile", FileKind.pipfile),
+    ("environment*.y*ml", FileKind.environment),
+    ("*requirements*.txt", FileKind.requirements),
+    ("*requirements*.in", FileKind.requirements),
+    ("constraints*.txt", FileKind.requirements),
+    ("requirements/*.txt", FileKind.requirements),
+    ("requirements/*.in", FileKind.requirements),
+    ("*.py", FileKind.python),
+    ("*.pyi", FileKind.python),
+    ("*.ipynb", FileKind.notebook),
+    ("*.yaml", FileKind.yaml),
+    ("*.yml", FileKind.yaml),
+    ("*.json", FileKind.json),
+    ("*.jsonc", FileKind.json),
+    ("makefile", FileKind.script),
+    ("justfile", FileKind.script),
+    ("dockerfile*", FileKind.script),
+    ("procfile", FileKind.script),
+    ("tox.ini", FileKind.script),
+    ("*.sh", FileKind.script),
+    ("*.md", FileKind.script),
+    ("*.rst", FileKind.script),
 )
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file, as it was read."""
 
     path: Path
     shown: str
     """Its path below the project, with slashes."""
 
-    kind: Kind
+    kind: FileKind
     data: bytes
     fault: OSError | None = None
     """Why it could not be read."""
@@ -104,7 +114,7 @@ class Source:
             UnicodeDecodeError: it is not in the encoding that it should be in.
             SyntaxError: it is Python, and names an encoding that there is not.
         """
-        if self.kind is Kind.python:
+        if self.kind is FileKind.python:
             return python_text(self.data)
         return self.data.decode("utf-8-sig")
 
@@ -124,7 +134,7 @@ def python_text(data: bytes) -> str:
     return data.decode(encoding)
 
 
-def sources(path: Path) -> Iterator[Source]:
+def project_files(path: Path) -> Iterator[SourceFile]:
     """The files below a path that may say something, in order; the one file where it is one.
 
     Raises:
@@ -141,7 +151,7 @@ def sources(path: Path) -> Iterator[Source]:
         raise NoProject(f"there is no `{path}`; give the folder of a project, or a file.")
 
 
-def _of_folder(folder: Path) -> Iterator[Source]:
+def _of_folder(folder: Path) -> Iterator[SourceFile]:
     files, whole = sorted(_files(folder)), folder.resolve()
     seen = {file.resolve() for file, _ in files if not file.is_symlink()}
     for file, kind in files:
@@ -155,14 +165,14 @@ def _of_folder(folder: Path) -> Iterator[Source]:
         yield _read(file, file.relative_to(folder).as_posix(), kind, is_outside=is_outside)
 
 
-def _read(path: Path, shown: str, kind: Kind, *, is_outside: bool = False) -> Source:
+def _read(path: Path, shown: str, kind: FileKind, *, is_outside: bool = False) -> SourceFile:
     try:
-        return Source(path, shown, kind, path.read_bytes(), is_outside=is_outside)
+        return SourceFile(path, shown, kind, path.read_bytes(), is_outside=is_outside)
     except OSError as error:
-        return Source(path, shown, kind, b"", error)
+        return SourceFile(path, shown, kind, b"", error)
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, Kind]]:
+def _files(folder: Path) -> Iterator[tuple[Path, FileKind]]:
     for place, folders, names in os.walk(folder):
         here = Path(place)
         folders[:] = [name for name in folders if _is_own(here / name)]
@@ -172,8 +182,8 @@ def _files(folder: Path) -> Iterator[tuple[Path, Kind]]:
                 yield here / name, kind
 
 
-def _is_read(file: Path, kind: Kind) -> bool:
-    return kind is Kind.notebook or file.stat().st_size <= _LARGEST
+def _is_read(file: Path, kind: FileKind) -> bool:
+    return kind is FileKind.notebook or file.stat().st_size <= _LARGEST
 
 
 def _is_own(folder: Path) -> bool:
@@ -181,13 +191,13 @@ def _is_own(folder: Path) -> bool:
     return not (hidden or folder.name in _LEFT_OUT or (folder / "pyvenv.cfg").exists())
 
 
-def _kind(name: str, folder: str) -> Kind | None:
+def _kind(name: str, folder: str) -> FileKind | None:
     lower = name.lower()
     spelled = f"{folder.lower()}/{lower}"
     return next((kind for pattern, kind in _KINDS if fnmatch(spelled if "/" in pattern else lower, pattern)), None)
 
 
-def parsed(text: str | bytes) -> ast.Module:
+def parse_python(text: str | bytes) -> ast.Module:
     r"""The tree of a text; what Python finds questionable in it, as `"\:"`, is its author's, and not told.
 
     Raises:
@@ -204,7 +214,7 @@ _ENCODING = (
 )
 
 
-def unread(error: Exception, data: bytes = b"") -> tuple[int, str]:
+def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
     """The line, from 1, and the reason.
 
     Args:
@@ -228,10 +238,10 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
-def of_python(data: bytes) -> SyntaxError | None:
+def syntax_error(data: bytes) -> SyntaxError | None:
     """What Python itself says of a file; None where it takes it."""
     try:
-        parsed(data)
+        parse_python(data)
     except SyntaxError as error:
         return error
     except ValueError as error:  # bytes that are no text

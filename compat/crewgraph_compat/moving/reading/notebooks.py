@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any, cast
 
-from crewgraph_compat.moving.reading.files import parsed
+from crewgraph_compat.moving.reading.files import parse_python
 
-__all__ = ["Cell", "Notebook", "read_notebook"]
+__all__ = ["Notebook", "NotebookCell", "read_notebook"]
 
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
 """Magics of a whole cell that is Python all the same."""
@@ -22,7 +22,7 @@ _INDENTS: tuple[int | str | None, ...] = (1, 2, 4, 0, "\t", None)
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """A code cell that is Python."""
 
     number: int
@@ -37,7 +37,7 @@ class Notebook:
 
     data: dict[str, Any]
     raw: str
-    cells: list[Cell]
+    cells: list[NotebookCell]
     unread: list[tuple[int, str]]
     """Cells that are no Python: their places from 1, and why."""
 
@@ -113,7 +113,7 @@ def read_notebook(raw: str) -> Notebook:
     data: Any = json.loads(raw)
     if not isinstance(data, dict) or not isinstance(cast("dict[str, Any]", data).get("cells"), list):
         raise ValueError("it is no notebook: it has no cells")
-    cells: list[Cell] = []
+    cells: list[NotebookCell] = []
     unread: list[tuple[int, str]] = []
     notebook = Notebook(cast("dict[str, Any]", data), raw, cells, unread)
     for number, given in enumerate(notebook.data["cells"]):
@@ -126,11 +126,11 @@ def read_notebook(raw: str) -> Notebook:
             notebook.others.append((number + 1, text))
             continue
         try:
-            parsed(notebook._plain(text))  # pyright: ignore[reportPrivateUsage]
+            parse_python(notebook._plain(text))  # pyright: ignore[reportPrivateUsage]
         except (SyntaxError, ValueError) as error:
             unread.append((number + 1, error.msg if isinstance(error, SyntaxError) else str(error)))
         else:
-            cells.append(Cell(number, text))
+            cells.append(NotebookCell(number, text))
     notebook.masked.clear()
     return notebook
 
@@ -138,7 +138,7 @@ def read_notebook(raw: str) -> Notebook:
 def _is_magic(line: str) -> bool:
     """Whether a line is none of Python's."""
     try:
-        parsed(line.strip())
+        parse_python(line.strip())
     except SyntaxError:
         return True
     return False

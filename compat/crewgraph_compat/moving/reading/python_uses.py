@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from crewgraph_compat.moving.features import Feature, Sort, Use, attributes
-from crewgraph_compat.moving.names import found
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, Types
+from crewgraph_compat.moving.features import Feature, FeatureKind, Use, known_attributes
+from crewgraph_compat.moving.names import resolve_name
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
 from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["Finding", "imports_of", "located", "python_uses"]
+__all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
 
 _ROOTS = ("crewai", "crewai_tools")
 _DECLARED = frozenset({"name", "description", "args_schema", "model_config", "model", "state"})
@@ -61,15 +61,15 @@ def located(
     functions: Mapping[str, str] = MappingProxyType({}),
 ) -> list[tuple[ast.AST, Feature]]:
     """The features that a file uses, each with the node that does."""
-    finding = Finding(imports, Types(imports, classes, functions))
+    finding = UseVisitor(imports, TypeScope(imports, classes, functions))
     finding.visit(tree)
     return finding.found
 
 
-class Finding(ast.NodeVisitor):
+class UseVisitor(ast.NodeVisitor):
     """Goes through a file, and knows at each place what the names are of."""
 
-    def __init__(self, imports: Imports, types: Types) -> None:
+    def __init__(self, imports: Imports, types: TypeScope) -> None:
         self._imports = imports
         self.types = types
         self.found: list[tuple[ast.AST, Feature]] = []
@@ -77,23 +77,23 @@ class Finding(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.name.partition(".")[0] in _ROOTS:
-                self._use(node, Feature(Sort.imported, alias.name, path=alias.name))
+                self._use(node, Feature(FeatureKind.imported, alias.name, path=alias.name))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
             return
         for alias in node.names:
             path = str(node.module) if alias.name == "*" else f"{node.module}.{alias.name}"
-            self._use(node, Feature(Sort.imported, path, path=path))
+            self._use(node, Feature(FeatureKind.imported, path, path=path))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for base in node.bases:
             target = self._imports.target(base)
             if target is not None:
-                self._use(base, Feature(Sort.base, f"class({_last(target)})", owner=target))
+                self._use(base, Feature(FeatureKind.base, f"class({_last(target)})", owner=target))
                 for one in _methods(node, target):
                     shown = f"override {_last(target)}.{one.name}"
-                    self._use(one, Feature(Sort.override, shown, owner=target, word=one.name))
+                    self._use(one, Feature(FeatureKind.override, shown, owner=target, word=one.name))
         self._inside(node, node.name if node.name in self.types.classes else "")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -106,7 +106,7 @@ class Finding(ast.NodeVisitor):
         for one in node.decorator_list:
             target = None if isinstance(one, ast.Call) else self._imports.target(one)
             if target is not None:
-                self._use(one, Feature(Sort.bare, f"@{_last(target)}", owner=target))
+                self._use(one, Feature(FeatureKind.bare, f"@{_last(target)}", owner=target))
         self._inside(node, None)
 
     def _inside(self, node: ast.AST, own: str | None) -> None:
@@ -148,14 +148,14 @@ class Finding(ast.NodeVisitor):
                 continue
             value = repr(one.value.value) if isinstance(one.value, ast.Constant) else ""
             shown = f"{_last(target)}({one.arg}=)"
-            self._use(one, Feature(Sort.keyword, shown, owner=target, word=one.arg, value=value))
+            self._use(one, Feature(FeatureKind.keyword, shown, owner=target, word=one.arg, value=value))
 
     def _arguments(self, node: ast.Call, func: ast.Attribute) -> None:
         owner = self._owner(func)
         for one in node.keywords if owner else ():
             if one.arg is not None:
                 shown = f"{_last(owner)}.{func.attr}({one.arg}=)"
-                self._use(one, Feature(Sort.argument, shown, owner=owner, word=one.arg, of_method=func.attr))
+                self._use(one, Feature(FeatureKind.argument, shown, owner=owner, word=one.arg, of_method=func.attr))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         path = self._imports.path(node)
@@ -163,23 +163,23 @@ class Finding(ast.NodeVisitor):
             self._path(node, path)
             return
         if owner := self._owner(node):
-            self._use(node, Feature(Sort.attribute, f"{_last(owner)}.{node.attr}", owner=owner, word=node.attr))
+            self._use(node, Feature(FeatureKind.attribute, f"{_last(owner)}.{node.attr}", owner=owner, word=node.attr))
         self.generic_visit(node)
 
     def _path(self, node: ast.Attribute, path: str) -> None:
         """Attributes of what is imported: names of modules, or what classes have."""
-        name = found(path)
+        name = resolve_name(path)
         if name is None or not name.rest:
             if path not in TABLE:
-                self._use(node, Feature(Sort.imported, path, path=path))
+                self._use(node, Feature(FeatureKind.imported, path, path=path))
             return
         if self._imports.paths.get(path.partition(".")[0]) == "crewai":
             whole = path.rsplit(".", len(name.rest))[0]
-            self._use(node, Feature(Sort.imported, whole, path=whole))
+            self._use(node, Feature(FeatureKind.imported, whole, path=whole))
         if not name.module.startswith("crewgraph"):
             return
         shown = f"{name.name}.{name.rest[0]}"
-        self._use(node, Feature(Sort.attribute, shown, owner=name.target, word=name.rest[0]))
+        self._use(node, Feature(FeatureKind.attribute, shown, owner=name.target, word=name.rest[0]))
 
     def _owner(self, node: ast.Attribute) -> str:
         """The class of crewgraph whose attribute is asked for; empty where it is the project's own, or unknown."""
@@ -199,7 +199,7 @@ def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.
     for one in node.body:
         if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) or one.name.startswith("__"):
             continue
-        if one.name not in _DECLARED and one.name in attributes(target):
+        if one.name not in _DECLARED and one.name in known_attributes(target):
             yield one
 
 

@@ -4,16 +4,16 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable
 
-from crewgraph_compat.moving.reading.python_uses import Finding
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, Types, own_classes, plain_classes
+from crewgraph_compat.moving.reading.python_uses import UseVisitor
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope, own_classes, plain_classes
 
-__all__ = ["classes_of", "joined", "returned", "telling"]
+__all__ = ["classes_with_returns", "informative_classes", "merge_classes", "return_types"]
 
 _ROUNDS = 3
 """How far what functions return is followed through functions that call them."""
 
 
-def classes_of(tree: ast.AST, imports: Imports) -> dict[str, OwnClass]:
+def classes_with_returns(tree: ast.AST, imports: Imports) -> dict[str, OwnClass]:
     """The classes of a file that are made of CrewAI's, and those that are made of nothing."""
     classes = {**dict(plain_classes(tree, imports)), **dict(own_classes(tree, imports))}
     for _ in range(_ROUNDS):
@@ -31,7 +31,7 @@ def _learn(classes: dict[str, OwnClass], named: "_Named", kind: str) -> bool:
     return name not in into and into.setdefault(name, kind) == kind
 
 
-def returned(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) -> dict[str, str]:
+def return_types(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) -> dict[str, str]:
     """The types of what the functions of a file return, by their names."""
     functions: dict[str, str] = {}
     for _ in range(_ROUNDS):
@@ -44,13 +44,13 @@ def returned(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) -> d
     return functions
 
 
-def joined(classes: dict[str, OwnClass], more: Iterable[tuple[str, OwnClass]]) -> None:
+def merge_classes(classes: dict[str, OwnClass], more: Iterable[tuple[str, OwnClass]]) -> None:
     """Add the classes of another file; of two with one name, what holds for both is kept."""
     for name, own in more:
         classes[name] = own if name not in classes else _both(classes[name], own)
 
 
-def telling(classes: dict[str, OwnClass]) -> dict[str, OwnClass]:
+def informative_classes(classes: dict[str, OwnClass]) -> dict[str, OwnClass]:
     """The classes that say something of CrewAI's: what they are made of, make or hold."""
     return {name: own for name, own in classes.items() if own.base or own.makes or own.holds}
 
@@ -72,15 +72,15 @@ _Named = tuple[str | None, str]
 def _kinds(
     tree: ast.AST, imports: Imports, classes: dict[str, OwnClass], functions: dict[str, str]
 ) -> dict[_Named, str]:
-    returning = _Returning(imports, Types(imports, classes, functions))
+    returning = _Returning(imports, TypeScope(imports, classes, functions))
     returning.visit(tree)
     return {named: next(iter(kinds)) for named, kinds in returning.kinds.items() if len(kinds) == 1 and all(kinds)}
 
 
-class _Returning(Finding):
+class _Returning(UseVisitor):
     """Goes through a file, and notes the types behind each `return`."""
 
-    def __init__(self, imports: Imports, types: Types) -> None:
+    def __init__(self, imports: Imports, types: TypeScope) -> None:
         super().__init__(imports, types)
         self.kinds: dict[_Named, set[str]] = defaultdict(set)
         self._within: list[tuple[ast.AST, str]] = []

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from crewgraph_compat.moving.names import is_module, meant
+from crewgraph_compat.moving.names import is_module, resolve_moved_name
 
-__all__ = ["Imports", "OwnClass", "Types", "own_classes", "plain_classes"]
+__all__ = ["Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
 
 _AGENT = "crewgraph.definitions.agent:Agent"
 _CREW = "crewgraph.definitions.crew:Crew"
@@ -68,7 +68,7 @@ class Imports:
     def target(self, node: ast.expr | None) -> str | None:
         """The "module:name" of crewgraph that an expression means; None for modules, attributes and other things."""
         path = self.path(node)
-        name = None if path is None or is_module(path) else meant(path)
+        name = None if path is None or is_module(path) else resolve_moved_name(path)
         if name is None or name.rest or not name.module.startswith("crewgraph"):
             return None  # modules of crewai have names of other packages, too, which need not be installed
         return name.target
@@ -148,7 +148,7 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-class Types:
+class TypeScope:
     """The types of a file's expressions: "module:name" of crewgraph, the name of a class of the project, `[]` for lists."""
 
     def __init__(

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import libcst
 
 from crewgraph.definitions.misplaced import MISPLACED
-from crewgraph_compat.moving.features import Sort, is_former, keywords, takes_any
+from crewgraph_compat.moving.features import FeatureKind, accepted_keywords, accepts_any_keyword, is_former_keyword
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, OUTPUTS, RENAMED, WITHOUT_EFFECT
-from crewgraph_compat.moving.rewriting.tree import KnownTypes, Reading, called, target_of, without
+from crewgraph_compat.moving.rewriting.tree import (
+    ExpressionTypes,
+    SourceTree,
+    make_call,
+    resolve_target,
+    without_arguments,
+)
 
 __all__ = ["rewrite_attributes", "rewrite_calls", "rewrite_model"]
 
@@ -18,15 +24,15 @@ _PROVIDERS = ("custom_llm_provider", "provider")
 _JSON = '{"type": "json_object"}'
 
 
-def rewrite_model(reading: Reading, call: libcst.Call) -> None:
+def rewrite_model(reading: SourceTree, call: libcst.Call) -> None:
     """Let a model be made as it is today."""
     args = {one.keyword.value: one for one in call.args if one.keyword is not None}
     gone = [*_without_azure(reading, call, args), *_without_format(reading, args)]
     if gone:
-        reading.change(call, without(call, gone))
+        reading.change(call, without_arguments(call, gone))
 
 
-def _without_azure(reading: Reading, call: libcst.Call, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
+def _without_azure(reading: SourceTree, call: libcst.Call, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
     """`LLM(model="x", azure=True)` becomes `LLM(model="azure/x")`, and with any other name `LLM(model=x, provider="azure")`."""
     azure = args.get("azure")
     if azure is None:
@@ -48,7 +54,7 @@ def _without_azure(reading: Reading, call: libcst.Call, args: dict[str, libcst.A
     return []
 
 
-def _without_format(reading: Reading, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
+def _without_format(reading: SourceTree, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
     """`LLM(..., format="json")` becomes `LLM(..., response_format={"type": "json_object"})`."""
     form = args.get("format")
     if form is None or not isinstance(form.value, libcst.SimpleString) or form.value.evaluated_value != "json":
@@ -74,18 +80,18 @@ _CLASSES = {
 }
 
 
-def rewrite_calls(reading: Reading) -> None:
+def rewrite_calls(reading: SourceTree) -> None:
     """Let what makes agents, tasks and crews be called as it is today."""
     for call in reading.of(libcst.Call):
-        if (made := target_of(reading, call.func)) not in _CLASSES:
+        if (made := resolve_target(reading, call.func)) not in _CLASSES:
             continue
         _rewrite_keywords(reading, call, made)
         if _CLASSES[made] == "LLM":
             rewrite_model(reading, call)
 
 
-def _rewrite_keywords(reading: Reading, call: libcst.Call, target: str) -> None:
-    named, known = _CLASSES[target], keywords(target)
+def _rewrite_keywords(reading: SourceTree, call: libcst.Call, target: str) -> None:
+    named, known = _CLASSES[target], accepted_keywords(target)
     dropped: list[libcst.Arg] = []
     for arg in call.args:
         if arg.keyword is None:
@@ -99,30 +105,30 @@ def _rewrite_keywords(reading: Reading, call: libcst.Call, target: str) -> None:
         elif _is_without_effect(reading, arg, target):
             dropped.append(arg)
     if dropped:
-        reading.change(call, without(call, dropped))
+        reading.change(call, without_arguments(call, dropped))
 
 
-def _is_without_effect(reading: Reading, arg: libcst.Arg, target: str) -> bool:
+def _is_without_effect(reading: SourceTree, arg: libcst.Arg, target: str) -> bool:
     """Whether an argument can be left out; one that nobody knows is told."""
     named, word = _CLASSES[target], str(arg.keyword and arg.keyword.value)
     if (named, word) in WITHOUT_EFFECT:
         return _is_plain(arg.value)
     is_ours = (named, word) in KEYWORDS or _is_known(target, word)
-    return not is_ours and _tell_unknown(reading, arg, named, keywords(target))
+    return not is_ours and _tell_unknown(reading, arg, named, accepted_keywords(target))
 
 
 def _is_known(target: str, word: str) -> bool:
-    return word in keywords(target) or takes_any(target) or is_former(target, word)
+    return word in accepted_keywords(target) or accepts_any_keyword(target) or is_former_keyword(target, word)
 
 
-def _rewrite_number(reading: Reading, arg: libcst.Arg) -> None:
+def _rewrite_number(reading: SourceTree, arg: libcst.Arg) -> None:
     """`verbose=2` becomes `verbose=True`."""
     if isinstance(arg.value, libcst.Integer):
         truth = libcst.Name(str(bool(int(arg.value.value, 0))))
         reading.change(arg.value, lambda _: truth)
 
 
-def _tell_unknown(reading: Reading, arg: libcst.Arg, named: str, known: Sequence[str]) -> bool:
+def _tell_unknown(reading: SourceTree, arg: libcst.Arg, named: str, known: Sequence[str]) -> bool:
     """Tell of a keyword that nobody knows; whether it can be left out without any effect."""
     word = str(arg.keyword and arg.keyword.value)
     near = difflib.get_close_matches(word, sorted(known), n=1)
@@ -147,7 +153,7 @@ def _is_plain(value: libcst.BaseExpression) -> bool:
     return True
 
 
-def rewrite_attributes(reading: Reading, known: KnownTypes) -> None:
+def rewrite_attributes(reading: SourceTree, known: ExpressionTypes) -> None:
     """Let attributes of outputs and tasks have the names they have today, where it is certain whose they are."""
     for node in reading.of(libcst.Attribute):
         instead = _instead(reading, node, known)
@@ -162,7 +168,7 @@ def rewrite_attributes(reading: Reading, known: KnownTypes) -> None:
         elif node.attr.value == "execute":
             _execute(reading, node)
         elif node.attr.value in OF_TEXTS:  # what such an output is as a text, whatever its form
-            reading.change(node, lambda updated: updated.with_changes(value=called("str", updated.value)))
+            reading.change(node, lambda updated: updated.with_changes(value=make_call("str", updated.value)))
         elif node.attr.value == "get":
             reading.change(node, lambda updated: updated.with_changes(value=_as_dict(updated.value)))
         else:
@@ -173,7 +179,7 @@ def _as_dict(output: libcst.BaseExpression) -> libcst.Call:
     return libcst.Call(libcst.Attribute(output, libcst.Name("to_dict")))
 
 
-def _execute(reading: Reading, node: libcst.Attribute) -> None:
+def _execute(reading: SourceTree, node: libcst.Attribute) -> None:
     """`task.execute()` was a text: `task.execute_sync().raw`."""
     call = reading.parent(node)
     if not isinstance(call, libcst.Call) or call.func is not node:
@@ -183,10 +189,10 @@ def _execute(reading: Reading, node: libcst.Attribute) -> None:
     reading.change(call, lambda updated: libcst.Attribute(updated, libcst.Name("raw")))
 
 
-def _instead(reading: Reading, node: libcst.Attribute, known: KnownTypes) -> str | None:
+def _instead(reading: SourceTree, node: libcst.Attribute, known: ExpressionTypes) -> str | None:
     """What to write for an attribute; None where it has no former name."""
     feature = known.features.get(reading.span(node))
-    if feature is None or feature.sort is not Sort.attribute:
+    if feature is None or feature.sort is not FeatureKind.attribute:
         return None
     owner = feature.owner.rpartition(":")[2]
     if owner in OUTPUTS and feature.word in OF_TEXTS:

@@ -6,7 +6,7 @@ from typing import Any
 import libcst
 
 from crewgraph_compat.moving.reading.types import OwnClass
-from crewgraph_compat.moving.rewriting.tree import ClassBases, Reading, target_of
+from crewgraph_compat.moving.rewriting.tree import ClassBases, SourceTree, resolve_target
 
 __all__ = ["rewrite_sources", "rewrite_tools"]
 
@@ -41,7 +41,7 @@ _LITERALS: tuple[tuple[tuple[type[libcst.BaseExpression], ...], str], ...] = (
 )
 
 
-def rewrite_tools(reading: Reading, classes: Mapping[str, OwnClass]) -> None:
+def rewrite_tools(reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
     """Give the fields of tools their types, and agents and tasks tools that are made."""
     bases = ClassBases(reading, classes)
     for node in bases.here.values():
@@ -65,7 +65,7 @@ def _fields_of(node: libcst.ClassDef) -> dict[str, libcst.AnnAssign]:
     return {one.target.value: one for one in found if isinstance(one.target, libcst.Name)}
 
 
-def _type_fields(reading: Reading, node: libcst.ClassDef) -> None:
+def _type_fields(reading: SourceTree, node: libcst.ClassDef) -> None:
     typed = _fields_of(node)
     for one in _statements(node):
         if not isinstance(one, libcst.Assign):
@@ -80,7 +80,7 @@ def _type_fields(reading: Reading, node: libcst.ClassDef) -> None:
             reading.note(one, f"`{names[0]}` of a tool has no type; write one: `{names[0]}: <type> = ...`.")
 
 
-def _kind(reading: Reading, node: libcst.ClassDef, name: str, value: libcst.BaseExpression) -> str | None:
+def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.BaseExpression) -> str | None:
     """The type of a field, as it is written; empty where the text does not tell, None where it is no field."""
     if name in _FIELDS:
         return _FIELDS[name]
@@ -96,7 +96,7 @@ def _kind(reading: Reading, node: libcst.ClassDef, name: str, value: libcst.Base
     return next((kind for kinds, kind in _LITERALS if isinstance(value, kinds)), "")
 
 
-def _names_of_models(reading: Reading, node: libcst.ClassDef) -> Iterator[str]:
+def _names_of_models(reading: SourceTree, node: libcst.ClassDef) -> Iterator[str]:
     """What the file calls pydantic's `BaseModel`."""
     scope = reading.scope(node)
     for one in reading.of(libcst.Name):
@@ -111,7 +111,7 @@ def _typed(updated: libcst.Assign, kind: str) -> libcst.AnnAssign:
     return libcst.AnnAssign(target.target, note, updated.value, equal, updated.semicolon)
 
 
-def _make_tools(reading: Reading, call: libcst.Call, bases: ClassBases) -> None:
+def _make_tools(reading: SourceTree, call: libcst.Call, bases: ClassBases) -> None:
     for arg in call.args:
         if arg.keyword is None or arg.keyword.value != "tools":
             continue
@@ -120,7 +120,7 @@ def _make_tools(reading: Reading, call: libcst.Call, bases: ClassBases) -> None:
                 reading.change(one, lambda updated: libcst.Call(updated))
 
 
-def _elements(reading: Reading, tools: libcst.BaseExpression) -> Iterator[libcst.CSTNode]:
+def _elements(reading: SourceTree, tools: libcst.BaseExpression) -> Iterator[libcst.CSTNode]:
     if isinstance(tools, (libcst.List, libcst.Tuple)):
         yield from (one.value for one in tools.elements if isinstance(one, libcst.Element))
     elif isinstance(tools, libcst.BinaryOperation) and isinstance(tools.operator, libcst.Add):
@@ -128,7 +128,7 @@ def _elements(reading: Reading, tools: libcst.BaseExpression) -> Iterator[libcst
         yield from _elements(reading, tools.right)
 
 
-def _is_class(reading: Reading, node: libcst.CSTNode, bases: ClassBases) -> bool:
+def _is_class(reading: SourceTree, node: libcst.CSTNode, bases: ClassBases) -> bool:
     """Whether a tool is certainly a class, that is made without arguments."""
     if isinstance(node, libcst.Name) and node.value in bases.here:
         own = bases.here[node.value]
@@ -138,7 +138,7 @@ def _is_class(reading: Reading, node: libcst.CSTNode, bases: ClassBases) -> bool
             return False
         return is_it
     path = reading.path(node) if isinstance(node, (libcst.Name, libcst.Attribute)) else None
-    if path is None or target_of(reading, node) == _TOOL:
+    if path is None or resolve_target(reading, node) == _TOOL:
         return False
     package, name = path.partition(".")[0], path.rpartition(".")[2]
     is_tool = bases.of(node) == _TOOL or package == "crewai_tools" or package.startswith("langchain")
@@ -183,7 +183,7 @@ _SOURCES = "crewgraph.knowledge.source."
 _FORMER = "save_documents"
 
 
-def rewrite_sources(reading: Reading, classes: Mapping[str, OwnClass]) -> None:
+def rewrite_sources(reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
     """Let sources call `_save_documents`, which takes what is known of them from their `metadata`."""
     bases = ClassBases(reading, classes)
     for node in bases.here.values():
@@ -216,7 +216,7 @@ def _is_former(func: libcst.BaseExpression) -> bool:
     )
 
 
-def _rewrite(reading: Reading, call: libcst.Call) -> None:
+def _rewrite(reading: SourceTree, call: libcst.Call) -> None:
     statement = reading.parent(call)
     known = _known(call.args)
     is_plain = known is None or isinstance(known, (libcst.Dict, libcst.Name, libcst.Attribute, libcst.Call))

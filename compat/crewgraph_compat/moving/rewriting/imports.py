@@ -7,11 +7,18 @@ from typing import Any
 
 import libcst
 
-from crewgraph_compat.moving.names import elsewhere, home, is_module, meant, module_home, names_of
-from crewgraph_compat.moving.rewriting.tree import Reading, dotted, expression
+from crewgraph_compat.moving.names import (
+    import_location,
+    is_module,
+    module_location,
+    public_names,
+    replacement_of,
+    resolve_moved_name,
+)
+from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
 from crewgraph_compat.surface.absent import reason
 
-__all__ = ["TOOLS_NOTE", "absent_note", "is_theirs", "place", "rewrite_imports", "rewrite_strings"]
+__all__ = ["TOOLS_NOTE", "absent_note", "is_crewai_path", "new_location", "rewrite_imports", "rewrite_strings"]
 
 
 TOOLS_NOTE = (
@@ -20,22 +27,22 @@ TOOLS_NOTE = (
 )
 """What is told where the package of tools is used."""
 
-_Place = tuple[str, str]
+_Location = tuple[str, str]
 """A module and a name in it."""
 
-_Moved = tuple[libcst.ImportAlias, _Place | None]
+_MovedName = tuple[libcst.ImportAlias, _Location | None]
 """A name of an import, and where it is now; None for where it was."""
 
 
-def is_theirs(path: str) -> bool:
+def is_crewai_path(path: str) -> bool:
     """Whether a path is crewai's; `crewai_tools` is another package."""
     return path == "crewai" or path.startswith("crewai.")
 
 
-def place(path: str) -> _Place | None:
+def new_location(path: str) -> _Location | None:
     """Where a name of crewai, or one that older programs import from LangChain, is imported from now."""
-    name = meant(path)
-    return elsewhere(path) if name is None else home(name)
+    name = resolve_moved_name(path)
+    return replacement_of(path) if name is None else import_location(name)
 
 
 def absent_note(path: str) -> str:
@@ -44,11 +51,11 @@ def absent_note(path: str) -> str:
     return f"`{path}` stays as it is: {why}"
 
 
-def rewrite_imports(reading: Reading) -> None:
+def rewrite_imports(reading: SourceTree) -> None:
     """Let every `from ... import` of crewai's names, and of what has moved, name where they are in crewgraph."""
     _tell_tools(reading)
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
-        made: dict[Any, list[_Moved]] = {
+        made: dict[Any, list[_MovedName]] = {
             statement: moved
             for statement in line.body
             if isinstance(statement, libcst.ImportFrom) and (moved := _moved(reading, statement)) is not None
@@ -63,47 +70,47 @@ def rewrite_imports(reading: Reading) -> None:
             reading.change(line, lambda updated, places=places: _beside(updated, places))
 
 
-def _tell_tools(reading: Reading) -> None:
+def _tell_tools(reading: SourceTree) -> None:
     """Tell, once, that a file needs the package of tools."""
     for statement in reading.of(libcst.ImportFrom):
-        module = dotted(statement.module) or ""
+        module = dotted_path(statement.module) or ""
         if module.partition(".")[0] != "crewai_tools" or isinstance(statement.names, libcst.ImportStar):
             continue
-        if any(place(f"{module}.{dotted(alias.name)}") is None for alias in statement.names):
+        if any(new_location(f"{module}.{dotted_path(alias.name)}") is None for alias in statement.names):
             reading.note(statement, TOOLS_NOTE)
             return
 
 
-def _moved(reading: Reading, statement: libcst.ImportFrom) -> list[_Moved] | None:
+def _moved(reading: SourceTree, statement: libcst.ImportFrom) -> list[_MovedName] | None:
     """Where the names of a statement are now; None where it stays as it is."""
-    module = dotted(statement.module) if not statement.relative else None
+    module = dotted_path(statement.module) if not statement.relative else None
     if module is None:
         return None
     if isinstance(statement.names, libcst.ImportStar):
         return _star(reading, statement, module)
-    moved: list[_Moved] = []
+    moved: list[_MovedName] = []
     for alias in statement.names:
-        path = f"{module}.{dotted(alias.name)}"
-        where = None if is_module(path) else place(path)  # `rewrite_paths` sees what is used of modules
-        if where is None and not is_module(path) and is_theirs(path):
+        path = f"{module}.{dotted_path(alias.name)}"
+        where = None if is_module(path) else new_location(path)  # `rewrite_paths` sees what is used of modules
+        if where is None and not is_module(path) and is_crewai_path(path):
             reading.note(statement, absent_note(path), left=True)
         moved.append((alias, where))
     return moved if any(where is not None for _, where in moved) else None
 
 
-def _star(reading: Reading, statement: libcst.ImportFrom, module: str) -> list[_Moved] | None:
-    if not is_theirs(module):
+def _star(reading: SourceTree, statement: libcst.ImportFrom, module: str) -> list[_MovedName] | None:
+    if not is_crewai_path(module):
         return None
     used = {node.value for node in reading.of(libcst.Name)}
-    names = sorted(used & set(names_of(module)))
+    names = sorted(used & set(public_names(module)))
     if not names:
         reading.note(statement, f"`from {module} import *` stays: nothing in the file seems to use it.", left=True)
         return None
     reading.note(statement, f"`from {module} import *` names what this file uses; others may take more from it.")
-    return [(libcst.ImportAlias(libcst.Name(name)), place(f"{module}.{name}")) for name in names]
+    return [(libcst.ImportAlias(libcst.Name(name)), new_location(f"{module}.{name}")) for name in names]
 
 
-def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_Moved]) -> Any:
+def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any:
     """A line for each module: what stands above it on the first, what stands behind it on the last."""
     statement: Any = line.body[0]
     made = _statements(statement, moved)
@@ -119,7 +126,7 @@ def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_Moved]) -> Any:
     return libcst.FlattenSentinel(lines)
 
 
-def _beside(line: Any, places: Sequence[Sequence[_Moved] | None]) -> Any:
+def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
     """The statements of a line that holds several."""
     body: list[Any] = []
     for statement, moved in zip(line.body, places, strict=True):
@@ -132,20 +139,20 @@ def _beside(line: Any, places: Sequence[Sequence[_Moved] | None]) -> Any:
     return line.with_changes(body=body)
 
 
-def _statements(statement: libcst.ImportFrom, moved: Sequence[_Moved]) -> list[libcst.ImportFrom]:
+def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> list[libcst.ImportFrom]:
     """A statement for each module that names are in, in the order of the names; the first keeps its form."""
     modules: dict[str, list[libcst.ImportAlias]] = defaultdict(list)
-    was = dotted(statement.module) or ""
+    was = dotted_path(statement.module) or ""
     for alias, where in moved:
         modules[was if where is None else where[0]].append(alias if where is None else _named(alias, where[1]))
     made: list[libcst.ImportFrom] = []
     for module, names in modules.items():
         if made or isinstance(statement.names, libcst.ImportStar):
             plain = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names]
-            made.append(libcst.ImportFrom(expression(module), plain))
+            made.append(libcst.ImportFrom(path_expression(module), plain))
         else:
             names[-1] = names[-1].with_changes(comma=_last_comma(names[-1].comma, statement.names[-1].comma))
-            made.append(statement.with_changes(module=expression(module), names=names))
+            made.append(statement.with_changes(module=path_expression(module), names=names))
     return made
 
 
@@ -159,7 +166,7 @@ def _last_comma(own: Any, last: Any) -> Any:
 
 def _named(alias: libcst.ImportAlias, name: str) -> libcst.ImportAlias:
     """An imported name under its new name; in the program it is called as before."""
-    called = dotted(alias.name)
+    called = dotted_path(alias.name)
     if called == name:
         return alias
     if alias.asname is None:
@@ -181,16 +188,16 @@ _IMPORTING = frozenset({"importlib.import_module", "importlib.util.find_spec", "
 _PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
 
 
-def rewrite_strings(reading: Reading) -> None:
+def rewrite_strings(reading: SourceTree) -> None:
     """Let texts that are nothing but a path of crewai's name what crewgraph has there; modules that nobody imports are told."""
     for text in reading.of(libcst.SimpleString):
         said = text.raw_value
         if "b" in text.prefix.lower() or not _PATH.fullmatch(said) or isinstance(reading.parent(text), libcst.Expr):
             continue
-        name = None if is_module(said) else meant(said)
-        module = module_home(said) if is_module(said) else None
+        name = None if is_module(said) else resolve_moved_name(said)
+        module = module_location(said) if is_module(said) else None
         if name is not None:
-            path = ".".join([*home(name), *name.rest])
+            path = ".".join([*import_location(name), *name.rest])
             spelled = f"{text.prefix}{text.quote}{path}{text.quote}"
             reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
         elif module is not None and _imported_by(reading, text) in _IMPORTING:
@@ -204,15 +211,15 @@ def rewrite_strings(reading: Reading) -> None:
             reading.note(text, f'the text "{said}" stays as it is; if it is to name a module, {here}.', left=left)
 
 
-def _imported_by(reading: Reading, text: libcst.SimpleString) -> str | None:
+def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:
     """The function that is given a text first."""
     call = reading.parent(reading.parent(text) or text)
     if not isinstance(call, libcst.Call) or call.args[0].value is not text:
         return None
-    return reading.path(call.func) or dotted(call.func)
+    return reading.path(call.func) or dotted_path(call.func)
 
 
-def _is_asked_for(reading: Reading, text: libcst.SimpleString) -> bool:
+def _is_asked_for(reading: SourceTree, text: libcst.SimpleString) -> bool:
     """Whether a function is given the name: one that imports, finds or logs."""
     parent = reading.parent(text)
     call = reading.parent(parent) if isinstance(parent, libcst.Arg) else None

@@ -8,12 +8,19 @@ from typing import Any
 
 import libcst
 
-from crewgraph_compat.moving.names import Name, found, home, is_module, meant, module_home
-from crewgraph_compat.moving.rewriting.imports import absent_note, is_theirs
-from crewgraph_compat.moving.rewriting.tree import Reading, dotted, expression
+from crewgraph_compat.moving.names import (
+    ResolvedName,
+    import_location,
+    is_module,
+    module_location,
+    resolve_moved_name,
+    resolve_name,
+)
+from crewgraph_compat.moving.rewriting.imports import absent_note, is_crewai_path
+from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
 from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["part_modules", "rewrite_paths"]
+__all__ = ["rewrite_paths", "split_module_imports"]
 
 
 @dataclass
@@ -36,7 +43,7 @@ class _Binding:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _NeededImports:
     """What an import is to name."""
 
     modules: tuple[str, ...]
@@ -47,10 +54,10 @@ class _Wanted:
     """Whether what it named is still used."""
 
 
-_Plan = dict[libcst.ImportAlias, _Wanted]
+_Plan = dict[libcst.ImportAlias, _NeededImports]
 
 
-def part_modules(reading: Reading) -> None:
+def split_module_imports(reading: SourceTree) -> None:
     """Part statements that import modules of crewai beside names, as both go different ways."""
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
         for statement in line.body:
@@ -66,17 +73,17 @@ def part_modules(reading: Reading) -> None:
 def _parts(statement: libcst.CSTNode) -> tuple[libcst.ImportFrom, libcst.ImportFrom] | None:
     if not isinstance(statement, libcst.ImportFrom) or isinstance(statement.names, libcst.ImportStar):
         return None
-    module = None if statement.relative else dotted(statement.module)
-    if module is None or not is_theirs(module):
+    module = None if statement.relative else dotted_path(statement.module)
+    if module is None or not is_crewai_path(module):
         return None
-    modules = [alias for alias in statement.names if is_module(f"{module}.{dotted(alias.name)}")]
+    modules = [alias for alias in statement.names if is_module(f"{module}.{dotted_path(alias.name)}")]
     names = [alias for alias in statement.names if alias not in modules]
     if not modules or not names:
         return None
     names[-1] = names[-1].with_changes(comma=statement.names[-1].comma)
     apart = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in modules]
     first = statement.with_changes(names=names, semicolon=libcst.MaybeSentinel.DEFAULT)
-    return first, libcst.ImportFrom(expression(module), apart, semicolon=statement.semicolon)
+    return first, libcst.ImportFrom(path_expression(module), apart, semicolon=statement.semicolon)
 
 
 def _apart(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, libcst.ImportFrom]) -> Any:
@@ -84,7 +91,7 @@ def _apart(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, lib
     return libcst.FlattenSentinel([line.with_changes(body=[first]), libcst.SimpleStatementLine([second])])
 
 
-def rewrite_paths(reading: Reading) -> None:
+def rewrite_paths(reading: SourceTree) -> None:
     """Let every use of a name of crewai through one of its modules name the module of crewgraph."""
     bindings = list(_bindings(reading))
     if not bindings:
@@ -105,23 +112,23 @@ def rewrite_paths(reading: Reading) -> None:
             reading.change(statement, partial(_imports, statement, plan))
 
 
-def _bindings(reading: Reading) -> Iterator[_Binding]:
+def _bindings(reading: SourceTree) -> Iterator[_Binding]:
     for statement in reading.of(libcst.Import, libcst.ImportFrom):
         if isinstance(statement.names, libcst.ImportStar) or getattr(statement, "relative", ()):
             continue
-        above = dotted(statement.module) if isinstance(statement, libcst.ImportFrom) else None
+        above = dotted_path(statement.module) if isinstance(statement, libcst.ImportFrom) else None
         for alias in statement.names:
-            path = f"{above}.{dotted(alias.name)}" if above is not None else str(dotted(alias.name))
-            if not is_theirs(path) or (above is not None and not is_module(path)):
+            path = f"{above}.{dotted_path(alias.name)}" if above is not None else str(dotted_path(alias.name))
+            if not is_crewai_path(path) or (above is not None and not is_module(path)):
                 continue
-            called = None if alias.asname is None else dotted(alias.asname.name)
+            called = None if alias.asname is None else dotted_path(alias.asname.name)
             if above is None and called is None:
                 yield _Binding(alias, statement, "crewai", "crewai", path)
             else:
                 yield _Binding(alias, statement, called or path.rpartition(".")[2], path, path)
 
 
-def _find_uses(reading: Reading, bindings: list[_Binding]) -> None:
+def _find_uses(reading: SourceTree, bindings: list[_Binding]) -> None:
     by_statement = {(id(binding.statement), binding.root): binding for binding in bindings}
     roots = {binding.root for binding in bindings}
     inside = {id(node) for binding in bindings for node in _below(binding.statement)}
@@ -140,7 +147,7 @@ def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
         yield from _below(child)
 
 
-def _is_looked_up(reading: Reading, name: libcst.Name) -> bool:
+def _is_looked_up(reading: SourceTree, name: libcst.Name) -> bool:
     """Whether a name is one whose value is asked for: no attribute, keyword or parameter."""
     parent = reading.parent(name)
     if isinstance(parent, (libcst.Attribute, libcst.Arg)):
@@ -148,14 +155,14 @@ def _is_looked_up(reading: Reading, name: libcst.Name) -> bool:
     return not isinstance(parent, (libcst.Param, libcst.AssignTarget, libcst.FunctionDef, libcst.ClassDef))
 
 
-def _chain(reading: Reading, name: libcst.Name, module: str) -> tuple[libcst.CSTNode, str]:
+def _chain(reading: SourceTree, name: libcst.Name, module: str) -> tuple[libcst.CSTNode, str]:
     """The attributes behind a name that are taken one of the other, as far as they lead to something of crewai's."""
     nodes: list[libcst.CSTNode] = [name]
     path = module
     while isinstance(parent := reading.parent(nodes[-1]), libcst.Attribute) and parent.value is nodes[-1]:
         nodes.append(parent)
         path = f"{path}.{parent.attr.value}"
-    behind = 0 if (known := found(path)) is None else len(known.rest)
+    behind = 0 if (known := resolve_name(path)) is None else len(known.rest)
     return nodes[-1 - behind], path.rsplit(".", behind)[0] if behind else path
 
 
@@ -165,48 +172,48 @@ def _renamed(group: list[_Binding]) -> _Plan:
         return {}  # the name itself is another one then
     homes: set[str | None] = set()
     for _, path in (use for binding in group for use in binding.uses):
-        name, (module, _, last) = meant(path), path.rpartition(".")
-        same = name is not None and module == group[0].module and home(name)[1] == last
-        homes.add(home(name)[0] if name is not None and same else None)
+        name, (module, _, last) = resolve_moved_name(path), path.rpartition(".")
+        same = name is not None and module == group[0].module and import_location(name)[1] == last
+        homes.add(import_location(name)[0] if name is not None and same else None)
     if len(homes or {1}) != 1 or None in homes:
         return {}
-    only = homes.pop() if homes else module_home(group[0].module)
-    return {} if only is None else {binding.alias: _Wanted((only,), called=True) for binding in group}
+    only = homes.pop() if homes else module_location(group[0].module)
+    return {} if only is None else {binding.alias: _NeededImports((only,), called=True) for binding in group}
 
 
-def _spelled_out(reading: Reading, group: list[_Binding]) -> _Plan:
+def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
     """Every use with the whole path, and what the imports have to name for that."""
     modules: dict[str, None] = {}
     stays = False
     for node, path in (use for binding in group for use in binding.uses):
-        if (name := meant(path)) is not None:
-            modules[home(name)[0]] = None
+        if (name := resolve_moved_name(path)) is not None:
+            modules[import_location(name)[0]] = None
             _spell(reading, node, name)
-        elif (module := module_home(path)) is not None:
+        elif (module := module_location(path)) is not None:
             modules[module] = None
             reading.note(node, f"`{path}` is used as a module; `{module}` may not have the same names.")
-            reading.change(node, lambda _, module=module: expression(module))
+            reading.change(node, lambda _, module=module: path_expression(module))
         else:
             stays = True
             reading.note(node, absent_note(path), left=True)
     return {binding.alias: _wanted(reading, binding, tuple(modules), stays=stays) for binding in group}
 
 
-def _wanted(reading: Reading, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _Wanted:
+def _wanted(reading: SourceTree, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _NeededImports:
     if modules or stays:
-        return _Wanted(modules, stays=stays)
+        return _NeededImports(modules, stays=stays)
     if binding.imported not in TABLE:  # nothing of it is used, but it may not be there
         reading.note(binding.statement, absent_note(binding.imported), left=True)
-        return _Wanted((), stays=True)
-    return _Wanted((module_home(binding.imported) or "crewgraph",))
+        return _NeededImports((), stays=True)
+    return _NeededImports((module_location(binding.imported) or "crewgraph",))
 
 
-def _spell(reading: Reading, node: libcst.CSTNode, name: Name) -> None:
-    spelled = ".".join([*home(name), *name.rest])
-    reading.change(node, lambda updated: expression(spelled).with_changes(lpar=updated.lpar, rpar=updated.rpar))
+def _spell(reading: SourceTree, node: libcst.CSTNode, name: ResolvedName) -> None:
+    spelled = ".".join([*import_location(name), *name.rest])
+    reading.change(node, lambda updated: path_expression(spelled).with_changes(lpar=updated.lpar, rpar=updated.rpar))
 
 
-def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _Wanted], updated: libcst.Import) -> libcst.Import:
+def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _NeededImports], updated: libcst.Import) -> libcst.Import:
     names: list[libcst.ImportAlias] = []
     known: set[str] = set()
     for was, alias in zip(old.names, updated.names, strict=True):
@@ -215,18 +222,20 @@ def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _Wanted], updated: libc
             names.append(alias)
         for module in () if wanted is None else wanted.modules:
             if wanted is not None and wanted.called:
-                names.append(alias.with_changes(name=expression(module)))
+                names.append(alias.with_changes(name=path_expression(module)))
             elif module not in known:
                 known.add(module)
-                names.append(libcst.ImportAlias(expression(module)))
+                names.append(libcst.ImportAlias(path_expression(module)))
     return updated.with_changes(names=[one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names])
 
 
-def _rewrite_from(reading: Reading, statement: libcst.ImportFrom, plan: Mapping[libcst.ImportAlias, _Wanted]) -> None:
+def _rewrite_from(
+    reading: SourceTree, statement: libcst.ImportFrom, plan: Mapping[libcst.ImportAlias, _NeededImports]
+) -> None:
     """`from crewai import tools` becomes imports of the modules."""
     made: list[Any] = []
     for alias, wanted in plan.items():
-        called = str(dotted(alias.name if alias.asname is None else alias.asname.name))
+        called = str(dotted_path(alias.name if alias.asname is None else alias.asname.name))
         if wanted.stays:
             kept = alias.with_changes(comma=libcst.MaybeSentinel.DEFAULT)
             made.append(libcst.ImportFrom(statement.module, [kept]))
@@ -238,12 +247,12 @@ def _rewrite_from(reading: Reading, statement: libcst.ImportFrom, plan: Mapping[
 
 
 def _import(module: str) -> libcst.Import:
-    return libcst.Import([libcst.ImportAlias(expression(module))])
+    return libcst.Import([libcst.ImportAlias(path_expression(module))])
 
 
 def _import_as(module: str, called: str) -> libcst.Import | libcst.ImportFrom:
     above, _, last = module.rpartition(".")
     as_name = None if last == called else libcst.AsName(libcst.Name(called))
     if not above:
-        return libcst.Import([libcst.ImportAlias(expression(module), as_name)])
-    return libcst.ImportFrom(expression(above), [libcst.ImportAlias(libcst.Name(last), as_name)])
+        return libcst.Import([libcst.ImportAlias(path_expression(module), as_name)])
+    return libcst.ImportFrom(path_expression(above), [libcst.ImportAlias(libcst.Name(last), as_name)])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import libcst
 
 from crewgraph_compat.moving.names import FULL_OUTPUT, OUTPUTS
-from crewgraph_compat.moving.rewriting.tree import KnownTypes, Reading, called
+from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, SourceTree, make_call
 
 __all__ = ["rewrite_outputs"]
 
@@ -20,7 +20,7 @@ _TAKING_TEXTS = {
 _TEXTS = (libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString)
 
 
-def rewrite_outputs(reading: Reading, known: KnownTypes) -> None:
+def rewrite_outputs(reading: SourceTree, known: ExpressionTypes) -> None:
     """Let programs ask an output for its text, and for its parts, where it is certain that it is an output."""
     for node in reading.of(libcst.Subscript):
         _rewrite_subscript(reading, node, known)
@@ -28,13 +28,15 @@ def rewrite_outputs(reading: Reading, known: KnownTypes) -> None:
         _rewrite_added(reading, node, known)
     for used in _as_texts(reading):
         if _is_output(reading, used, known):
-            reading.change(used, lambda updated: called("str", updated))
+            reading.change(used, lambda updated: make_call("str", updated))
     for call in reading.of(libcst.Call):
         if reading.path(call.func) == "json.loads" and call.args and _is_output(reading, call.args[0].value, known):
             reading.change(call.args[0].value, lambda updated: libcst.Attribute(updated, libcst.Name("raw")))
 
 
-def _is_output(reading: Reading, node: libcst.CSTNode, known: KnownTypes, kinds: Sequence[str] = OUTPUTS) -> bool:
+def _is_output(
+    reading: SourceTree, node: libcst.CSTNode, known: ExpressionTypes, kinds: Sequence[str] = OUTPUTS
+) -> bool:
     """Whether a value is certainly an output; where it may be one, that is told."""
     if _kind(node, known) not in kinds:
         return False
@@ -44,13 +46,13 @@ def _is_output(reading: Reading, node: libcst.CSTNode, known: KnownTypes, kinds:
     return False
 
 
-def _kind(node: libcst.CSTNode, known: KnownTypes) -> str:
+def _kind(node: libcst.CSTNode, known: ExpressionTypes) -> str:
     """The name of a value's class; empty where it is not known, and for lists."""
     kind = known.of(node)
     return "" if kind.startswith("[]") else kind.rpartition(":")[2]
 
 
-def _as_texts(reading: Reading) -> Iterator[libcst.CSTNode]:
+def _as_texts(reading: SourceTree) -> Iterator[libcst.CSTNode]:
     """What stands where the program takes a text."""
     for node in reading.of(libcst.BinaryOperation, libcst.Comparison, libcst.Call):
         if isinstance(node, libcst.BinaryOperation) and isinstance(node.operator, libcst.Add):
@@ -65,13 +67,13 @@ def _as_texts(reading: Reading) -> Iterator[libcst.CSTNode]:
             yield node.value
 
 
-def _text_argument(reading: Reading, node: libcst.Call) -> Iterator[libcst.CSTNode]:
+def _text_argument(reading: SourceTree, node: libcst.Call) -> Iterator[libcst.CSTNode]:
     place = _text_place(reading, node)
     if place is not None and place < len(node.args) and node.args[place].keyword is None:
         yield node.args[place].value
 
 
-def _text_place(reading: Reading, node: libcst.Call) -> int | None:
+def _text_place(reading: SourceTree, node: libcst.Call) -> int | None:
     """Which argument of a call has to be a text; None where none has to."""
     if isinstance(node.func, libcst.Name) and node.func.value == "len":
         return 0
@@ -82,7 +84,7 @@ def _text_place(reading: Reading, node: libcst.Call) -> int | None:
     return _TAKING_TEXTS.get(reading.path(node.func) or "")
 
 
-def _is_file(reading: Reading, node: libcst.CSTNode) -> bool:
+def _is_file(reading: SourceTree, node: libcst.CSTNode) -> bool:
     """Whether a value is a file, as far as the program's text tells: a name for what `open` gives."""
     if not isinstance(node, libcst.Name):
         return False
@@ -90,7 +92,7 @@ def _is_file(reading: Reading, node: libcst.CSTNode) -> bool:
     return bool(given) and all(isinstance(one, libcst.Call) and _is_open(one.func) for one in given)
 
 
-def _given(reading: Reading, target: libcst.CSTNode) -> libcst.CSTNode | None:
+def _given(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
     """What a name gets by an assignment or a `with`."""
     above = reading.parent(target)
     while isinstance(above, (libcst.AsName, libcst.AssignTarget)):
@@ -106,7 +108,7 @@ def _is_open(function: libcst.CSTNode) -> bool:
     return isinstance(function, libcst.Name) and function.value == "open"
 
 
-def _rewrite_added(reading: Reading, node: libcst.AugAssign, known: KnownTypes) -> None:
+def _rewrite_added(reading: SourceTree, node: libcst.AugAssign, known: ExpressionTypes) -> None:
     """`result += "x"` becomes `result = str(result) + "x"`."""
     if not isinstance(node.operator, libcst.AddAssign) or not _is_output(reading, node.target, known):
         return
@@ -116,20 +118,20 @@ def _rewrite_added(reading: Reading, node: libcst.AugAssign, known: KnownTypes) 
         value = updated.value
         if is_bare:
             value = value.with_changes(lpar=[libcst.LeftParen()], rpar=[libcst.RightParen()])
-        total = libcst.BinaryOperation(called("str", updated.target), libcst.Add(), value)
+        total = libcst.BinaryOperation(make_call("str", updated.target), libcst.Add(), value)
         return libcst.Assign([libcst.AssignTarget(updated.target)], total, updated.semicolon)
 
     reading.change(node, changed)
 
 
-def _rewrite_subscript(reading: Reading, node: libcst.Subscript, known: KnownTypes) -> None:
+def _rewrite_subscript(reading: SourceTree, node: libcst.Subscript, known: ExpressionTypes) -> None:
     if _kind(node.value, known) != "CrewOutput" or len(node.slice) != 1:
         return
     index = node.slice[0].slice
     key = index.value if isinstance(index, libcst.Index) else None
     if key is None or isinstance(key, (libcst.Integer, libcst.UnaryOperation)):
         if _is_output(reading, node.value, known):
-            reading.change(node.value, lambda updated: called("str", updated))
+            reading.change(node.value, lambda updated: make_call("str", updated))
     elif isinstance(key, libcst.SimpleString) and (name := FULL_OUTPUT.get(str(key.evaluated_value))):
         if not known.is_sure(node.value) or _is_field(reading, str(key.evaluated_value)):
             told = f"`[{key.value}]` is of older versions, if it is asked of a crew's output; write `.{name}`."
@@ -142,6 +144,6 @@ def _attribute(node: libcst.Subscript, name: str) -> libcst.Attribute:
     return libcst.Attribute(node.value, libcst.Name(name), lpar=node.lpar, rpar=node.rpar)
 
 
-def _is_field(reading: Reading, name: str) -> bool:
+def _is_field(reading: SourceTree, name: str) -> bool:
     """Whether a model of the file has a field of this name: an output may have it, too."""
     return any(isinstance(one.target, libcst.Name) and one.target.value == name for one in reading.of(libcst.AnnAssign))

@@ -6,22 +6,22 @@ from types import MappingProxyType
 
 import libcst
 
-from crewgraph_compat.moving.reading.files import is_utf16, of_python, parsed, unread
+from crewgraph_compat.moving.reading.files import is_utf16, parse_python, read_error, syntax_error
 from crewgraph_compat.moving.reading.types import OwnClass
 from crewgraph_compat.moving.rewriting.calls import rewrite_attributes, rewrite_calls
 from crewgraph_compat.moving.rewriting.classes import rewrite_sources, rewrite_tools
 from crewgraph_compat.moving.rewriting.imports import rewrite_imports, rewrite_strings
-from crewgraph_compat.moving.rewriting.modules import part_modules, rewrite_paths
+from crewgraph_compat.moving.rewriting.modules import rewrite_paths, split_module_imports
 from crewgraph_compat.moving.rewriting.outputs import rewrite_outputs
-from crewgraph_compat.moving.rewriting.tree import KnownTypes, Note, Reading
+from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, MigrationNote, SourceTree
 
-__all__ = ["Unreadable", "rewrite"]
+__all__ = ["UnreadableSource", "rewrite_program"]
 
 _SIGNS = (b"crewai", b"langchain", b"crewgraph")
 """A file without any of these has nothing to rewrite."""
 
 
-class Unreadable(ValueError):
+class UnreadableSource(ValueError):
     """A file that cannot be rewritten; the message says why."""
 
     def __init__(self, why: str, line: int = 1) -> None:
@@ -29,7 +29,9 @@ class Unreadable(ValueError):
         self.lineno = line
 
 
-def rewrite(data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingProxyType({})) -> tuple[bytes, list[Note]]:
+def rewrite_program(
+    data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingProxyType({})
+) -> tuple[bytes, list[MigrationNote]]:
     """A Python file as it is to be, and what people have to look at.
 
     What is not rewritten stays byte for byte. Rewriting what came of it changes nothing more.
@@ -46,14 +48,14 @@ def rewrite(data: bytes, file: str, classes: Mapping[str, OwnClass] = MappingPro
     if not any(sign in data for sign in signs) and not is_utf16(data):
         return data, []
     tree = _parsed(data)
-    parting = Reading(tree, file)
-    part_modules(parting)
-    reading = Reading(parting.rewritten(), file)
+    parting = SourceTree(tree, file)
+    split_module_imports(parting)
+    reading = SourceTree(parting.rewritten(), file)
     for rule in (rewrite_imports, rewrite_paths, rewrite_strings, rewrite_calls):
         rule(reading)
     for rule in (rewrite_tools, rewrite_sources):
         rule(reading, classes)
-    known = KnownTypes(reading, classes)
+    known = ExpressionTypes(reading, classes)
     rewrite_attributes(reading, known)
     rewrite_outputs(reading, known)
     done = reading.rewritten().bytes
@@ -71,10 +73,10 @@ def _parsed(data: bytes) -> libcst.Module:
         raise _unreadable(error, data) from None
 
 
-def _unreadable(error: Exception, data: bytes) -> Unreadable:
+def _unreadable(error: Exception, data: bytes) -> UnreadableSource:
     """In Python's own words, where it takes the file no more than libcst does."""
-    line, why = unread(of_python(data) or error if isinstance(error, libcst.ParserSyntaxError) else error, data)
-    return Unreadable(f"it cannot be read as Python: {why}", line)
+    line, why = read_error(syntax_error(data) or error if isinstance(error, libcst.ParserSyntaxError) else error, data)
+    return UnreadableSource(f"it cannot be read as Python: {why}", line)
 
 
 def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
@@ -97,13 +99,13 @@ def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
         there = [places.get(line) for line in range(start, end)]
         where = there[0] if there else places.get(start - 1, -1) + 1
         if where is None or there != list(range(where, where + len(there))):
-            raise Unreadable("it would not stay as it is elsewhere: it ends in comments that libcst changes")
+            raise UnreadableSource("it would not stay as it is elsewhere: it ends in comments that libcst changes")
         lines[where : where + len(there)] = new[first:last]
     return b"".join(lines)
 
 
 def _check(done: bytes) -> None:
     try:
-        parsed(done)
+        parse_python(done)
     except (SyntaxError, ValueError) as error:
-        raise Unreadable(f"it would be no Python any more ({error}); it stays as it is") from None
+        raise UnreadableSource(f"it would be no Python any more ({error}); it stays as it is") from None

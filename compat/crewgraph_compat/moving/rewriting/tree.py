@@ -19,23 +19,23 @@ from libcst.metadata import (
 )
 
 from crewgraph_compat.moving.features import Feature
-from crewgraph_compat.moving.names import found
-from crewgraph_compat.moving.reading.files import parsed
-from crewgraph_compat.moving.reading.python_uses import Finding, imports_of
-from crewgraph_compat.moving.reading.returned import classes_of, returned
-from crewgraph_compat.moving.reading.types import Imports, OwnClass, Types
+from crewgraph_compat.moving.names import resolve_name
+from crewgraph_compat.moving.reading.files import parse_python
+from crewgraph_compat.moving.reading.python_uses import UseVisitor, imports_of
+from crewgraph_compat.moving.reading.returned import classes_with_returns, return_types
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
 
 __all__ = [
     "Change",
     "ClassBases",
-    "KnownTypes",
-    "Note",
-    "Reading",
-    "called",
-    "dotted",
-    "expression",
-    "target_of",
-    "without",
+    "ExpressionTypes",
+    "MigrationNote",
+    "SourceTree",
+    "dotted_path",
+    "make_call",
+    "path_expression",
+    "resolve_target",
+    "without_arguments",
 ]
 
 
@@ -44,7 +44,7 @@ Change = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, order=True)
-class Note:
+class MigrationNote:
     """Something that people have to look at."""
 
     file: str
@@ -55,13 +55,13 @@ class Note:
 
 
 @dataclass
-class Reading:
+class SourceTree:
     """A tree, and what is to become of it."""
 
     tree: libcst.Module
     file: str
     changes: dict[libcst.CSTNode, list[Change]] = field(default_factory=dict[libcst.CSTNode, list[Change]])
-    notes: list[Note] = field(default_factory=list[Note])
+    notes: list[MigrationNote] = field(default_factory=list[MigrationNote])
 
     @cached_property
     def _wrapper(self) -> MetadataWrapper:
@@ -136,7 +136,7 @@ class Reading:
 
     def note(self, node: libcst.CSTNode, text: str, *, left: bool = False) -> None:
         """Tell people of something."""
-        self.notes.append(Note(self.file, self.line(node), text, left))
+        self.notes.append(MigrationNote(self.file, self.line(node), text, left))
 
     def rewritten(self) -> libcst.Module:
         """The tree with all changes made."""
@@ -162,7 +162,7 @@ def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
         waiting.extend(reversed(one.children))
 
 
-def dotted(node: libcst.CSTNode | None) -> str | None:
+def dotted_path(node: libcst.CSTNode | None) -> str | None:
     """The text of names with dots between; None for anything else."""
     parts: list[str] = []
     while isinstance(node, libcst.Attribute):
@@ -171,17 +171,17 @@ def dotted(node: libcst.CSTNode | None) -> str | None:
     return ".".join([node.value, *reversed(parts)]) if isinstance(node, libcst.Name) else None
 
 
-def expression(path: str) -> Any:
+def path_expression(path: str) -> Any:
     """Names with dots between, as a node."""
     return libcst.parse_expression(path)
 
 
-def called(function: str, *given: libcst.BaseExpression) -> libcst.Call:
+def make_call(function: str, *given: libcst.BaseExpression) -> libcst.Call:
     """A call of a function, as a node."""
     return libcst.Call(libcst.Name(function), [libcst.Arg(one) for one in given])
 
 
-def without(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any], Any]:
+def without_arguments(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any], Any]:
     """The change that takes arguments out of a call."""
     gone = [arg in dropped for arg in call.args]
 
@@ -210,15 +210,15 @@ _Span = tuple[tuple[int, int], tuple[int, int]]
 _NOTHING = "None"
 
 
-class KnownTypes:
+class ExpressionTypes:
     """The types of a file's expressions: "module:name" of crewgraph."""
 
-    def __init__(self, reading: Reading, classes: Mapping[str, OwnClass]) -> None:
+    def __init__(self, reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
         text = reading.tree.code
-        tree = parsed(text)
+        tree = parse_python(text)
         imports = imports_of(tree)
-        whole = {**classes, **classes_of(tree, imports)}
-        finding = _Finding(imports, Types(imports, whole, returned(tree, imports, whole)))
+        whole = {**classes, **classes_with_returns(tree, imports)}
+        finding = _Finding(imports, TypeScope(imports, whole, return_types(tree, imports, whole)))
         finding.visit(tree)
         lines = text.splitlines(keepends=True)
         self._reading = reading
@@ -254,8 +254,8 @@ class KnownTypes:
         return self._bound.get(self._reading.span(given)[0])
 
 
-class _Finding(Finding):
-    def __init__(self, imports: Imports, types: Types) -> None:
+class _Finding(UseVisitor):
+    def __init__(self, imports: Imports, types: TypeScope) -> None:
         super().__init__(imports, types)
         self.kinds: dict[ast.expr, str] = {}
         self._nothing: dict[tuple[int, int], str | None] = {}
@@ -295,10 +295,10 @@ def _column(lines: Sequence[str], line: int, column: int) -> int:
     return len(lines[line - 1].encode()[:column].decode())
 
 
-def target_of(reading: Reading, node: libcst.CSTNode) -> str:
+def resolve_target(reading: SourceTree, node: libcst.CSTNode) -> str:
     """The "module:name" of crewgraph that an expression names; empty for anything else."""
     path = reading.path(node) if isinstance(node, (libcst.Name, libcst.Attribute)) else None
-    name = None if path is None else found(_as_theirs(path))
+    name = None if path is None else resolve_name(_as_theirs(path))
     return name.target if name is not None and not name.rest else ""
 
 
@@ -311,7 +311,7 @@ def _as_theirs(path: str) -> str:
 class ClassBases:
     """The classes of a file, each with the class of crewgraph that it is made of."""
 
-    def __init__(self, reading: Reading, classes: Mapping[str, OwnClass]) -> None:
+    def __init__(self, reading: SourceTree, classes: Mapping[str, OwnClass]) -> None:
         self._reading = reading
         self._elsewhere = {name: own.base for name, own in classes.items()}
         self.here: dict[str, libcst.ClassDef] = {}
@@ -325,7 +325,7 @@ class ClassBases:
         """The "module:name" of the class of crewgraph that an expression names, or is made of; empty where there is none."""
         if isinstance(node, libcst.Subscript):
             node = node.value
-        if target := target_of(self._reading, node):
+        if target := resolve_target(self._reading, node):
             return target
         if not isinstance(node, libcst.Name):
             return ""
