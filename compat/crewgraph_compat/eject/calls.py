@@ -74,9 +74,9 @@ class CrewCalls:
         """A piece of source, its functions rewritten."""
         tree = ast.parse(text)
         edits = SourceEdits(text, tree)
-        for one in tree.body:
-            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.rewrite(one, edits, module.values)
+        for statement in tree.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.rewrite(statement, edits, module.values)
         return edits.done()
 
     def crew(self, crew: Crew, wanted: str, *, is_async: bool) -> str:
@@ -87,36 +87,36 @@ class CrewCalls:
             writer = CrewWriter(crew, self._parts, called)
             self._called[id(crew)] = _Called(writer, crew, names.new(f"kickoff_{called}"))
             writer.read()
-        found = self._called[id(crew)]
-        found.is_async, found.is_sync = found.is_async or is_async, found.is_sync or not is_async
-        return f"a{found.function}" if is_async else found.function
+        result = self._called[id(crew)]
+        result.is_async, result.is_sync = result.is_async or is_async, result.is_sync or not is_async
+        return f"a{result.function}" if is_async else result.function
 
     def write(self) -> None:
         """Write the crews, and the functions that run them; the agents that are asked, and the flows."""
         sheet = self._parts.sheet
         self.agents.write()
-        for one in self._called.values():
+        for item in self._called.values():
             sheet.use("collections.abc", "Mapping")
             sheet.use("typing", "Any")
-            self._write(one, one.writer.write())
+            self._write(item, item.writer.write())
         self.flows.write()
 
     def _write(self, called: _Called, program: CrewProgram) -> None:
         sheet = self._parts.sheet
-        given = ", ".join(f'{_plain(name)}=inputs["{name}"]' for name in program.inputs if name not in program.optional)
+        value = ", ".join(f'{_plain(name)}=inputs["{name}"]' for name in program.inputs if name not in program.optional)
         if program.optional:
             known = ", ".join(f'"{_plain(name)}"' for name in program.optional)
-            given = f"{given}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
+            value = f"{value}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
         output = CrewOutputDataclass(self._parts).made(program)
-        told = f'"""Run the crew `{called.crew.name}`."""'
-        takes = "inputs: Mapping[str, Any]" if given else "_: Mapping[str, Any] | None = None"
+        message = f'"""Run the crew `{called.crew.name}`."""'
+        takes = "inputs: Mapping[str, Any]" if value else "_: Mapping[str, Any] | None = None"
         for wanted, begin, invoke in (
             (called.is_sync, f"def {called.function}", f"{program.graph}.invoke"),
             (called.is_async, f"async def a{called.function}", f"await {program.graph}.ainvoke"),
         ):
             if wanted:
                 sheet.add(
-                    f"{begin}({takes}) -> CrewOutput:\n    {told}\n    state = {invoke}({program.given}({given}))\n"
+                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.given}({value}))\n"
                     f"    return {output}",
                     _GRAPH,
                 )
@@ -144,7 +144,7 @@ class _Scope:
         arguments = self.function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         self._first = every[0].arg if every and self.own is not None else None
-        self._local = {one.arg for one in every} | {
+        self._local = {item.arg for item in every} | {
             node.id
             for node in ast.walk(self.function)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -209,14 +209,14 @@ class _Scope:
 
     def is_known(self, node: ast.AST) -> bool:
         """Whether an expression has its value before a run."""
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         known = {*self.values, *dir(builtins)} - self._local
-        return all(one in self.made or one in known for one in names)
+        return all(name in self.made or name in known for name in names)
 
     def slot(self, node: ast.expr) -> str:
         """The name of an input for an expression that only a run has a value for."""
         written = ast.unparse(node)
-        last = next((one for one in reversed(slug(written).split("_")) if one and not one[0].isdigit()), "given")
+        last = next((item for item in reversed(slug(written).split("_")) if item and not item[0].isdigit()), "given")
         if isinstance(node, ast.Attribute):
             last = node.attr
         name, number = last, 1
@@ -231,24 +231,24 @@ class _Scope:
             return
         receiver = verb.value
         try:
-            found: Any = self._receiver(receiver)
+            result: Any = self._receiver(receiver)
         except _UNKNOWN as error:
             if verb.attr != "call":
                 self.parts.refusals.add(
                     self._where(node), f"whom `{verb.attr}` is for cannot be told before a run: {error}"
                 )
             return
-        kind = str(type(found).__name__)
-        if isinstance(found, BaseLLM) and verb.attr == "call" and len(node.args) == 1 and not node.keywords:
-            model = self.parts.models.name(found, self._where(node))
+        kind = str(type(result).__name__)
+        if isinstance(result, BaseLLM) and verb.attr == "call" and len(node.args) == 1 and not node.keywords:
+            model = self.parts.models.name(result, self._where(node))
             self._replace(node, f"str({model}.invoke({self.edits.current(node.args[0])}).text)")
-        elif isinstance(found, Crew):
-            self._kickoff(node, verb.attr, found)
-        elif isinstance(found, Agent) and verb.attr in _VERBS[:3]:
-            self._ask(node, verb.attr, found)
-        elif isinstance(found, Flow) and verb.attr in _VERBS[:3]:
-            self._run(node, verb.attr, cast("Flow[Any]", found))
-        elif verb.attr != "call" or isinstance(found, BaseLLM):
+        elif isinstance(result, Crew):
+            self._kickoff(node, verb.attr, result)
+        elif isinstance(result, Agent) and verb.attr in _VERBS[:3]:
+            self._ask(node, verb.attr, result)
+        elif isinstance(result, Flow) and verb.attr in _VERBS[:3]:
+            self._run(node, verb.attr, cast("Flow[Any]", result))
+        elif verb.attr != "call" or isinstance(result, BaseLLM):
             self.parts.refusals.add(self._where(node), f"`{verb.attr}` of a `{kind}` is crewgraph's")
 
     def _receiver(self, node: ast.expr) -> Any:
@@ -263,24 +263,26 @@ class _Scope:
         except CrewgraphError as error:
             self.parts.refusals.add(self._where(node), str(error))
             return
-        given = next((one.value for one in node.keywords if one.arg == "inputs"), node.args[0] if node.args else None)
+        value = next(
+            (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
+        )
         own = {name: text for name, text in self.slots.items() if name in crew.fetch_inputs() | _of_files(crew)}
         if verb == "kickoff_for_each":
-            if given is None or own:
+            if value is None or own:
                 self.parts.refusals.add(
                     self._where(node), "`kickoff_for_each` of a crew that is made of what a run has"
                 )
                 return
-            self._replace(node, f"[{called}(one) for one in {self.edits.current(given)}]")
+            self._replace(node, f"[{called}(one) for one in {self.edits.current(value)}]")
             return
-        made = ", ".join(f'"{name}": {text}' for name, text in own.items())
-        inputs = "" if given is None else self.edits.current(given)
-        if made:
-            inputs = f"{{**{inputs}, {made}}}" if inputs else f"{{{made}}}"
+        built = ", ".join(f'"{name}": {text}' for name, text in own.items())
+        inputs = "" if value is None else self.edits.current(value)
+        if built:
+            inputs = f"{{**{inputs}, {built}}}" if inputs else f"{{{built}}}"
         self._replace(node, f"{called}({inputs})")
 
     def _ask(self, node: ast.Call, verb: str, agent: Agent) -> None:
-        words = {one.arg: one.value for one in node.keywords}
+        words = {keyword.arg: keyword.value for keyword in node.keywords}
         question = words.get("messages", node.args[0] if node.args else None)
         form = words.get("response_format", node.args[1] if len(node.args) > 1 else None)
         if (
@@ -297,31 +299,33 @@ class _Scope:
             )
             return
         function, slots = self.calls.agents.function(agent, None if form is None else self._value(form))
-        given = [self.edits.current(question), *(f"{name}={self.slots[name]}" for name in slots if name in self.slots)]
+        values = [self.edits.current(question), *(f"{name}={self.slots[name]}" for name in slots if name in self.slots)]
         if verb == "kickoff":
-            self._replace(node, f"{function}({', '.join(given)})")
+            self._replace(node, f"{function}({', '.join(values)})")
         else:
             self.parts.sheet.module("asyncio")
-            self._replace(node, f"asyncio.to_thread({', '.join([function, *given])})")
+            self._replace(node, f"asyncio.to_thread({', '.join([function, *values])})")
 
     def _run(self, node: ast.Call, verb: str, flow: "Flow[Any]") -> None:
-        given = next((one.value for one in node.keywords if one.arg == "inputs"), node.args[0] if node.args else None)
+        value = next(
+            (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
+        )
         called = self.calls.flows.function(flow, is_async=verb != "kickoff")
-        self._replace(node, f"{called}({'' if given is None else self.edits.current(given)})")
+        self._replace(node, f"{called}({'' if value is None else self.edits.current(value)})")
 
     def _replace(self, node: ast.Call, text: str) -> None:
         first = f"{self._first}.state"
         self.edits.replace(node, text.replace(first, "state") if self._first else text)
-        self._replaced |= {id(one) for one in ast.walk(node)}
+        self._replaced |= {id(item) for item in ast.walk(node)}
 
     def _remove(self) -> None:
         """Take away what made the crews, unless something of it is used otherwise."""
-        gone = {id(inner) for one in self.removed for inner in ast.walk(one)}
+        gone = {id(inner) for entry in self.removed for inner in ast.walk(entry)}
         for node in ast.walk(self.function):
             if isinstance(node, ast.Name) and node.id in self.made and id(node) not in gone | self._replaced:
                 self.parts.refusals.add(self._where(node), f"`{node.id}` is used otherwise than by kicking a crew off")
-        for one in self.removed:
-            self.edits.remove_lines(one)
+        for item in self.removed:
+            self.edits.remove_lines(item)
 
     def _where(self, node: Any) -> str:
         return f"`{self.function.name}`, its line {node.lineno - self.function.lineno + 1}"
@@ -337,11 +341,11 @@ class _Slotted(ast.NodeTransformer):
         if self._scope.is_known(node):
             return node
         parts: list[str] = []
-        for one in node.values:
-            if isinstance(one, ast.FormattedValue):
-                parts.append(f"{{{self._scope.slot(one.value)}}}")
-            elif isinstance(one, ast.Constant):
-                parts.append(str(one.value))
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                parts.append(f"{{{self._scope.slot(value.value)}}}")
+            elif isinstance(value, ast.Constant):
+                parts.append(str(value.value))
         return ast.Constant("".join(parts))
 
     def visit_keyword(self, node: ast.keyword) -> Any:

@@ -60,8 +60,8 @@ def _ruff(text: str, verb: str, *options: str) -> str:
 def _broken(text: str) -> list[str]:
     """The rules that it does not keep to."""
     done = _form_run(text, "check", "--output-format", "json", *_CHECK)
-    found = json.loads(done.stdout or "[]")
-    return sorted({one["code"] for one in found if one.get("code")})
+    result = json.loads(done.stdout or "[]")
+    return sorted({item["code"] for item in result if item.get("code")})
 
 
 def _form_run(text: str, verb: str, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -148,7 +148,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     sheet = parts.sheet
     sheet.module("sys")
     lines: list[str] = []
-    given = ""
+    value = ""
     if program.inputs:
         sheet.module("argparse")
         lines.append("parser = argparse.ArgumentParser(description=__doc__)")
@@ -157,12 +157,12 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
             needed = "default=argparse.SUPPRESS" if name in program.optional else "required=True"
             lines.append(f'parser.add_argument("--{flag}", {needed})')
         lines.append("inputs = parser.parse_args()")
-        given = ", ".join(f'"{name}": inputs.{name}' for name in (one.replace("-", "_") for one in program.inputs))
-    given = f"{{{given}}}"
+        value = ", ".join(f'"{name}": inputs.{name}' for name in (item.replace("-", "_") for item in program.inputs))
+    value = f"{{{value}}}"
     if program.optional:
         sheet.use("typing", "cast")
-        given = f"cast({program.given}, vars(inputs))"
-    lines += _run(parts, program.graph, given)
+        value = f"cast({program.given}, vars(inputs))"
+    lines += _run(parts, program.graph, value)
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')
     body = "\n".join(f"    {line}" for line in lines)
@@ -183,7 +183,7 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
         values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
         sheet.use("typing", "Any")
         sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The values that a run begins with."""', 11)
-    given = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
+    value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
     if state.is_dict:
         sheet.use("typing", "cast")
     shown = 'state.get("result")' if writer.gives else "state"
@@ -192,7 +192,7 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
         "parser = argparse.ArgumentParser(description=__doc__)",
         'parser.add_argument("--inputs", type=json.loads, default={}, help="values for the state, as JSON")',
         *([_THREAD, "inputs = parser.parse_args()"] if parts.keeps_runs else ["inputs = parser.parse_args().inputs"]),
-        *_run(parts, graph, given, "inputs.thread", is_async=writer.is_async),
+        *_run(parts, graph, value, "inputs.thread", is_async=writer.is_async),
         f'sys.stdout.write(f"{{{shown}}}\\n")'.replace('get("result")', "get('result')"),
     ]
     body = "\n".join(f"    {line}" for line in lines)

@@ -41,7 +41,7 @@ class Refusals:
             CannotEject: all of it.
         """
         if self._found:
-            listed = "\n".join(f"  - {one}" for one in self._found)
+            listed = "\n".join(f"  - {item}" for item in self._found)
             raise CannotEject(f"{called} cannot be ejected as it is. What has no translation:\n{listed}")
 
 
@@ -161,7 +161,7 @@ def _remembers(crew: Crew) -> bool:
 
 def _calls_functions(llm: Any) -> bool:
     try:
-        found = default_llm() if llm is None else llm_named(llm)
+        result = default_llm() if llm is None else llm_named(llm)
     except CrewgraphError:
         return True  # told with the model
-    return found.supports_function_calling() if isinstance(found, LLM) else True
+    return result.supports_function_calling() if isinstance(result, LLM) else True

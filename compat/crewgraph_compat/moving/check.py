@@ -85,7 +85,7 @@ class CheckResult:
 
     def of(self, mark: Support) -> list[CheckedFeature]:
         """The features with which it stands so, the most used first."""
-        return [one for one in self.found if one.state.mark is mark]
+        return [item for item in self.found if item.state.mark is mark]
 
     def as_data(self) -> dict[str, Any]:
         """All of it as data for JSON; docs/moving.md says what the keys mean."""
@@ -98,8 +98,8 @@ class CheckResult:
                 "broken": len(self.broken),
                 **{mark.value: len(self.of(mark)) for mark in Support},
             },
-            "features": [_as_data(one) for one in self.found],
-            "broken": [{"file": one.file, "line": one.line, "why": one.why} for one in self.broken],
+            "features": [_as_data(item) for item in self.found],
+            "broken": [{"file": item.file, "line": item.line, "why": item.why} for item in self.broken],
         }
 
 
@@ -111,7 +111,7 @@ def _as_data(found: CheckedFeature) -> dict[str, Any]:
         "state": found.state.mark.value,
         "said": list(found.state.said),
         "differences": [
-            {"what": one.row, "crewai_1_2": one.old, "crewai_1_15": one.new, "crewgraph": one.here} for one in rows
+            {"what": row.row, "crewai_1_2": row.old, "crewai_1_15": row.new, "crewgraph": row.here} for row in rows
         ],
         "uses": [
             {"file": use.file, "line": use.line, **({"cell": use.cell} if use.cell else {})} for use in found.uses
@@ -174,10 +174,10 @@ class _Project:
         for source in self.others:
             if any(name in source.data for name in names):
                 self._try(self._take_python, source)
-        for one in self.python:
-            functions = return_types(one.tree, one.imports, self.classes)
-            found = python_uses(one.tree, one.source.shown, one.imports, self.classes, functions)
-            self.uses += found if one.notebook is None else [_in_cell(use, one.notebook) for use in found]
+        for item in self.python:
+            functions = return_types(item.tree, item.imports, self.classes)
+            result = python_uses(item.tree, item.source.shown, item.imports, self.classes, functions)
+            self.uses += result if item.notebook is None else [_in_cell(use, item.notebook) for use in result]
 
 
 def _in_cell(use: Use, notebook: Notebook) -> Use:
@@ -203,5 +203,5 @@ def _grouped(uses: Sequence[Use]) -> list[CheckedFeature]:
     groups: dict[tuple[FeatureKind, str, FeatureState], list[Use]] = defaultdict(list)
     for use in uses:
         groups[use.feature.sort, use.feature.shown, feature_state(use.feature)].append(use)
-    found = [CheckedFeature(used[0].feature, state, tuple(sorted(used))) for (*_, state), used in groups.items()]
-    return sorted(found, key=lambda one: (-len(one.uses), one.feature))
+    results = [CheckedFeature(used[0].feature, state, tuple(sorted(used))) for (*_, state), used in groups.items()]
+    return sorted(results, key=lambda item: (-len(item.uses), item.feature))

@@ -57,15 +57,15 @@ class _Address:
 def differences_of(feature: Feature) -> list[BehaviourDifference]:
     """What is to be told of a feature."""
     owners = _owners(feature)
-    return [one for address, one in _addressed() if address.owner in owners and _is_meant(address, feature)]
+    return [item for address, item in _addressed() if address.owner in owners and _is_meant(address, feature)]
 
 
 def _owners(feature: Feature) -> set[str]:
     """The names of a class and of those it is made of; the last part of a path."""
     if not feature.owner:
         return {feature.path.rpartition(".")[2]}
-    made = crewgraph_class(feature.owner)
-    return {feature.owner.rpartition(":")[2], *(one.__name__ for one in getattr(made, "__mro__", ()))}
+    built = crewgraph_class(feature.owner)
+    return {feature.owner.rpartition(":")[2], *(item.__name__ for item in getattr(built, "__mro__", ()))}
 
 
 def _is_meant(address: _Address, feature: Feature) -> bool:
@@ -79,9 +79,9 @@ def _is_meant(address: _Address, feature: Feature) -> bool:
 @cache
 def _addressed() -> tuple[tuple[_Address, BehaviourDifference], ...]:
     table = tomllib.loads((resources.files("crewgraph_compat.moving") / "differences.toml").read_text("utf-8"))
-    told: list[dict[str, Any]] = table["difference"]
-    rows = [BehaviourDifference(*(_plain(one[name]) for name in _WORDS), of=tuple(one["of"])) for one in told]
-    return tuple((_address(said), row) for row in rows for said in row.of)
+    values: list[dict[str, Any]] = table["difference"]
+    rows = [BehaviourDifference(*(_plain(item[name]) for name in _WORDS), of=tuple(item["of"])) for item in values]
+    return tuple((_address(text), row) for row in rows for text in row.of)
 
 
 def _plain(words: str) -> str:
@@ -91,8 +91,8 @@ def _plain(words: str) -> str:
 
 def _address(said: str) -> _Address:
     for sort, form in _FORMS:
-        if (found := form.fullmatch(said)) is not None:
-            parts = found.groupdict(default="")
+        if (result := form.fullmatch(said)) is not None:
+            parts = result.groupdict(default="")
             return _Address(
                 sort, parts["owner"], parts.get("word", ""), parts.get("value", ""), parts.get("method", "")
             )

@@ -86,31 +86,31 @@ class Use:
 def crewgraph_class(target: str) -> Any:
     """What a target of the table is; of "module:Class.method", the method."""
     module, _, names = target.partition(":")
-    found: Any = importlib.import_module(module)
+    result: Any = importlib.import_module(module)
     for name in names.split("."):
-        found = getattr(found, name)
-    return found
+        result = getattr(result, name)
+    return result
 
 
 @cache
 def accepted_keywords(target: str) -> tuple[str, ...]:
     """The keywords that a class or function takes by name."""
-    made = crewgraph_class(target)
-    fields: Any = getattr(made, "model_fields", None)
+    built = crewgraph_class(target)
+    fields: Any = getattr(built, "model_fields", None)
     if fields is not None:
         named: dict[str, Any] = fields
         return (*named, *(field.alias for field in named.values() if field.alias))
-    return tuple(name for name, one in _parameters(made).items() if one.kind is not one.VAR_KEYWORD)
+    return tuple(name for name, item in _parameters(built).items() if item.kind is not item.VAR_KEYWORD)
 
 
 @cache
 def accepts_any_keyword(target: str) -> bool:
     """Whether a class or function takes keywords that it does not name."""
-    made = crewgraph_class(target)
-    if hasattr(made, "model_fields"):
-        return made.model_config.get("extra") == "allow"
-    parameters = _parameters(made)
-    return not parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    built = crewgraph_class(target)
+    if hasattr(built, "model_fields"):
+        return built.model_config.get("extra") == "allow"
+    parameters = _parameters(built)
+    return not parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def is_former_keyword(target: str, keyword: str) -> bool:
@@ -121,14 +121,14 @@ def is_former_keyword(target: str, keyword: str) -> bool:
 @cache
 def known_attributes(target: str) -> frozenset[str]:
     """The names that an object of a class has."""
-    made = crewgraph_class(target)
-    kinds: tuple[type, ...] = getattr(made, "__mro__", ())
-    annotated: list[dict[str, Any]] = [vars(one).get("__annotations__", {}) for one in kinds]
-    return frozenset({*dir(made), *getattr(made, "model_fields", ()), *(name for one in annotated for name in one)})
+    built = crewgraph_class(target)
+    kinds: tuple[type, ...] = getattr(built, "__mro__", ())
+    annotated: list[dict[str, Any]] = [vars(kind).get("__annotations__", {}) for kind in kinds]
+    return frozenset({*dir(built), *getattr(built, "model_fields", ()), *(name for item in annotated for name in item)})
 
 
-def _parameters(made: Any) -> dict[str, inspect.Parameter]:
+def _parameters(built: Any) -> dict[str, inspect.Parameter]:
     try:
-        return dict(inspect.signature(made).parameters)
+        return dict(inspect.signature(built).parameters)
     except (TypeError, ValueError):
         return {}

@@ -55,11 +55,11 @@ class RewrittenFile:
 
     def diff(self) -> str:
         """What changes, as a unified diff."""
-        told: list[str] = []
+        values: list[str] = []
         old, new = (side.decode(self.encoding).splitlines(keepends=True) for side in (self.before, self.after))
         for line in difflib.unified_diff(old, new, f"a/{self.shown}", f"b/{self.shown}"):
-            told.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
-        return "".join(told)
+            values.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
+        return "".join(values)
 
     def write(self) -> None:
         """Put the new text in the place of the old one, or nothing.
@@ -108,35 +108,35 @@ def plan_migration(path: Path) -> Migration:
     Raises:
         NoProject: there is nothing at the path.
     """
-    made = Migration()
+    result = Migration()
     project = [source for source in project_files(path) if _is_looked_at(source)]
     classes = _classes(project)
     for source in project:
         if source.kind in (FileKind.python, FileKind.notebook):
-            _take(made, source, partial(_REWRITERS[source.kind], classes=classes))
-    _take_others(made, project)
-    made.notes.sort()
-    return made
+            _take(result, source, partial(_REWRITERS[source.kind], classes=classes))
+    _take_others(result, project)
+    result.notes.sort()
+    return result
 
 
-def _take_others(made: Migration, project: Sequence[SourceFile]) -> None:
+def _take_others(migration: Migration, project: Sequence[SourceFile]) -> None:
     """What is not Python: files of dependencies, by what the programs need that they speak of, and what is told alone."""
-    asking = [one for one in project if one.kind in _DEPENDENCIES and b"crewai" in one.data.lower()]
+    asking = [item for item in project if item.kind in _DEPENDENCIES and b"crewai" in item.data.lower()]
     realms = ProjectScopes(
-        (one.shown for one in project if one.kind in _DEPENDENCIES),
-        (one.shown for one in project if one.kind in _REWRITERS),
+        (item.shown for item in project if item.kind in _DEPENDENCIES),
+        (item.shown for item in project if item.kind in _REWRITERS),
     )
-    left = [note for note in made.notes if note.left]
-    tools = [note.file for note in made.notes if note.text.endswith(TOOLS_NOTE)]
+    left = [note for note in migration.notes if note.left]
+    tools = [note.file for note in migration.notes if note.text.endswith(TOOLS_NOTE)]
     for source in project:
         if source.kind in _TOLD:
-            _take(made, source, _commands)
+            _take(migration, source, _commands)
     for source in asking:
         holding = realms.of(source.shown, [note.file for note in left])
         if holding:
-            made.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
+            migration.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
         else:
-            _take(made, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
+            _take(migration, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
 
 
 def _is_looked_at(source: SourceFile) -> bool:
@@ -146,13 +146,13 @@ def _is_looked_at(source: SourceFile) -> bool:
 
 def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
     """The classes of a project that are made of CrewAI's; files that cannot be read are told later."""
-    found: dict[str, OwnClass] = {}
+    results: dict[str, OwnClass] = {}
     for source in project:
         if source.kind is FileKind.python and b"crewai" in source.data:
             with suppress(SyntaxError, ValueError):
                 tree = parse_python(source.text)
-                merge_classes(found, classes_with_returns(tree, imports_of(tree)).items())
-    return informative_classes(found)
+                merge_classes(results, classes_with_returns(tree, imports_of(tree)).items())
+    return informative_classes(results)
 
 
 def _still_needed(source: SourceFile, needed: Sequence[MigrationNote]) -> MigrationNote:
@@ -162,23 +162,23 @@ def _still_needed(source: SourceFile, needed: Sequence[MigrationNote]) -> Migrat
     )
 
 
-def _take(made: Migration, source: SourceFile, rewriter: "_Rewriter") -> None:
+def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> None:
     if source.fault is not None:
-        made.broken.append(MigrationNote(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+        migration.broken.append(MigrationNote(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
         return
     try:
         after, notes = rewriter(source)
     except (SyntaxError, ValueError) as error:
-        made.broken.append(MigrationNote(source.shown, *read_error(error, source.data)))
+        migration.broken.append(MigrationNote(source.shown, *read_error(error, source.data)))
         return
-    made.notes += notes
+    migration.notes += notes
     if after != source.data and source.is_outside:
-        told = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
-        made.notes.append(MigrationNote(source.shown, 1, told, left=True))
+        message = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
+        migration.notes.append(MigrationNote(source.shown, 1, message, left=True))
     elif after != source.data:
         of_python = source.kind in (FileKind.python, FileKind.setup_py)
         encoding = tokenize.detect_encoding(io.BytesIO(after).readline)[0] if of_python else "utf-8"
-        made.files.append(RewrittenFile(source.path, source.shown, source.data, after, encoding))
+        migration.files.append(RewrittenFile(source.path, source.shown, source.data, after, encoding))
 
 
 def _python(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[MigrationNote]]:
@@ -187,8 +187,8 @@ def _python(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[bytes,
 
 def _notebook(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[MigrationNote]]:
     notebook = read_notebook(source.text)
-    after, found = rewrite_program(notebook.program.encode(), source.shown, classes)
-    notes = [_in_cell(one, notebook) for one in found]
+    after, result = rewrite_program(notebook.program.encode(), source.shown, classes)
+    notes = [_in_cell(item, notebook) for item in result]
     notes += [
         MigrationNote(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread
     ]
@@ -242,12 +242,12 @@ def _commands(source: SourceFile) -> tuple[bytes, list[MigrationNote]]:
 def _commands_in(text: str, file: str) -> Iterator[MigrationNote]:
     """The first command of CrewAI in a text, the first installation of it, and how many there are."""
     lines = list(_logical_lines(text))
-    commands = [(number, found[0]) for number, line in lines if (found := _COMMAND.search(line)) is not None]
+    commands = [(number, result[0]) for number, line in lines if (result := _COMMAND.search(line)) is not None]
     installed = [number for number, line in lines if _PIP.search(line) and _IN_PIP.search(line)]
     if commands:
         number, command = commands[0][0], re.sub(r"""["',\s]+""", " ", commands[0][1])
-        told = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
-        yield MigrationNote(file, number, told)
+        message = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
+        yield MigrationNote(file, number, message)
     if installed:
         yield MigrationNote(file, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`.")
 
@@ -257,12 +257,12 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     lines = text.splitlines()
     number = 0
     while number < len(lines):
-        first, whole = number, lines[number]
-        while whole.endswith("\\") and number + 1 < len(lines):
+        first, full = number, lines[number]
+        while full.endswith("\\") and number + 1 < len(lines):
             number += 1
-            whole = f"{whole[:-1]} {lines[number].strip()}"
+            full = f"{full[:-1]} {lines[number].strip()}"
         number += 1
-        yield first + 1, whole
+        yield first + 1, full
 
 
 def _more(found: Sequence[object]) -> str:

@@ -32,30 +32,30 @@ def report(checked: CheckResult, *, everywhere: bool = False) -> str:
         if checked.of(mark)
     ]
     if checked.broken:
-        parts.append("\n".join(["Not read", *(f"  {one.file}:{one.line}: {one.why}" for one in checked.broken)]))
+        parts.append("\n".join(["Not read", *(f"  {item.file}:{item.line}: {item.why}" for item in checked.broken)]))
     return "\n\n".join([*parts, _summary(checked)])
 
 
 def _each(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    for one in found:
-        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
-        yield from (f"    {said}" for said in one.state.said)
+    for item in found:
+        yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
+        yield from (f"    {text}" for text in item.state.said)
 
 
 def _by_words(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
     """What is told of several features is told once."""
-    told: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
-    for one in found:
-        told[one.state.said].append(one)
-    for said, several in told.items():
-        for one in several:
-            yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+    values: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
+    for item in found:
+        values[item.state.said].append(item)
+    for said, several in values.items():
+        for item in several:
+            yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
         yield from (f"    - {line}" for line in said)
 
 
 def _short(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
-    for one in found:
-        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+    for item in found:
+        yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
 
 
 _LINES = {Support.absent: _each, Support.differs: _by_words, Support.works: _short}

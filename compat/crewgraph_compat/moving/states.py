@@ -55,7 +55,7 @@ def feature_state(feature: Feature) -> FeatureState:
     if (gone := _absence(feature)) is not None:
         return FeatureState(Support.absent, (gone,))
     rows = tuple(differences_of(feature))
-    said = (*_remarks(feature), *(f"{one.row}: {one.here}" for one in rows))
+    said = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
     return FeatureState(Support.differs if said else Support.works, said, rows)
 
 
@@ -128,8 +128,8 @@ def _takes(feature: Feature) -> bool:
 
 
 def _has(feature: Feature) -> bool:
-    made, word = crewgraph_class(feature.owner), feature.word
-    if not isinstance(made, type) or word.startswith("_") or "__getattr__" in vars(made) or _is_open(made):
+    built, word = crewgraph_class(feature.owner), feature.word
+    if not isinstance(built, type) or word.startswith("_") or "__getattr__" in vars(built) or _is_open(built):
         return True
     name = _name(feature)
     return word in known_attributes(feature.owner) or word in ATTRIBUTES.get(name, ()) or _is_of_text(name, word)
@@ -140,9 +140,9 @@ def _is_of_text(name: str, word: str) -> bool:
     return name in ("CrewOutput", "TaskOutput") and word in OF_TEXTS
 
 
-def _is_open(made: object) -> bool:
+def _is_open(built: object) -> bool:
     """Whether objects may have attributes that nobody declares: those of flows are their authors'."""
-    config: dict[str, Any] = getattr(made, "model_config", {})
+    config: dict[str, Any] = getattr(built, "model_config", {})
     return config.get("extra") == "allow"
 
 
@@ -151,5 +151,5 @@ def _name(feature: Feature) -> str:
 
 
 def _near(word: str, known: "frozenset[str] | tuple[str, ...]") -> str:
-    near = difflib.get_close_matches(word, [one for one in known if not one.startswith("_")], n=1)
+    near = difflib.get_close_matches(word, [item for item in known if not item.startswith("_")], n=1)
     return f" Is `{near[0]}` meant?" if near else ""

@@ -27,9 +27,9 @@ class Facade(ModuleType):
         path = f"{self.__name__}.{name}"
         if path in TABLE and name not in TABLE[self.__name__]:
             return self._submodule(path)
-        found = target(self.__name__, name)
-        if found is not None:
-            module, _, attribute = found.partition(":")
+        result = target(self.__name__, name)
+        if result is not None:
+            module, _, attribute = result.partition(":")
             with _importing:  # threads that import one package's modules at once may meet Python's own deadlock check
                 value = getattr(importlib.import_module(module), attribute)
             self.__dict__[name] = value
@@ -68,8 +68,8 @@ class FacadeLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])
-        if found := replacement_package(module.__name__):
-            tell_outdated(f"`{found[0]}`", f"import from `{found[1]}`")
+        if result := replacement_package(module.__name__):
+            tell_outdated(f"`{result[0]}`", f"import from `{result[1]}`")
 
 
 def is_named_in_an_import(frame: FrameType) -> bool:

@@ -43,18 +43,18 @@ class _StandIn(ModuleType):
     """A module of the package, its names looked up when they are first asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        found = _MODULES[self.__name__].get(name)
-        if found is not None:
-            module, _, attribute = found.partition(":")
+        result = _MODULES[self.__name__].get(name)
+        if result is not None:
+            module, _, attribute = result.partition(":")
             value = self.__dict__[name] = getattr(importlib.import_module(module), attribute)
             return value
-        told = (
+        message = (
             f"crewgraph has no `{self.__name__}.{name}`: files are shown to models and never uploaded. What there is says "
             "docs/files.md; the package itself is installed with: pip install crewai-files"
         )
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
-            raise ImportError(told, name=self.__name__)
-        raise AttributeError(told, name=name, obj=self)
+            raise ImportError(message, name=self.__name__)
+        raise AttributeError(message, name=name, obj=self)
 
 
 class _Loader(Loader):
@@ -79,7 +79,7 @@ class FilesFinder(MetaPathFinder):
         if fullname != FILES and not is_stand_in(sys.modules.get(FILES)):
             return None
         others = (finder for finder in list(sys.meta_path) if finder is not self)
-        if fullname == FILES and any(one.find_spec(fullname, path, target) is not None for one in others):
+        if fullname == FILES and any(other.find_spec(fullname, path, target) is not None for other in others):
             return None
         return ModuleSpec(fullname, _Loader(), is_package=True)
 

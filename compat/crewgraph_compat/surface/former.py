@@ -8,5 +8,5 @@ _FORMER: dict[str, str] = {"crewai.utilities.events": "crewai.events"}
 
 def replacement_package(module: str) -> tuple[str, str] | None:
     """The former package that a module is of, and where programs find its names now; None where it stands in no such one."""
-    found = next((root for root in _FORMER if f"{module}.".startswith(f"{root}.")), None)
-    return None if found is None else (found, _FORMER[found])
+    result = next((root for root in _FORMER if f"{module}.".startswith(f"{root}.")), None)
+    return None if result is None else (result, _FORMER[result])

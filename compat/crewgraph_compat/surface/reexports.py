@@ -16,8 +16,8 @@ _FILE = Path(__file__).with_name("table") / "reexports.json"
 
 @cache
 def _origins() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(_FILE.read_text("utf-8"))
-    return found
+    results: dict[str, dict[str, str]] = json.loads(_FILE.read_text("utf-8"))
+    return results
 
 
 def origin(module: str, name: str) -> str | None:

@@ -27,9 +27,9 @@ OLD_NAMES = {
 def resolve_old_name(name: str) -> Any:
     """What an old name means, with one warning in a process that says what to write instead."""
     module, instead = OLD_NAMES[name]
-    found = getattr(importlib.import_module(module), name)
+    result = getattr(importlib.import_module(module), name)
     tell_outdated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
-    return found
+    return result
 
 
 def add_old_names(package: ModuleType) -> None:
@@ -38,10 +38,10 @@ def add_old_names(package: ModuleType) -> None:
     def getattr_(name: str) -> Any:
         if name in OLD_NAMES:
             return resolve_old_name(name)
-        told = f"The installed crewai_tools ({version}) has no `{name}`."
+        message = f"The installed crewai_tools ({version}) has no `{name}`."
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
-            raise ImportError(told, name=package.__name__, path=package.__file__)
-        raise AttributeError(told, name=name, obj=package)
+            raise ImportError(message, name=package.__name__, path=package.__file__)
+        raise AttributeError(message, name=name, obj=package)
 
     version = getattr(package, "__version__", "of an unknown version")
     if not hasattr(package, "__getattr__"):
@@ -57,10 +57,10 @@ def accept_old_config(module: ModuleType) -> None:
     """Let `RagTool`, and with it all that search files, take the older form of `config=`."""
     init = module.RagTool.__init__
 
-    def __init__(self: Any, *args: Any, **given: Any) -> None:
-        if isinstance(given.get("config"), Mapping):
-            given["config"] = translate_config(given["config"])
-        init(self, *args, **given)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(kwargs.get("config"), Mapping):
+            kwargs["config"] = translate_config(kwargs["config"])
+        init(self, *args, **kwargs)
 
     module.RagTool.__init__ = __init__
 

@@ -50,8 +50,8 @@ class CoworkerTools:
         loop = self._parts.pieces.loop
         loop.uses_tools = True
         loop.not_kept |= dict.fromkeys(TOOLS)
-        for one in self._members:
-            one.read()
+        for member in self._members:
+            member.read()
 
     def written(self, text: _Text, values: Mapping[str, str]) -> str:
         """The expression for their tools.
@@ -60,7 +60,7 @@ class CoworkerTools:
             text: gives the expression for a text of prompts.
             values: by the names of inputs, the expressions for them.
         """
-        entries = [f"{one.role(values)}: {one.work(text, values)}" for one in self._members]
+        entries = [f"{member.role(values)}: {member.work(text, values)}" for member in self._members]
         return f"{self._parts.pieces.name('coworkers')}({{{', '.join(entries)}}})"
 
     def named(self, text: _Text, values: Mapping[str, str], state: str) -> str:
@@ -72,12 +72,12 @@ class CoworkerTools:
             state: the class of the state.
         """
         parts, written = self._parts, self.written(text, values)
-        needs_state = any(one in written for one in values.values())
+        needs_state = any(value in written for value in values.values())
         if written not in parts.teams:
             name = parts.teams[written] = parts.sheet.names.new("team" if needs_state else "TEAM")
-            told = '"""Those who may be asked."""'
+            message = '"""Those who may be asked."""'
             parts.sheet.add(
-                f"def {name}(state: {state}) -> list[BaseTool]:\n    {told}\n    return {written}"
+                f"def {name}(state: {state}) -> list[BaseTool]:\n    {message}\n    return {written}"
                 if needs_state
                 else f"{name} = {written}",
                 _RANK,
@@ -103,8 +103,8 @@ class _Member:
         """Bring in what the user wrote for it."""
         parts, agent = self._parts, self._agent
         refuse_agent(agent, self._assignment, parts.refusals)
-        found = [parts.tools.name(one, f"agent `{agent.role}`") for one in self._assignment.tools.values()]
-        self._tools = [name for name in found if name is not None]
+        results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self._assignment.tools.values()]
+        self._tools = [name for name in results if name is not None]
         self._model = parts.models.of(agent, self._assignment.crew)
         if self._team is not None:
             self._team.read()
@@ -129,8 +129,8 @@ class _Member:
 
 def coworkers_of(assignment: Assignment) -> Sequence[BaseAgent]:
     """To whom an agent may hand parts of a task."""
-    sources = [one.tool.source for one in assignment.tools.values()]
-    return next((one.agents for one in sources if isinstance(one, CoworkerTool)), list[Any]())
+    sources = [tool.tool.source for tool in assignment.tools.values()]
+    return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
 
 
 def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool) -> str:
@@ -201,7 +201,7 @@ class AgentCalls:
         refuse_agent(agent, engagement, parts.refusals)
         if agent.guardrail is not None:
             parts.refusals.add(f"`guardrail` of {where}", "it judges what the agent says by itself; make a task of it")
-        tools = [parts.tools.name(one, where) for one in engagement.tools.values()]
+        tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
         parts.pieces.loop.uses_tools |= bool(tools)
         structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
         return _Asked(
@@ -210,27 +210,27 @@ class AgentCalls:
             form="" if kind is None else described(kind),
             function=parts.sheet.names.new(f"ask_{slug(agent.template('role') or 'agent')}"),
             model=parts.models.of(agent),
-            tools=tuple(one for one in tools if one is not None),
+            tools=tuple(tool for tool in tools if tool is not None),
         )
 
     def write(self) -> None:
         """Write them."""
         if not self._asked:
             return
-        fields = [one for one in ("pydantic",) if any(f".{one}" in text for text in self._parts.lifter.sources)]
+        fields = [entry for entry in ("pydantic",) if any(f".{entry}" in text for text in self._parts.lifter.sources)]
         sheet = self._parts.sheet
         sheet.names.take("AgentOutput")
         sheet.use("dataclasses", "dataclass")
         if fields:
             sheet.use("typing", "Any")
-        listed = "".join(f"    {one}: Any = None\n" for one in fields)
+        listed = "".join(f"    {field}: Any = None\n" for field in fields)
         sheet.add(
             '@dataclass(frozen=True)\nclass AgentOutput:\n    """What an agent said."""\n\n    raw: str\n'
             f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
             _OUTPUT,
         )
-        for one in self._asked.values():
-            self._write(one, fields)
+        for item in self._asked.values():
+            self._write(item, fields)
 
     def _write(self, asked: _Asked, fields: Sequence[str]) -> None:
         parts, agent = self._parts, asked.agent
@@ -248,11 +248,11 @@ class AgentCalls:
             *([f"[{', '.join(asked.tools)}]"] if asked.tools else []),
         ]
         words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
-        said = f"{parts.pieces.name('answered')}({', '.join(words)})"
-        lines = [f"return AgentOutput({said})"]
+        text = f"{parts.pieces.name('answered')}({', '.join(words)})"
+        lines = [f"return AgentOutput({text})"]
         if asked.kind is not None and fields:
             read = f"{parts.pieces.name('parsed')}({asked.model}, text, {asked.kind})"
-            lines = [f"text = {said}", f"return AgentOutput(text, pydantic={read})"]
+            lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
         takes = ", ".join(["question: str", *(f"{name}: object" for name in asked.slots)])
         told = doc_line(f"What {agent.template('role')} says to a question")
         body = "\n".join(f"    {line}" for line in lines)

@@ -23,14 +23,14 @@ class CallbackInputs:
     """
 
     def __init__(self, placeholders: Iterable[str], functions: Iterable[Callable[..., Any]]) -> None:
-        read, asked, made = set[str](), set[str](), set[str]()
+        read, asked, built = set[str](), set[str](), set[str]()
         for function in functions:
             for name, kind in _keys(function):
-                {"read": read, "asked": asked, "made": made}[kind].add(name)
-        self.made = sorted(made - read - asked)
+                {"read": read, "asked": asked, "made": built}[kind].add(name)
+        self.made = sorted(built - read - asked)
         """Those that are made."""
 
-        self.needed = sorted((set(placeholders) | read) - made - asked | read)
+        self.needed = sorted((set(placeholders) | read) - built - asked | read)
         """Those that have to be given."""
 
         self.optional = sorted(asked - read)
@@ -61,12 +61,12 @@ class KickoffCallbacks:
         """Bring in what the user wrote."""
         parts, crew = self._parts, self._crew
         self._before = [
-            parts.lifter.value(one, f"the before_kickoff function of crew `{crew.name}`") or "None"
-            for one in crew.before_kickoff_callbacks
+            parts.lifter.value(item, f"the before_kickoff function of crew `{crew.name}`") or "None"
+            for item in crew.before_kickoff_callbacks
         ]
         self._after = [
-            parts.lifter.value(one, f"the after_kickoff function of crew `{crew.name}`") or "None"
-            for one in crew.after_kickoff_callbacks
+            parts.lifter.value(item, f"the after_kickoff function of crew `{crew.name}`") or "None"
+            for item in crew.after_kickoff_callbacks
         ]
 
     def write_begin(self, inputs: str) -> None:
@@ -79,7 +79,7 @@ class KickoffCallbacks:
             self.begin = self._parts.sheet.names.new("prepare", "_inputs")
             self._parts.sheet.use("typing", "Any")
             lines = ["inputs: dict[str, Any] = {**state}"]
-            lines += [f"inputs = {one}(inputs) or inputs" for one in self._before[:-1]]
+            lines += [f"inputs = {item}(inputs) or inputs" for item in self._before[:-1]]
             lines.append(f"return {self._before[-1]}(inputs) or inputs")
             self._add(self.begin, inputs, "dict[str, Any]", "What is done with the inputs.", lines)
 
@@ -90,9 +90,9 @@ class KickoffCallbacks:
             state: the class of the state.
             output: the expression for the crew's output.
         """
-        lines = [f"output = {output}", *(f"output = {one}(output) or output" for one in self._after)]
-        told = "What is done with the result."
-        self._add(self.end, state, "dict[str, str]", told, [*lines, 'return {"result": output.raw}'])
+        lines = [f"output = {output}", *(f"output = {item}(output) or output" for item in self._after)]
+        message = "What is done with the result."
+        self._add(self.end, state, "dict[str, str]", message, [*lines, 'return {"result": output.raw}'])
 
     def name_end(self) -> bool:
         """Give the node behind the tasks its name, if there is one."""
@@ -114,21 +114,21 @@ def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
         return
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
-    names = [one.arg for one in tree.args.args]
-    given = names[1:2] if inspect.ismethod(plain) else names[:1]
+    names = [arg.arg for arg in tree.args.args]
+    value = names[1:2] if inspect.ismethod(plain) else names[:1]
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ctx) if name in given:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ctx) if name in value:
                 yield key, "read" if isinstance(ctx, ast.Load) else "made"
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="get" | "setdefault" | "pop"),
                 args=[ast.Constant(value=str(key)), *_],
-            ) if name in given:
+            ) if name in value:
                 yield key, "asked"
-            case ast.Compare(left=ast.Constant(value=str(key)), comparators=[ast.Name(id=name)]) if name in given:
+            case ast.Compare(left=ast.Constant(value=str(key)), comparators=[ast.Name(id=name)]) if name in value:
                 yield key, "asked"
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as entries]) if (
-                name in given
+                name in value
             ):
                 yield from _made(entries)
             case ast.Return(value=ast.Dict() as entries):

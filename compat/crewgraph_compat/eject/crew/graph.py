@@ -65,20 +65,20 @@ def edge_lines(
                 lines += [f'{builder}.add_node("{meeting}", {meeting})', _edge(builder, ends, f'"{meeting}"')]
                 ends = [f'"{meeting}"']
             chain, following = _chain(stops, at)
-            targets = (*(one.node for one in chain), *([one.node for one in following] or [end]))
+            targets = (*(entry.node for entry in chain), *([entry.node for entry in following] or [end]))
             ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
-            shown = ", ".join(_shown(one, "END") for one in targets)
+            shown = ", ".join(_shown(target, "END") for target in targets)
             lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{shown}])")
             ends = [f'"{stops[at].node}"']
             at += 1
             continue
         group = _group(stops, at)
-        for one in group:
-            lines.append(_edge(builder, ends, f'"{one.node}"'))
-        ends = [f'"{one.node}"' for one in group]
+        for item in group:
+            lines.append(_edge(builder, ends, f'"{item.node}"'))
+        ends = [f'"{entry.node}"' for entry in group]
         at += len(group)
     if end == "END":
-        lines += [f"{builder}.add_edge({one}, END)" for one in ends]
+        lines += [f"{builder}.add_edge({entry}, END)" for entry in ends]
     else:
         lines.append(_edge(builder, ends, f'"{end}"'))
     return lines, ways, meeting
@@ -139,7 +139,7 @@ class CrewOutputDataclass:
         if data is not None and held in looked_at:
             words.append(f'{held}=state["{data}"]')
         if "tasks_output" in looked_at:
-            listed = ", ".join(one.output_in("state") for one in program.tasks)
+            listed = ", ".join(item.output_in("state") for item in program.tasks)
             words.append(f"tasks_output=[{listed}]")
         return f"CrewOutput({', '.join(words)})"
 
@@ -160,7 +160,7 @@ class CrewOutputDataclass:
         if "tasks_output" in looked_at:
             sheet.use("collections.abc", "Sequence")
             self._parts.outputs.name()
-        listed = "".join(f"    {one}: {_FIELDS[one][0]} = {_FIELDS[one][1]}\n" for one in looked_at)
+        listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in looked_at)
         # Its fields may be set by functions that are given it.
         frozen = "" if any(".raw = " in text or ".raw += " in text for text in sources) else "(frozen=True)"
         sheet.add(
@@ -200,7 +200,7 @@ class CrewProgram:
             return 'state["result"]'
         if not self.last.is_optional:
             return self.last.read_from("state")
-        read = ", ".join(one.read_from("state") for one in reversed(self.tasks))
+        read = ", ".join(task.read_from("state") for task in reversed(self.tasks))
         return f"next(text for text in ({read}) if text)"
 
 
@@ -224,59 +224,62 @@ class CrewWriter:
         crew, parts = self._crew, self._parts
         refuse_crew(crew, parts.refusals)
         try:
-            found = assignments(crew)
+            result = assignments(crew)
         except CrewgraphError as error:
             parts.refusals.add(f"crew `{crew.name}`", str(error))
             return
-        for one in found:
-            refuse_task(one.task, parts.refusals)
-            refuse_agent(one.agent, one, parts.refusals)
-        parts.pieces.loop.keeps_results &= _keeps(crew, found)
-        inputs = {*crew.fetch_inputs(), *(name for one in found for name in one.task.open_placeholders("output_file"))}
+        for item in result:
+            refuse_task(item.task, parts.refusals)
+            refuse_agent(item.agent, item, parts.refusals)
+        parts.pieces.loop.keeps_results &= _keeps(crew, result)
+        inputs = {
+            *crew.fetch_inputs(),
+            *(name for entry in result for name in entry.task.open_placeholders("output_file")),
+        }
         self._given = CallbackInputs(inputs, crew.before_kickoff_callbacks)
         self._inputs = tuple(sorted(inputs | set(self._given.known)))
         self._around.read()
-        graph_of = {one.slug: n for n, one in enumerate(found)}
-        for one in found:
-            self._tasks.append(TaskWriter(one, parts, self._inputs, [self._tasks[graph_of[s]] for s in one.sources]))
-        for one in self._tasks:
-            one.read()
+        graph_of = {entry.slug: n for n, entry in enumerate(result)}
+        for item in result:
+            self._tasks.append(TaskWriter(item, parts, self._inputs, [self._tasks[graph_of[s]] for s in item.sources]))
+        for item in self._tasks:
+            item.read()
 
     def write(self) -> CrewProgram:
         """Write it."""
         parts, names = self._parts, self._parts.sheet.names
         state = names.new(f"{class_name(self._prefix) if self._prefix else ''}State", "OfCrew")
         inputs = names.new(state.removesuffix("State") + "Inputs", "OfCrew")
-        for one in self._tasks:
-            one.state = state
-            one.is_optional = isinstance(one.assignment.task, ConditionalTask)
-        given = self._given
-        taken = (*given.needed, *given.optional)
-        program = CrewProgram("", inputs, taken, tuple(self._tasks), tuple(given.optional))
+        for task in self._tasks:
+            task.state = state
+            task.is_optional = isinstance(task.assignment.task, ConditionalTask)
+        value = self._given
+        taken = (*value.needed, *value.optional)
+        program = CrewProgram("", inputs, taken, tuple(self._tasks), tuple(value.optional))
         has_end = self._around.name_end()
         self._write_state(state, inputs, has_end=has_end)
         self._around.write_begin(inputs)
-        for one in self._tasks:
-            parts.sheet.add(one.node(), _NODE)
+        for task in self._tasks:
+            parts.sheet.add(task.node(), _NODE)
         if has_end:
             self._around.write_end(state, CrewOutputDataclass(parts).made(program))
         graph = self._write_graph(state, inputs)
         return replace(program, graph=graph, is_finished=has_end)
 
     def _write_state(self, state: str, inputs: str, *, has_end: bool) -> None:
-        sheet, given = self._parts.sheet, self._given
+        sheet, value = self._parts.sheet, self._given
         sheet.use("typing", "TypedDict")
-        lines = [f"    {_key(name)}: str" for name in given.needed]
-        lines += [f"    {_key(name)}: NotRequired[str]" for name in given.optional]
+        lines = [f"    {_key(name)}: str" for name in value.needed]
+        lines += [f"    {_key(name)}: NotRequired[str]" for name in value.optional]
         what = "What the crew is given." if lines else "What the crew is given: nothing."
         sheet.add(f'class {inputs}(TypedDict):\n    """{what}"""\n\n' + "\n".join(lines), _STATE)
-        keys = [f"{_key(name)}: Any" for name in given.made]
-        for one in self._tasks:
-            keys += one.keys()
+        keys = [f"{_key(name)}: Any" for name in value.made]
+        for task in self._tasks:
+            keys += task.keys()
         keys += ["result: str"] if has_end else []
         if any("NotRequired" in key for key in (*keys, *lines)):
             sheet.use("typing", "NotRequired")
-        if given.made:
+        if value.made:
             sheet.use("typing", "Any")
         listed = "\n".join(f"    {key}" for key in keys)
         sheet.add(f'class {state}({inputs}):\n    """What the tasks give, too."""\n\n{listed}', _STATE)
@@ -286,7 +289,7 @@ class CrewWriter:
         sheet.use("langgraph.graph", "END", "START", "StateGraph")
         before = f"{self._prefix}_" if self._prefix else ""
         builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
-        stops = [self._stop(one) for one in self._tasks]
+        stops = [self._stop(task) for task in self._tasks]
         begin, end = self._around.begin or "START", self._around.end or "END"
         lines, ways, meeting = edge_lines(stops, builder, begin, end)
         if begin != "START":
@@ -295,28 +298,28 @@ class CrewWriter:
             lines.append(f'{builder}.add_edge("{end}", END)')
         if meeting is not None:
             sheet.names.take(meeting)
-            told = '"""Where the tasks that run at once meet."""'
+            message = '"""Where the tasks that run at once meet."""'
             sheet.use("typing", "Any")
-            sheet.add(f"def {meeting}(state: {state}) -> dict[str, Any]:\n    {told}\n    return {{}}", _NODE)
+            sheet.add(f"def {meeting}(state: {state}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
         for way in ways:
             self._write_way(way, state, end)
         around = [
-            [f'{builder}.add_node("{one}", {one})'] if one else [] for one in (self._around.begin, self._around.end)
+            [f'{builder}.add_node("{item}", {item})'] if item else [] for item in (self._around.begin, self._around.end)
         ]
-        tasks = [f'{builder}.add_node("{one.slug}", {one.function})' for one in self._tasks]
+        tasks = [f'{builder}.add_node("{task.slug}", {task.function})' for task in self._tasks]
         nodes = [*around[0], *tasks, *around[1]]
         compiled = f"{builder}.compile()" if self._prefix else self._parts.compiled(builder)
-        made = f"{builder} = StateGraph({state}, input_schema={inputs})"
-        sheet.add("\n".join([made, *nodes, *lines, f"{graph} = {compiled}"]), _GRAPH)
+        built = f"{builder} = StateGraph({state}, input_schema={inputs})"
+        sheet.add("\n".join([built, *nodes, *lines, f"{graph} = {compiled}"]), _GRAPH)
         return graph
 
-    def _stop(self, one: TaskWriter) -> CrewNode:
-        choose = one.choice if isinstance(one.assignment.task, ConditionalTask) else ""
-        return CrewNode(one.slug, bool(one.assignment.task.async_execution), choose)
+    def _stop(self, writer: TaskWriter) -> CrewNode:
+        choose = writer.choice if isinstance(writer.assignment.task, ConditionalTask) else ""
+        return CrewNode(writer.slug, bool(writer.assignment.task.async_execution), choose)
 
     def _write_way(self, way: CrewEdge, state: str, end: str) -> None:
         """The function of a conditional edge."""
-        sheet, by_slug = self._parts.sheet, {one.slug: one for one in self._tasks}
+        sheet, by_slug = self._parts.sheet, {item.slug: item for item in self._tasks}
         first = by_slug[way.chain[0].node]
         before = self._tasks[self._tasks.index(first) - 1]
         lines: list[str] = []
@@ -325,7 +328,7 @@ class CrewWriter:
             task = by_slug[stop.node]
             lines += [f"    if {task.condition}({seen}):", f'        return "{task.slug}"']
             seen = task.skipped()
-        after = [f'"{one.node}"' for one in way.following]
+        after = [f'"{item.node}"' for item in way.following]
         if len(after) > 1:
             sheet.use("collections.abc", "Sequence")
         onward = (
@@ -334,7 +337,7 @@ class CrewWriter:
         lines.append(f"    return {onward}")
         if len(after) == 1:
             sheet.use("typing", "Literal")
-            names = ", ".join(f'"{one}"' for one in way.targets)
+            names = ", ".join(f'"{target}"' for target in way.targets)
             returned = f"Literal[{names}]"
         else:
             returned = "str | Sequence[str]" if after else "str"
@@ -348,4 +351,4 @@ def _key(name: str) -> str:
 
 def _keeps(crew: Crew, found: list[Assignment]) -> bool:
     """Whether results of tools are kept; for all agents or for none."""
-    return crew.cache and all(one.agent.cache for one in found)
+    return crew.cache and all(item.agent.cache for item in found)

@@ -61,10 +61,10 @@ class TaskWriter:
     def read(self) -> None:
         """Bring in what the user wrote for it."""
         parts, task, agent = self._parts, self.assignment.task, self.assignment.agent
-        if any(not isinstance(one, str) for one in self.assignment.context):
+        if any(not isinstance(item, str) for item in self.assignment.context):
             parts.refusals.add(self.where, "its context has a task of another crew")
-        found = [parts.tools.name(one, f"agent `{agent.role}`") for one in self.assignment.tools.values()]
-        self._tools = [name for name in found if name is not None]
+        results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self.assignment.tools.values()]
+        self._tools = [name for name in results if name is not None]
         parts.pieces.loop.uses_tools |= bool(self._tools)
         if self._team is not None:
             self._team.read()
@@ -105,13 +105,13 @@ class TaskWriter:
 
     def keys(self) -> list[str]:
         """Its keys of the state, with their types."""
-        kept = "NotRequired[{}]" if self.is_optional else "{}"
-        keys = [f"{self.slug}: {kept.format('str')}"]
+        remaining = "NotRequired[{}]" if self.is_optional else "{}"
+        keys = [f"{self.slug}: {remaining.format('str')}"]
         if self.data is not None:
             if self.assignment.task.output_json:
                 self._parts.sheet.use("typing", "Any")
             kind = "dict[str, Any]" if self.assignment.task.output_json else self._structure
-            keys.append(f"{self.data}: {kept.format(kind)}")
+            keys.append(f"{self.data}: {remaining.format(kind)}")
         return keys
 
     def read_from(self, state: str) -> str:
@@ -152,10 +152,10 @@ class TaskWriter:
             lines.append(f"output = {self._output('text', 'data')}")
             lines += [f"{callback}(output)" for callback in self._callbacks]
         lines += self._saved("text", "data")
-        given = f'"{self.slug}": text' + (f', "{self.data}": data' if self.data else "")
+        value = f'"{self.slug}": text' + (f', "{self.data}": data' if self.data else "")
         if len(lines) == 1:
             return [f'return {{"{self.slug}": {work("")}}}']
-        return [*lines, f"return {{{given}}}"]
+        return [*lines, f"return {{{value}}}"]
 
     def _guarded(self, work: _Work) -> list[str]:
         parts, pieces = self._parts, self._parts.pieces
@@ -170,13 +170,13 @@ class TaskWriter:
         lines += [f"{callback}(output)" for callback in self._callbacks]
         field = "json_dict" if self.assignment.task.output_json else "pydantic"
         lines += self._saved("output.raw", f"output.{field}")
-        given = f'"{self.slug}": output.raw' + (f', "{self.data}": output.{field}' if self.data else "")
-        return [*lines, f"return {{{given}}}"]
+        value = f'"{self.slug}": output.raw' + (f', "{self.data}": output.{field}' if self.data else "")
+        return [*lines, f"return {{{value}}}"]
 
     def _parsed(self) -> str:
         """The expression for the structure in a text."""
-        made = f"{self._parts.pieces.name('parsed')}({self._model}, text, {self._structure})"
-        return f'{made}.model_dump(mode="json")' if self.assignment.task.output_json else made
+        built = f"{self._parts.pieces.name('parsed')}({self._model}, text, {self._structure})"
+        return f'{built}.model_dump(mode="json")' if self.assignment.task.output_json else built
 
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
@@ -232,26 +232,26 @@ class TaskWriter:
         return fill_slots(name, text, values)
 
     def _context(self) -> str:
-        read = [one.read_from("state") for one in self._sources]
+        read = [source.read_from("state") for source in self._sources]
         return read[0] if len(read) == 1 else f"{self._parts.pieces.name('joined')}({', '.join(read)})"
 
     def _output(self, text: str, data: str | None, *, keep_data: bool = False) -> str:
         task = self.assignment.task
-        given = {"raw": text}
+        values = {"raw": text}
         if self._structure and data is not None:
-            given["json_dict" if task.output_json else "pydantic"] = data
+            values["json_dict" if task.output_json else "pydantic"] = data
         for field, value in (
             ("description", task.template("description")),
             ("expected_output", task.template("expected_output")),
             ("name", task.name or task.template("description")),
             ("agent", self.assignment.agent.template("role")),
         ):
-            given[field] = fill_slots(
+            values[field] = fill_slots(
                 f"{string_literal(slot_template(value or '', self._values))}", value or "", self._values
             )
         if keep_data and self._structure:
             self._parts.outputs.keep("json_dict" if task.output_json else "pydantic")
-        return self._parts.outputs.made(given)
+        return self._parts.outputs.made(values)
 
     def _saved(self, text: str, data: str) -> list[str]:
         path = self.assignment.task.template("output_file")

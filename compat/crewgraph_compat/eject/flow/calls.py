@@ -60,20 +60,20 @@ class FlowCalls:
 
     def function(self, flow: "Flow[Any]", *, is_async: bool) -> str:
         """The function that runs a flow."""
-        key = (type(flow), repr({name: one for name, one in dict(flow.state).items() if name != "id"}))
+        key = (type(flow), repr({name: item for name, item in dict(flow.state).items() if name != "id"}))
         if key not in self._called:
             name = self._parts.sheet.names.new(snake_case(type(flow).__name__), "_flow")
             self._called[key] = _Called(self._writer_of(flow, name), name)
             self._called[key].writer.read()
-        found = self._called[key]
-        found.is_async, found.is_sync = found.is_async or is_async, found.is_sync or not is_async
-        return f"{'akickoff' if is_async else 'kickoff'}_{found.name}"
+        result = self._called[key]
+        result.is_async, result.is_sync = result.is_async or is_async, result.is_sync or not is_async
+        return f"{'akickoff' if is_async else 'kickoff'}_{result.name}"
 
     def write(self) -> None:
         """Write them."""
-        for one in self._called.values():
+        for item in self._called.values():
             with self._parts.sheet.together(_RANK):
-                self._write(one, one.writer.write())
+                self._write(item, item.writer.write())
 
     def _write(self, called: _Called, graph: str) -> None:
         sheet, writer = self._parts.sheet, called.writer
@@ -81,21 +81,21 @@ class FlowCalls:
         sheet.use("typing", "Any")
         first = writer.state.first()
         values = f"{{**{first}, **(inputs or {{}})}}" if first else "{**(inputs or {})}"
-        given = f"{writer.state.whole}(**{values})"
+        value = f"{writer.state.whole}(**{values})"
         if writer.state.is_dict:
             sheet.use("typing", "cast")
-            given = f"cast({writer.state.whole}, {values})"
-        told = f'"""Run the flow `{called.name}`."""'
-        begins = [("def", "kickoff", f"{graph}.invoke({given})")] if called.is_sync else []
+            value = f"cast({writer.state.whole}, {values})"
+        message = f'"""Run the flow `{called.name}`."""'
+        begins = [("def", "kickoff", f"{graph}.invoke({value})")] if called.is_sync else []
         if called.is_sync and writer.is_async:
             sheet.module("asyncio")
-            begins = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({given}))")]
-        begins += [("async def", "akickoff", f"await {graph}.ainvoke({given})")] if called.is_async else []
+            begins = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({value}))")]
+        begins += [("async def", "akickoff", f"await {graph}.ainvoke({value})")] if called.is_async else []
         for kind, verb, run in begins:
             lines = [f"state = {run}", 'return state.get("result")'] if writer.gives else [run]
             body = "\n".join(f"    {line}" for line in lines)
             returned = "Any" if writer.gives else "None"
             sheet.add(
-                f"{kind} {verb}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {told}\n{body}",
+                f"{kind} {verb}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {message}\n{body}",
                 _RANK,
             )

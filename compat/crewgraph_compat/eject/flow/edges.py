@@ -71,14 +71,17 @@ class FlowEdges:
     @cached_property
     def _several(self) -> set[str]:
         """The keys that several methods may write at once."""
-        found: set[str] = set()
+        results: set[str] = set()
         for key in self._keys:
             writers = [name for name in self._methods if key in self._given[name]]
             if any(
-                may_run_concurrently(self._events, one, other) for one in writers for other in writers if one != other
+                may_run_concurrently(self._events, first, other)
+                for first in writers
+                for other in writers
+                if first != other
             ):
-                found.add(key)
-        return found
+                results.add(key)
+        return results
 
     def given(self, name: str) -> list[str]:
         """The keys that a method writes what it returns to."""
@@ -88,19 +91,19 @@ class FlowEdges:
         """The lines that give a method its parameters."""
         writer = self._methods[name]
         lines: list[str] = []
-        for n, one in enumerate(writer.all_parameters):
+        for n, item in enumerate(writer.all_parameters):
             if n == 0 and name in self._idle:
                 continue
             if n == 0 and name in self._first:
                 read = self._first[name]
-                lines.append(f"{one.arg} = {read if read.startswith(chr(34)) else state.get(read)}")
-            elif one.arg in state.fields:
-                lines.append(f"{one.arg} = {state.get(one.arg)}")
-            elif one not in writer.parameters:
+                lines.append(f"{item.arg} = {read if read.startswith(chr(34)) else state.get(read)}")
+            elif item.arg in state.fields:
+                lines.append(f"{item.arg} = {state.get(item.arg)}")
+            elif item not in writer.parameters:
                 default = writer.tree.args.defaults[n - len(writer.parameters)]
-                lines.append(f"{one.arg} = {_unparsed(default)}")
+                lines.append(f"{item.arg} = {_unparsed(default)}")
             else:
-                self._refusals.add(writer.where, f"nothing is known that its parameter `{one.arg}` could be")
+                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
         return [*lines, *self._rest(writer, state)]
 
     def _refuse_rest(self, writer: MethodWriter, used: set[str]) -> None:
@@ -117,19 +120,19 @@ class FlowEdges:
     def _rest(self, writer: MethodWriter, state: FlowStateWriter) -> list[str]:
         """The lines for what a method takes beside its plain parameters: defaults, and nothing for `*` and `**`."""
         arguments, lines = writer.tree.args, list[str]()
-        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-            if one.arg in state.fields:
-                lines.append(f"{one.arg} = {state.get(one.arg)}")
+        for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if item.arg in state.fields:
+                lines.append(f"{item.arg} = {state.get(item.arg)}")
             elif default is not None:
-                lines.append(f"{one.arg} = {_unparsed(default)}")
+                lines.append(f"{item.arg} = {_unparsed(default)}")
             else:
-                self._refusals.add(writer.where, f"nothing is known that its parameter `{one.arg}` could be")
-        used = {one.id for one in ast.walk(writer.tree) if isinstance(one, ast.Name)}
+                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
+        used = {node.id for node in ast.walk(writer.tree) if isinstance(node, ast.Name)}
         self._refuse_rest(writer, used)
-        for one, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
-            if one is not None and one.arg in used:
+        for item, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
+            if item is not None and item.arg in used:
                 writer.parts.sheet.use("typing", "Any")
-                lines.append(f"{one.arg}: {nothing}")
+                lines.append(f"{item.arg}: {nothing}")
         return lines
 
     def is_edge(self, name: str) -> bool:
@@ -159,7 +162,9 @@ class FlowEdges:
         """Whether a method is a node that goes on by a `Command`: its labels stand in its code."""
         if not self._events.routes.get(name) or router_labels(self._methods[name].tree) is None:
             return False
-        return not self._given[name] or all(isinstance(one.value, ast.Constant) for one in self._methods[name].returns)
+        return not self._given[name] or all(
+            isinstance(item.value, ast.Constant) for item in self._methods[name].returns
+        )
 
     def ways(self, name: str) -> Mapping[str, Sequence[str]] | None:
         """By label, what comes next, of a method that says so by a `Command`."""
@@ -196,8 +201,8 @@ class FlowEdges:
                 del self._first[name]
             for key in [key for key in self._keys if key not in self._first.values()]:
                 del self._keys[key]
-                for given in self._given.values():
-                    given[:] = [one for one in given if one != key]
+                for value in self._given.values():
+                    value[:] = [item for item in value if item != key]
 
     def _reads(self, name: str) -> bool:
         """Whether a method uses its first parameter in what is left of it."""
@@ -205,21 +210,22 @@ class FlowEdges:
         called = writer.all_parameters[0].arg
         unused = set[int]()
         if not self._given[name] and name not in self._events.routes and not self._may_be_last(name):
-            unused = {id(one) for each in writer.returns if not _acts(each) for one in ast.walk(each)}
+            unused = {id(node) for each in writer.returns if not _acts(each) for node in ast.walk(each)}
         return any(
-            isinstance(one, ast.Name) and one.id == called and id(one) not in unused for one in ast.walk(writer.tree)
+            isinstance(node, ast.Name) and node.id == called and id(node) not in unused
+            for node in ast.walk(writer.tree)
         )
 
     def _first_of(self, events: Sequence[str]) -> list[str]:
         """Events without those that come in the same step as one whose method was defined before theirs."""
-        names = [one for one in self._definition.methods if one in events]
+        names = [method for method in self._definition.methods if method in events]
         late = {
             other
-            for n, one in enumerate(names)
+            for n, first in enumerate(names)
             for other in names[n + 1 :]
-            if always_in_same_step(self._definition, one, other)
+            if always_in_same_step(self._definition, first, other)
         }
-        return [one for one in events if one not in late]
+        return [event for event in events if event not in late]
 
     def _hand(self, name: str, event: str, key: str) -> None:
         if event in self._definition.methods:
@@ -260,12 +266,12 @@ class FlowEdges:
             elif name not in events.routes and not events.is_sure(name):
                 lines.append(f'{builder}.add_edge("{name}", END)')
         for sources, target in events.joins:
-            listed = ", ".join(f'"{one}"' for one in sources)
+            listed = ", ".join(f'"{source}"' for source in sources)
             lines.append(f'{builder}.add_edge([{listed}], "{target}")')
         if self._several and not sheet.names.is_taken("latest"):
             sheet.names.take("latest")
-            told = '"""Of several results the one that came last."""'
-            sheet.add(f"def latest(_: Any, last: Any) -> Any:\n    {told}\n    return last", 10)
+            message = '"""Of several results the one that came last."""'
+            sheet.add(f"def latest(_: Any, last: Any) -> Any:\n    {message}\n    return last", 10)
         if self._several:
             sheet.use("typing", "Annotated")
         compiled = f"{builder}.compile()" if prefix else parts.compiled(builder)
@@ -286,20 +292,20 @@ class FlowEdges:
         sheet, routes = parts.sheet, self._events.routes[name]
         function = sheet.names.new(f"after_{slug(name)}")
         ways = ", ".join(f'"{label}": {_listed(ones)}' for label, ones in routes.items())
-        told = f'"""Who waits for what `{name}` said."""'
+        message = f'"""Who waits for what `{name}` said."""'
         read = f"{state.get(f'{name}_said')}"
         texts = self._says_texts(name)
         chosen = f"{{{ways}}}.get({read}, [END])" if texts else f"{self._helper(parts)}({read}, {{{ways}}})"
-        sheet.add(f"def {function}(state: {state.whole}) -> list[str]:\n    {told}\n    return {chosen}", _NODE)
-        targets = _listed([*dict.fromkeys(one for ones in routes.values() for one in ones)])
+        sheet.add(f"def {function}(state: {state.whole}) -> list[str]:\n    {message}\n    return {chosen}", _NODE)
+        targets = _listed([*dict.fromkeys(item for ones in routes.values() for item in ones)])
         return f'{builder}.add_conditional_edges("{name}", {function}, [{targets[1:-1]}, END])'
 
     def _says_texts(self, name: str) -> bool:
         """Whether a method says one text each time, and no list, Enum or nothing."""
         writer = self._methods[name]
         note = "" if writer.tree.returns is None else ast.unparse(writer.tree.returns)
-        said = [one.value for one in writer.returns]
-        return "Literal" in note or note == "str" or (all(map(_is_text, said)) and always_returns(writer.tree.body))
+        values = [item.value for item in writer.returns]
+        return "Literal" in note or note == "str" or (all(map(_is_text, values)) and always_returns(writer.tree.body))
 
     def _helper(self, parts: ProgramWriters) -> str:
         """The function that reads all that a router may say."""
@@ -315,12 +321,12 @@ class FlowEdges:
     def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
         parts.sheet.names.take("passed")
         parts.sheet.use("typing", "Any")
-        told = '"""A label was said, for which something waits together with others."""'
-        parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {told}\n    return {{}}", _NODE)
+        message = '"""A label was said, for which something waits together with others."""'
+        parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
 
 
 def _listed(names: list[str]) -> str:
-    return f"[{', '.join(chr(34) + one + chr(34) for one in names)}]"
+    return f"[{', '.join(chr(34) + name + chr(34) for name in names)}]"
 
 
 def _is_enum(function: Any) -> bool:
@@ -332,7 +338,7 @@ def _is_enum(function: Any) -> bool:
 
 
 def _acts(returned: ast.Return) -> bool:
-    return any(isinstance(one, (ast.Call, ast.Await)) for one in ast.walk(returned))
+    return any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(returned))
 
 
 def _unparsed(node: Any) -> str:

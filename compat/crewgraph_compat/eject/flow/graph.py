@@ -85,14 +85,14 @@ class FlowWriter:
 
     def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:
         """The methods without a trigger that a method calls."""
-        found: list[MethodWriter] = []
+        results: list[MethodWriter] = []
         for name in writer.touched.helpers:
             function = inspect.getattr_static(type(self.flow), name, None)
             is_own = inspect.isfunction(function) and function.__module__ not in ("crewgraph.definitions.flow.flow",)
             if is_own and name not in self.helpers and name not in self.methods and not hasattr(Flow, name):
-                found.append(MethodWriter(name, function, self.flow, self.parts, self.calls, self.helpers, name))
-                self.helpers[name] = found[-1]
-        return found
+                results.append(MethodWriter(name, function, self.flow, self.parts, self.calls, self.helpers, name))
+                self.helpers[name] = results[-1]
+        return results
 
     def _refuse(self) -> None:
         definition, refuse, where = self.definition, self.parts.refusals.add, f"flow `{self.name}`"
@@ -101,14 +101,14 @@ class FlowWriter:
             refuse(where, fault)
         if definition.is_declared:
             refuse(where, "a file declares it, and what its actions do is crewgraph's; write it as a class first")
-        kept = [
+        remaining = [
             definition.persistence,
-            *(one.persistence for one in definition.methods.values()),
+            *(item.persistence for item in definition.methods.values()),
             self.flow.persistence,
         ]
-        if any(_is_own(one) for one in kept):
+        if any(_is_own(item) for item in remaining):
             refuse(f"the backend of `@persist` of {where}", "give `compile` a LangGraph checkpointer")
-        self.parts.keeps_runs |= any(one is not None for one in kept)
+        self.parts.keeps_runs |= any(item is not None for item in remaining)
         for name, method in definition.methods.items():
             if method.feedback is not None:
                 refuse(f"`human_feedback` of method `{name}`", "use LangGraph's `interrupt`")
@@ -132,7 +132,7 @@ class FlowWriter:
             reads = lines.first(name, state)
             kind = state.whole if reads or state.is_dict or state.needs_id else state.plain
             if lines.is_edge(name):
-                labels = ", ".join(f'"{one}"' for one in sorted(self.definition.methods[name].labels))
+                labels = ", ".join(f'"{label}"' for label in sorted(self.definition.methods[name].labels))
                 sheet.use("typing", "Literal")
                 sheet.add(writer.edge(kind, reads, f"Literal[{labels}]"), _RANK)
                 continue
@@ -146,26 +146,26 @@ class FlowWriter:
 
     def _writes(self, writer: MethodWriter) -> list[str]:
         """The fields that a method changes, those that its helpers change with them."""
-        found = dict(writer.touched.writes)
+        result = dict(writer.touched.writes)
         seen, todo = set[str](), list(writer.touched.helpers)
         while todo:
             name = todo.pop()
             if name in self.helpers and name not in seen:
                 seen.add(name)
-                found |= self.helpers[name].touched.writes
+                result |= self.helpers[name].touched.writes
                 todo += self.helpers[name].touched.helpers
-        return list(found)
+        return list(result)
 
     def _shared(self) -> dict[str, tuple[str, str]]:
         """By field, two methods that may change it at once."""
-        found: dict[str, tuple[str, str]] = {}
+        results: dict[str, tuple[str, str]] = {}
         names = list(self.methods)
-        for n, one in enumerate(names):
+        for n, first in enumerate(names):
             for other in names[n + 1 :]:
-                both = set(self._writes(self.methods[one])) & set(self._writes(self.methods[other]))
-                if both and may_run_concurrently(self.events, one, other):
-                    found |= dict.fromkeys(both, (one, other))
-        return found
+                both = set(self._writes(self.methods[first])) & set(self._writes(self.methods[other]))
+                if both and may_run_concurrently(self.events, first, other):
+                    results |= dict.fromkeys(both, (first, other))
+        return results
 
     def _grow(self) -> set[str]:
         """The lists that several methods add to at once."""
@@ -173,15 +173,15 @@ class FlowWriter:
         return {
             name
             for name in self._shared()
-            if all(name in one.touched.appends for one in writers if name in one.touched.writes)
+            if all(name in writer.touched.appends for writer in writers if name in writer.touched.writes)
         }
 
     def _check_at_once(self) -> None:
         grows = self._grow()
-        for name, (one, other) in self._shared().items():
+        for name, (first, other) in self._shared().items():
             if name not in grows:
                 self.parts.refusals.add(
-                    f"methods `{one}` and `{other}`", f"they may run at once, and both change `{name}` of the state"
+                    f"methods `{first}` and `{other}`", f"they may run at once, and both change `{name}` of the state"
                 )
         refuse_races(self.events, self.parts.refusals)
 
@@ -198,7 +198,7 @@ class FlowWriter:
     @property
     def is_async(self) -> bool:
         """Whether it has coroutine functions."""
-        return any(one.is_async for one in self.methods.values())
+        return any(method.is_async for method in self.methods.values())
 
 
 def _is_own(backend: Any) -> bool:

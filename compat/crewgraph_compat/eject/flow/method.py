@@ -78,7 +78,7 @@ class MethodWriter:
 
     def is_shown(self, node: ast.AST) -> bool:
         """Whether a state that is used as a whole is only looked at: printed, put into a text, or asked for its values."""
-        above = {id(child): one for one in ast.walk(self.tree) for child in ast.iter_child_nodes(one)}
+        above = {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
         around = above.get(id(node))
         if isinstance(around, ast.Call):
             return isinstance(around.func, ast.Name) and around.func.id in ("print", "str", "repr", "dict", "len")
@@ -108,7 +108,7 @@ class MethodWriter:
     @property
     def gives(self) -> bool:
         """Whether it returns something."""
-        return any(one.value is not None and not _is_none(one.value) for one in self.returns)
+        return any(item.value is not None and not _is_none(item.value) for item in self.returns)
 
     @property
     def annotation(self) -> str:
@@ -135,11 +135,11 @@ class MethodWriter:
             ways: by the labels that it returns, the nodes that come next, where it says so itself.
         """
         edits = self.edits
-        for one in self.returns:
+        for item in self.returns:
             if ways is None:
-                edits.replace_statement(one, self._returned(one, edits, update, given))
+                edits.replace_statement(item, self._returned(item, edits, update, given))
             else:
-                edits.replace_statement(one, self._gone(one, edits, update, given, ways))
+                edits.replace_statement(item, self._gone(item, edits, update, given, ways))
         body = self._body(edits)
         if not always_returns(self.tree.body):
             body += f"    return {_update(update, given, 'None')}\n"
@@ -221,11 +221,11 @@ class MethodWriter:
             and node.func.value.id == self.own
             and node.func.attr in self.helpers
         ]
-        for node in sorted(calls, key=lambda one: len(ast.unparse(one))):
+        for node in sorted(calls, key=lambda item: len(ast.unparse(item))):
             assert isinstance(node.func, ast.Attribute)
             called = self.helpers[node.func.attr].called
-            given = [*node.args, *(word.value for word in node.keywords)]
-            words = [edits.part_within(node, given[0], given[-1])] if given else []
+            values = [*node.args, *(word.value for word in node.keywords)]
+            words = [edits.part_within(node, values[0], values[-1])] if values else []
             edits.replace(node, f"{called}({', '.join(['state', *words])})".replace(f"{self.own}.state", "state"))
         return {id(node.func) for node in calls}
 
@@ -235,25 +235,25 @@ class MethodWriter:
         return textwrap.indent(textwrap.dedent(" " * indent + text.lstrip(" ")), "    ").rstrip() + "\n"
 
     def _returned(
-        self, one: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], given: Sequence[str]
+        self, item: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], given: Sequence[str]
     ) -> str:
-        if one.value is None or _is_none(one.value):
+        if item.value is None or _is_none(item.value):
             return f"return {_update(update, given, 'None')}"
-        value = edits.inner(one.value)
+        value = edits.inner(item.value)
         if not given:
-            done: ast.AST = one.value
+            done: ast.AST = item.value
             while isinstance(done, (ast.Attribute, ast.Subscript)):
                 done = done.value
             acts = any(isinstance(inner, (ast.Call, ast.Await)) for inner in ast.walk(done))
-            kept = f"{edits.inner(done)}\n{' ' * one.col_offset}" if acts else ""
-            return f"{kept}return {_update(update, given, 'None')}"
+            remaining = f"{edits.inner(done)}\n{' ' * item.col_offset}" if acts else ""
+            return f"{remaining}return {_update(update, given, 'None')}"
         if len(given) > 1:
-            return f"given = {value}\n{' ' * one.col_offset}return {_update(update, given, 'given')}"
+            return f"given = {value}\n{' ' * item.col_offset}return {_update(update, given, 'given')}"
         return f"return {_update(update, given, value)}"
 
     def _gone(
         self,
-        one: ast.Return,
+        item: ast.Return,
         edits: SourceEdits,
         update: Sequence[tuple[str, str]],
         given: Sequence[str],
@@ -261,32 +261,32 @@ class MethodWriter:
     ) -> str:
         """What stands in the place of a `return` that says the way."""
         self.parts.sheet.use("langgraph.types", "Command")
-        said = one.value.value if isinstance(one.value, ast.Constant) else None
+        said = item.value.value if isinstance(item.value, ast.Constant) else None
         others = {f"{node}_given" for nodes in ways.values() for node in nodes}
         others -= {f"{node}_given" for node in ways.get(str(said), ())}
         handed = [key for key in given if key not in others]
-        for label in _labels(one.value):
+        for label in _labels(item.value):
             targets = ways.get(label.value, ())
             edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
-        assert one.value is not None  # it is one of labels
+        assert item.value is not None  # it is one of labels
         words = [f"update={_update(update, handed, repr(said))}"] if update or handed else []
-        return f"return Command({', '.join([*words, f'goto={edits.inner(one.value)}'])})"
+        return f"return Command({', '.join([*words, f'goto={edits.inner(item.value)}'])})"
 
 
 def router_labels(function: Any) -> list[str] | None:
     """The labels that a router returns, where each `return` names its own and it ends with none else; None otherwise."""
-    said = [one.value for one in _returns(function.body)]
-    labels = [_labels(one) for one in said]
-    if not said or not all(labels) or not always_returns(function.body):
+    values = [item.value for item in _returns(function.body)]
+    labels = [_labels(item) for item in values]
+    if not values or not all(labels) or not always_returns(function.body):
         return None
-    return list(dict.fromkeys(one.value for ones in labels for one in ones))
+    return list(dict.fromkeys(item.value for ones in labels for item in ones))
 
 
 def _labels(value: ast.AST | None) -> list[Any]:
     """The texts that an expression comes to; none where it may be something else."""
     if isinstance(value, ast.IfExp):
-        found = [_labels(value.body), _labels(value.orelse)]
-        return [one for ones in found for one in ones] if all(found) else []
+        results = [_labels(value.body), _labels(value.orelse)]
+        return [item for ones in results for item in ones] if all(results) else []
     return [value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
 
 
@@ -308,16 +308,16 @@ def _is_none(node: ast.AST) -> bool:
 
 
 def _returns(body: Sequence[ast.stmt]) -> Sequence[ast.Return]:
-    found: list[ast.Return] = []
+    results: list[ast.Return] = []
     for statement in body:
         if isinstance(statement, ast.Return):
-            found.append(statement)
+            results.append(statement)
         elif not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             for name in ("body", "orelse", "finalbody"):
-                found += _returns(getattr(statement, name, []))
+                results += _returns(getattr(statement, name, []))
             for handler in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
-                found += _returns(handler.body)
-    return found
+                results += _returns(handler.body)
+    return results
 
 
 def always_returns(body: Sequence[ast.stmt]) -> bool:
@@ -328,5 +328,7 @@ def always_returns(body: Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return bool(last.orelse) and always_returns(last.body) and always_returns(last.orelse)
     if isinstance(last, ast.Try):
-        return always_returns(last.orelse or last.body) and all(always_returns(one.body) for one in last.handlers)
+        return always_returns(last.orelse or last.body) and all(
+            always_returns(handler.body) for handler in last.handlers
+        )
     return isinstance(last, (ast.With, ast.AsyncWith)) and always_returns(last.body)

@@ -47,13 +47,15 @@ class FlowStateWriter:
     @property
     def fields(self) -> list[str]:
         """Its fields that are used."""
-        used = dict.fromkeys(name for one in self._methods for name in [*one.touched.reads, *one.touched.writes])
+        used = dict.fromkeys(
+            name for method in self._methods for name in [*method.touched.reads, *method.touched.writes]
+        )
         return list(self.model.model_fields) if self.model is not None else list(used)
 
     def read(self) -> None:
         """Bring in the user's class."""
         where = f"the state of flow `{type(self._flow).__name__}`"
-        self.needs_id = any("id" in one.touched.reads for one in self._methods) and "id" not in self._own_fields()
+        self.needs_id = any("id" in method.touched.reads for method in self._methods) and "id" not in self._own_fields()
         if self.needs_id and self.model is None:
             self._parts.refusals.add(where, "its `id` is crewgraph's; give the state an `id` of its own")
         if self.model is not None:
@@ -156,7 +158,7 @@ class FlowStateWriter:
             values: Any = state.model_dump(mode="json", exclude_defaults=True)
         else:
             values = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
-        return repr(kept) if (kept := {name: one for name, one in values.items() if name != "id"}) else ""
+        return repr(remaining) if (remaining := {name: item for name, item in values.items() if name != "id"}) else ""
 
     @property
     def _given(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def state_access(function: Any, own: str) -> StateAccess:
         function: the method.
         own: the name of its first parameter.
     """
-    found = StateAccess()
+    result = StateAccess()
     aliases: dict[str, str] = {}
     others: set[str] = set()
     above = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
@@ -61,15 +61,15 @@ def state_access(function: Any, own: str) -> StateAccess:
             aliases[alias[0]] = alias[1]
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
-            _taken(found, others, node, above)
+            _taken(result, others, node, above)
         elif isinstance(node, ast.Name) and node.id in aliases:
             field = aliases[node.id]
-            _note(found, others, field, node, above, is_alias=True)
+            _note(result, others, field, node, above, is_alias=True)
     for names in _updated(function, own):
-        found.writes.update(dict.fromkeys(names))
+        result.writes.update(dict.fromkeys(names))
         others.update(names)
-    found.appends -= others
-    return found
+    result.appends -= others
+    return result
 
 
 def _taken(found: StateAccess, others: set[str], node: ast.Attribute, above: dict[int, ast.AST]) -> None:
@@ -177,9 +177,9 @@ def _updated(function: Any, own: str) -> Iterator[list[str]]:
             continue
         if node.func.attr == "update":
             names = [word.arg for word in node.keywords if word.arg is not None]
-            for one in node.args:
-                if isinstance(one, ast.Dict):
-                    names += [str(key.value) for key in one.keys if isinstance(key, ast.Constant)]
+            for arg in node.args:
+                if isinstance(arg, ast.Dict):
+                    names += [str(key.value) for key in arg.keys if isinstance(key, ast.Constant)]
             yield names
         elif node.func.attr == "setdefault" and isinstance(node.args[0], ast.Constant):
             yield [str(node.args[0].value)]

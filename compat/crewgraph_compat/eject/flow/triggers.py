@@ -58,15 +58,15 @@ class TriggerGraph:
 
     def speakers(self, label: str) -> list[str]:
         """The methods that may say a label."""
-        found: list[str] = []
+        results: list[str] = []
         for name, method in self.definition.methods.items():
             told = set(method.labels) | mentioned(method.func)
             computed = not method.labels and returned(method.func) is None
             if (method.is_router and (label in told or computed)) or (
                 not method.is_router and label in self.definition.said and label in told
             ):
-                found.append(name)
-        return found
+                results.append(name)
+        return results
 
     def unheard(self, name: str) -> bool:
         """Whether a method may say something that nobody waits for, so that the flow may end with it."""
@@ -76,10 +76,10 @@ class TriggerGraph:
 
     def following(self, name: str) -> list[str]:
         """All that may run because of a method."""
-        found = [*self.edges.get(name, []), *(one for ones in self.routes.get(name, {}).values() for one in ones)]
-        waited = {node for node in self.waits.values() if node in found}
-        found += [target for sources, target in self.joins if name in sources or waited & set(sources)]
-        return [one for one in dict.fromkeys(found) if one in self.definition.methods]
+        results = [*self.edges.get(name, []), *(item for ones in self.routes.get(name, {}).values() for item in ones)]
+        waited = {node for node in self.waits.values() if node in results}
+        results += [target for sources, target in self.joins if name in sources or waited & set(sources)]
+        return [item for item in dict.fromkeys(results) if item in self.definition.methods]
 
     def is_sure(self, name: str) -> bool:
         """Whether something runs in any case when a method has ended."""
@@ -89,10 +89,10 @@ class TriggerGraph:
         if isinstance(condition, str):
             self._event(name, condition, again=again)
         elif isinstance(condition, OrCondition) or len(events_of(condition)) == 1:
-            for one in condition.conditions:
-                self._add(name, one, again=again)
+            for item in condition.conditions:
+                self._add(name, item, again=again)
         elif isinstance(condition, AndCondition):
-            if not all(isinstance(one, (str, OrCondition)) for one in condition.conditions):
+            if not all(isinstance(entry, (str, OrCondition)) for entry in condition.conditions):
                 self.refusals.add(f"method `{name}`", "it waits for several, of which some are several themselves")
                 return
             self.joins.append((tuple(dict.fromkeys(map(self._waited, condition.conditions))), name))
@@ -122,12 +122,12 @@ class TriggerGraph:
         key = " or ".join(events)
         if key not in self.waits:
             self.waits[key] = key
-            for one in events:
-                if one in self.definition.methods:
-                    self.edges.setdefault(one, []).append(key)
+            for event in events:
+                if event in self.definition.methods:
+                    self.edges.setdefault(event, []).append(key)
                 else:
-                    for speaker in self.speakers(one):
-                        self.routes.setdefault(speaker, {}).setdefault(one, []).append(key)
+                    for speaker in self.speakers(event):
+                        self.routes.setdefault(speaker, {}).setdefault(event, []).append(key)
         return key
 
 
@@ -136,50 +136,55 @@ def has_parallel_branches(events: TriggerGraph) -> bool:
     return any(len(branches) > 1 for _, branches in _forks(events))
 
 
-def may_run_concurrently(events: TriggerGraph, one: str, other: str) -> bool:
+def may_run_concurrently(events: TriggerGraph, left: str, other: str) -> bool:
     """Whether two methods may run at once: they are on different branches, and neither is behind the other."""
     for fork, branches in _forks(events):
         reached = {branch: _reached(events, branch, fork) for branch in branches}
         for first in branches:
             for second in branches:
-                if first == second or one not in reached[first] or other not in reached[second]:
+                if first == second or left not in reached[first] or other not in reached[second]:
                     continue
-                if other not in _reached(events, one, fork) and one not in _reached(events, other, fork):
+                if other not in _reached(events, left, fork) and left not in _reached(events, other, fork):
                     return True
     return False
 
 
 def _forks(events: TriggerGraph) -> list[tuple[str, list[str]]]:
-    found = [("", list(events.starts))]
+    results = [("", list(events.starts))]
     for name in events.definition.methods:
         sure = [*events.edges.get(name, ())]
         ways = [*events.routes.get(name, {}).values()]
         if returns_several_labels(events.definition.methods[name].func):
-            ways.append([one for targets in ways for one in targets])
+            ways.append([target for targets in ways for target in targets])
         for targets in ways:
-            found.append(
-                (name, list(dict.fromkeys([*sure, *(one for one in targets if one in events.definition.methods)])))
+            results.append(
+                (
+                    name,
+                    list(
+                        dict.fromkeys([*sure, *(target for target in targets if target in events.definition.methods)])
+                    ),
+                )
             )
-        found.append((name, sure))
-    return [(name, branches) for name, branches in found if len(branches) > 1]
+        results.append((name, sure))
+    return [(name, branches) for name, branches in results if len(branches) > 1]
 
 
 def returns_several_labels(function: Any) -> bool:
     """Whether a router may say several labels at once: it returns a list in a place, or what cannot be told."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    said = [one.value for one in ast.walk(tree) if isinstance(one, ast.Return)]
-    return any(isinstance(one, (ast.List, ast.Tuple, ast.ListComp)) for one in said)
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    return any(isinstance(item, (ast.List, ast.Tuple, ast.ListComp)) for item in values)
 
 
 def _reached(events: TriggerGraph, start: str, without: str) -> set[str]:
     """A method and all behind it, but for what is behind another one alone."""
-    found, todo = {start}, [start]
+    result, todo = {start}, [start]
     while todo:
         for name in events.following(todo.pop()):
-            if name not in found and name != without:
-                found.add(name)
+            if name not in result and name != without:
+                result.add(name)
                 todo.append(name)
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,7 @@ class _Source:
 
     def __str__(self) -> str:
         said = f" saying `{self.label}`" if self.label is not None else ""
-        return " with ".join(f"`{one}`" for one in self.methods) + said
+        return " with ".join(f"`{method}`" for method in self.methods) + said
 
 
 def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
@@ -209,9 +214,9 @@ def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
             refusals.add(f"method `{name}`", f"{why}; {instead}")
 
 
-def always_in_same_step(definition: FlowDefinition, one: str, other: str) -> bool:
+def always_in_same_step(definition: FlowDefinition, left: str, other: str) -> bool:
     """Whether two methods run in the same step each time: both begin the flow, or both wait for the same event."""
-    first, second = definition.methods[one], definition.methods[other]
+    first, second = definition.methods[left], definition.methods[other]
     if first.is_start or second.is_start:
         return first.is_start and second.is_start and first.condition == second.condition
     return isinstance(first.trigger, str) and first.trigger == second.trigger
@@ -221,20 +226,20 @@ def _why(events: TriggerGraph, name: str, sources: list[_Source]) -> str:
     """Why edges do not do for a method; empty where they do."""
     definition = events.definition
     is_router = definition.methods[name].is_router
-    for one, other in combinations(sources, 2):
-        if _meet(events, one, other) and (is_router or not _same_step(definition, one, other)):
-            return f"it waits for the first of {one} and {other}, which may end in different steps of the graph"
+    for first, other in combinations(sources, 2):
+        if _meet(events, first, other) and (is_router or not _same_step(definition, first, other)):
+            return f"it waits for the first of {first} and {other}, which may end in different steps of the graph"
     if is_router:  # it runs for each of them, as edges have it
         return ""
-    for one, other in permutations(sources, 2):
-        if one.methods != other.methods and _is_behind(events, name, one, other):
-            return f"it runs once for {one} and {other}, of which the second may come after the first"
+    for first, other in permutations(sources, 2):
+        if first.methods != other.methods and _is_behind(events, name, first, other):
+            return f"it runs once for {first} and {other}, of which the second may come after the first"
     return ""
 
 
 def _sources(events: TriggerGraph, trigger: OrCondition) -> Iterator[_Source]:
-    for one in trigger.conditions:
-        yield from _sources_of(events, one)
+    for condition in trigger.conditions:
+        yield from _sources_of(events, condition)
 
 
 def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]:
@@ -242,8 +247,8 @@ def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]
     if isinstance(condition, OrCondition):
         yield from _sources(events, condition)
     elif not isinstance(condition, str):
-        found = [source.methods for one in events_of(condition) for source in _sources_of(events, one)]
-        yield _Source(tuple(dict.fromkeys(one for ones in found for one in ones)))
+        results = [source.methods for item in events_of(condition) for source in _sources_of(events, item)]
+        yield _Source(tuple(dict.fromkeys(item for ones in results for item in ones)))
     elif condition in methods:
         yield _Source((condition,))
     else:
@@ -251,61 +256,61 @@ def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]
             yield _Source((speaker,), condition if methods[speaker].is_router else None)
 
 
-def _meet(events: TriggerGraph, one: _Source, other: _Source) -> bool:
+def _meet(events: TriggerGraph, left: _Source, other: _Source) -> bool:
     """Whether two may happen at once, or each is a part of the other."""
-    if one.methods == other.methods:
+    if left.methods == other.methods:
         return False
     return any(
         first == second or may_run_concurrently(events, first, second)
-        for first in one.methods
+        for first in left.methods
         for second in other.methods
     )
 
 
-def _same_step(definition: FlowDefinition, one: _Source, other: _Source) -> bool:
-    names = [*one.methods, *other.methods]
-    if len(names) > 2 or (one.label is None) != (other.label is None):
+def _same_step(definition: FlowDefinition, first: _Source, other: _Source) -> bool:
+    names = [*first.methods, *other.methods]
+    if len(names) > 2 or (first.label is None) != (other.label is None):
         return False
     return always_in_same_step(definition, *names)
 
 
-def _is_behind(events: TriggerGraph, name: str, one: _Source, other: _Source) -> bool:
+def _is_behind(events: TriggerGraph, name: str, first: _Source, other: _Source) -> bool:
     """Whether one may come after another without anything having run again, which would be another round.
 
     What a router says is a signal of its own, but where it follows another router at once.
     """
     methods = events.definition.methods
-    before = _before(events, one.methods, name)
-    found, todo = set[str](), _after(events, one)
+    before = _before(events, first.methods, name)
+    result, todo = set[str](), _after(events, first)
     while todo:
         method = todo.pop()
-        if method in found or method in before:
+        if method in result or method in before:
             continue
-        if other.label is not None and (one.label is None or not methods[method].is_router):
+        if other.label is not None and (first.label is None or not methods[method].is_router):
             continue
-        found.add(method)
+        result.add(method)
         todo += events.following(method)
-    return any(method in found for method in other.methods)
+    return any(method in result for method in other.methods)
 
 
 def _after(events: TriggerGraph, source: _Source) -> list[str]:
     """What runs because of a source."""
-    found = [one for name in source.methods for one in events.following(name)]
+    results = [item for name in source.methods for item in events.following(name)]
     if source.label is None or returns_several_labels(events.definition.methods[source.methods[0]].func):
-        return found
+        return results
     speaker = source.methods[0]
     routes = events.routes.get(speaker, {})
     heard = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
-    unheard = {one for label, ones in routes.items() if label != source.label for one in ones} - heard
-    return [one for one in found if one not in unheard]
+    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - heard
+    return [item for item in results if item not in unheard]
 
 
 def _before(events: TriggerGraph, names: Iterable[str], without: str) -> set[str]:
     """Methods, and all that lead to them, but for those that do so by way of another one."""
-    found, todo = set[str](), list(names)
+    result, todo = set[str](), list(names)
     while todo:
         name = todo.pop()
-        if name not in found and name != without:
-            found.add(name)
-            todo += [one for one in events.definition.methods if name in events.following(one)]
-    return found
+        if name not in result and name != without:
+            result.add(name)
+            todo += [method for method in events.definition.methods if name in events.following(method)]
+    return result

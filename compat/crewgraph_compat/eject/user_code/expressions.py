@@ -18,10 +18,10 @@ class SourceEdits:
 
     def __init__(self, text: str, tree: ast.AST) -> None:
         self._formatted: dict[int, ast.JoinedStr] = {}
-        for one in ast.walk(tree):
-            if isinstance(one, ast.JoinedStr):
-                for inner in ast.walk(one):
-                    self._formatted.setdefault(id(inner), one)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                for inner in ast.walk(node):
+                    self._formatted.setdefault(id(inner), node)
         self._within: dict[int, tuple[ast.JoinedStr, dict[int, str]]] = {}
         self._text = text
         lines = text.splitlines(keepends=True)
@@ -59,19 +59,22 @@ class SourceEdits:
         if id(node) in self._formatted:
             call: Any = node
             return ", ".join(
-                [*map(ast.unparse, call.args), *(f"{one.arg}={ast.unparse(one.value)}" for one in call.keywords)]
+                [
+                    *map(ast.unparse, call.args),
+                    *(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords),
+                ]
             )
-        whole = self.part(node)
+        full = self.part(node)
         start = self.span(first)[0] - self.span(node)[0]
         end = self.span(last)[1] - self.span(node)[0]
-        head = whole.encode()[:start].decode()
-        return head[head.rindex("(") + 1 :].lstrip() + whole.encode()[start:end].decode()
+        head = full.encode()[:start].decode()
+        return head[head.rindex("(") + 1 :].lstrip() + full.encode()[start:end].decode()
 
     def drop_first_parameter(self, function: Any) -> None:
         """Take the first parameter of a function away."""
         first, following = function.args.args[0], [*function.args.args[1:], *function.args.kwonlyargs]
         start, end = self.span(first)
-        others = [one for one in (function.args.vararg, function.args.kwarg) if one is not None]
+        others = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
         if following:
             end = self.span(following[0])[0]
             if function.args.kwonlyargs and following[0] is function.args.kwonlyargs[0]:
@@ -107,13 +110,13 @@ class SourceEdits:
     def _applied(self, first: int, last: int) -> str:
         """A part of the text with the changes that lie within it."""
         within = [(*self.span(around), _reworded(around, changed)) for around, changed in self._within.values()]
-        kept: list[tuple[int, int, str]] = []
-        for start, end, text in sorted([*self._made, *within], key=lambda made: (made[0], -made[1])):
-            if first <= start and end <= last and (not kept or start >= kept[-1][1]):
-                kept.append((start, end, text))
+        remaining: list[tuple[int, int, str]] = []
+        for start, end, text in sorted([*self._made, *within], key=lambda built: (built[0], -built[1])):
+            if first <= start and end <= last and (not remaining or start >= remaining[-1][1]):
+                remaining.append((start, end, text))
         data, at = b"".join(self._lines), first
         parts: list[str] = []
-        for start, end, text in kept:
+        for start, end, text in remaining:
             parts += [data[at:start].decode(), text]
             at = end
         return "".join([*parts, data[at:last].decode()])
@@ -153,8 +156,8 @@ def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
         case ast.Attribute(value=inner, attr=attr):
             return getattr(again(inner), attr)
         case ast.Call(func=function, args=args, keywords=words):
-            given = {word.arg: again(word.value) for word in words if word.arg is not None}
-            return again(function)(*[again(one) for one in args], **given)
+            values = {word.arg: again(word.value) for word in words if word.arg is not None}
+            return again(function)(*[again(arg) for arg in args], **values)
         case _:
             return _data(node, again)
 
@@ -163,15 +166,15 @@ def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:
     """The value of a list, a dict, a number or a text that is put together."""
     match node:
         case ast.List(elts=elements):
-            return [again(one) for one in elements]
+            return [again(item) for item in elements]
         case ast.Tuple(elts=elements):
-            return tuple(again(one) for one in elements)
+            return tuple(again(item) for item in elements)
         case ast.Dict(keys=keys, values=values):
             return {again(key): again(value) for key, value in zip(keys, values, strict=True) if key is not None}
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -again(inner)
         case ast.JoinedStr(values=parts):
-            return "".join(str(again(one)) for one in parts)
+            return "".join(str(again(part)) for part in parts)
         case ast.FormattedValue(value=inner):
             return again(inner)
         case _:
@@ -186,7 +189,7 @@ def global_value(name: str, values: Mapping[str, Any]) -> Any:
     """
     if name in values:
         return values[name]
-    found = getattr(builtins, name, None)
-    if found is None:
+    result = getattr(builtins, name, None)
+    if result is None:
         raise LookupError(f"`{name}` is known in a run alone")
-    return found
+    return result

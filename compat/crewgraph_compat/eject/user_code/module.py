@@ -48,17 +48,17 @@ class UserModule:
     @cached_property
     def definitions(self) -> dict[str, ast.stmt]:
         """By name, the statement of its top level that defines it, the last one where there are several."""
-        return {name: one for one in _top(self.tree.body) for name in _bound(one)}
+        return {name: item for item in _top(self.tree.body) for name in _bound(item)}
 
     def segment(self, node: ast.AST) -> str:
         """The text of a statement, decorators included."""
-        first = min([cast("Any", node).lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        first = min([cast("Any", node).lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
         lines = self.text.splitlines()[first - 1 : cast("Any", node).end_lineno]
         return "\n".join(lines)
 
     def name_of(self, value: object) -> str | None:
         """The global name that stands for an object."""
-        return next((name for name, one in self.values.items() if one is value and name in self.definitions), None)
+        return next((name for name, item in self.values.items() if item is value and name in self.definitions), None)
 
     @property
     def is_free(self) -> bool:
@@ -89,11 +89,11 @@ class UserModule:
 
 def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a top level, those within `try` and `if` with them."""
-    for one in body:
-        if isinstance(one, (ast.Try, ast.If)):
-            yield from (inner for inner in _top(one.body) if isinstance(inner, (ast.Import, ast.ImportFrom)))
+    for statement in body:
+        if isinstance(statement, (ast.Try, ast.If)):
+            yield from (inner for inner in _top(statement.body) if isinstance(inner, (ast.Import, ast.ImportFrom)))
         else:
-            yield one
+            yield statement
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
@@ -101,11 +101,11 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
         case ast.Import(names=names):
-            yield from (one.asname or one.name.partition(".")[0] for one in names)
+            yield from (item.asname or item.name.partition(".")[0] for item in names)
         case ast.ImportFrom(names=names):
-            yield from (one.asname or one.name for one in names)
+            yield from (item.asname or item.name for item in names)
         case ast.Assign(targets=targets):
-            yield from (one.id for target in targets for one in ast.walk(target) if _is_set(one))
+            yield from (node.id for target in targets for node in ast.walk(target) if _is_set(node))
         case ast.AnnAssign(target=ast.Name(id=name)):
             yield name
         case _:
@@ -119,29 +119,31 @@ def _is_set(node: ast.AST) -> TypeGuard[ast.Name]:
 def global_names(source: str) -> set[str]:
     """The global names that a piece of source uses."""
     table = symtable.symtable(source, "<lifted>", "exec")
-    found = {one.get_name() for one in table.get_symbols() if one.is_referenced()}
+    results = {get_symbol.get_name() for get_symbol in table.get_symbols() if get_symbol.is_referenced()}
     below = [*table.get_children()]
     while below:
         inner = below.pop()
-        found |= {one.get_name() for one in inner.get_symbols() if one.is_global()}
+        results |= {get_symbol.get_name() for get_symbol in inner.get_symbols() if get_symbol.is_global()}
         below += inner.get_children()
-    return found | _quoted(ast.parse(source))
+    return results | _quoted(ast.parse(source))
 
 
 def _quoted(tree: ast.AST) -> set[str]:
     """The names in annotations that are written as texts."""
-    noted = [one.annotation for one in ast.walk(tree) if isinstance(one, (ast.arg, ast.AnnAssign)) and one.annotation]
-    noted += [
-        one.returns
-        for one in ast.walk(tree)
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.returns
+    noted = [
+        node.annotation for node in ast.walk(tree) if isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation
     ]
-    texts = [one.value for note in noted for one in ast.walk(note) if isinstance(one, ast.Constant)]
+    noted += [
+        node.returns
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns
+    ]
+    texts = [node.value for note in noted for node in ast.walk(note) if isinstance(node, ast.Constant)]
     names: set[str] = set()
     for text in texts:
         if isinstance(text, str):
             try:
-                names |= {one.id for one in ast.walk(ast.parse(text, mode="eval")) if isinstance(one, ast.Name)}
+                names |= {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
             except SyntaxError:  # a text in a Literal
                 continue
     return names
@@ -150,10 +152,10 @@ def _quoted(tree: ast.AST) -> set[str]:
 def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str | None]]:
     """What an import brings: for each name that it binds, the name, the module, and the name in that (None: itself)."""
     if isinstance(statement, ast.Import):
-        return [(one.asname or one.name.partition(".")[0], one.name, None) for one in statement.names]
+        return [(name.asname or name.name.partition(".")[0], name.name, None) for name in statement.names]
     above = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
     module = ".".join([*filter(None, above), *filter(None, [statement.module])])
-    return [(one.asname or one.name, module, one.name) for one in statement.names]
+    return [(name.asname or name.name, module, name.name) for name in statement.names]
 
 
 def is_installed_package(name: str) -> bool:
@@ -178,11 +180,11 @@ def _is_free(name: str, seen: set[str]) -> bool:
     package = str(module.values.get("__package__") or "")
     brought = [
         source
-        for one in ast.walk(module.tree)
-        if isinstance(one, (ast.Import, ast.ImportFrom))
-        for _, source, _ in imported_names(one, package)
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for _, source, _ in imported_names(node, package)
     ]
-    return all(_is_free(one, seen) for one in brought)
+    return all(_is_free(item, seen) for item in brought)
 
 
 _RANK = 3
@@ -239,19 +241,21 @@ class UserCode:
     def _lambda(self, module: UserModule, value: Any, where: str) -> str | None:
         """A function for a lambda, if it is the only one of its kind in its line and needs nothing around it."""
         code = value.__code__
-        found = [
-            one for one in ast.walk(module.tree) if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno
+        results = [
+            node
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
         ]
-        same = {ast.unparse(one) for one in found}
+        same = {ast.unparse(item) for item in results}
         if len(same) != 1 or code.co_freevars:
             self.refusals.add(
                 where, f"a lambda in line {code.co_firstlineno} of `{module.name}`; make a function of it"
             )
             return None
-        key = (module.file, ast.unparse(found[0]))
+        key = (module.file, ast.unparse(results[0]))
         if key not in self._done:
             self._done[key] = self.sheet.names.new(where.partition(" of ")[0].removeprefix("the "), "_function")
-            text = f"def {self._done[key]}({ast.unparse(found[0].args)}):\n    return {ast.unparse(found[0].body)}"
+            text = f"def {self._done[key]}({ast.unparse(results[0].args)}):\n    return {ast.unparse(results[0].body)}"
             self.source(module, text, where)
         return self._done[key]
 
@@ -317,7 +321,9 @@ class UserCode:
 
     def _imported(self, module: UserModule, statement: Any, name: str, where: str) -> str | None:
         package = str(module.values.get("__package__") or "")
-        bound, source, inner = next(one for one in imported_names(statement, package) if one[0] == name)
+        bound, source, inner = next(
+            imported_name for imported_name in imported_names(statement, package) if imported_name[0] == name
+        )
         root = source.partition(".")[0]
         if root in FRAMEWORKS:
             return self._stood_in(source, inner or source, bound, where)
@@ -329,10 +335,10 @@ class UserCode:
         if inner is None or inner not in other.definitions:
             self.refusals.add(where, f"`{source}` is used as a module, and needs the framework that is left out")
             return None
-        found = self.name(other, inner, where)
-        if found is not None and found != bound:
+        result = self.name(other, inner, where)
+        if result is not None and result != bound:
             self.refusals.add(where, f"`{inner}` of `{source}` is imported under another name, `{bound}`")
-        return found
+        return result
 
     def _from(self, source: str, inner: str | None, bound: str) -> str:
         if inner is None:
@@ -343,12 +349,12 @@ class UserCode:
 
     def _stood_in(self, source: str, inner: str, bound: str, where: str) -> str | None:
         write = self._stand_ins.get(inner)
-        found = write() if write is not None else None
-        if found is None:
+        result = write() if write is not None else None
+        if result is None:
             self.refusals.add(where, f"it uses `{inner}` of `{source}`, which is left out; write that part without it")
-        elif found != bound:
+        elif result != bound:
             self.refusals.add(where, f"it calls `{inner}` of `{source}` `{bound}`; leave it its own name")
-        return found
+        return result
 
     def _claim(self, name: str, key: tuple[str, str], where: str) -> bool:
         """Whether a name is free for something of the user's."""

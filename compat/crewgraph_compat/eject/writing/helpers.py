@@ -136,32 +136,34 @@ class ToolLoop:
         return self.keeps_results and bool(self.kept_if)
 
     def _constants(self) -> list[str]:
-        found: list[str] = []
+        results: list[str] = []
         if self.keeps_results:
-            told = '"""What tools gave, by their names and arguments: an equal call is answered with it."""'
-            found.append(f"$RESULTS: dict[str, ToolMessage] = {{}}\n{told}")
+            message = '"""What tools gave, by their names and arguments: an equal call is answered with it."""'
+            results.append(f"$RESULTS: dict[str, ToolMessage] = {{}}\n{message}")
             if self.not_kept:
                 names = ", ".join(json.dumps(name) for name in self.not_kept)
-                found.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
+                results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
             if self.kept_if:
                 entries = _entries(self.kept_if)
-                told = '"""Which results of these tools are kept, by their arguments and results."""'
-                found.append(f"$KEPT_IF: dict[str, Callable[..., Any]] = {{{entries}}}\n{told}")
+                message = '"""Which results of these tools are kept, by their arguments and results."""'
+                results.append(f"$KEPT_IF: dict[str, Callable[..., Any]] = {{{entries}}}\n{message}")
         if self.most_uses:
-            found.append(f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""How often these tools may be used."""')
-            found.append("$USES = Counter[str]()")
-        return found
+            results.append(
+                f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""How often these tools may be used."""'
+            )
+            results.append("$USES = Counter[str]()")
+        return results
 
     @property
     def imports(self) -> list[tuple[str, str]]:
         """What its text needs: modules, and a name of each, empty for the module itself."""
-        found = [("collections.abc", "Sequence"), ("langchain_core.tools", "BaseTool")]
-        found += [("langchain_core.messages", name) for name in ("ToolCall", "ToolMessage")]
-        found += [("json", "")] if self.keeps_results else []
-        found += [("asyncio", "")] if self.is_async else []
-        found += [("collections", "Counter")] if self.most_uses else []
-        found += [("collections.abc", "Callable"), ("typing", "Any")] if self._asks_functions else []
-        return found
+        results = [("collections.abc", "Sequence"), ("langchain_core.tools", "BaseTool")]
+        results += [("langchain_core.messages", name) for name in ("ToolCall", "ToolMessage")]
+        results += [("json", "")] if self.keeps_results else []
+        results += [("asyncio", "")] if self.is_async else []
+        results += [("collections", "Counter")] if self.most_uses else []
+        results += [("collections.abc", "Callable"), ("typing", "Any")] if self._asks_functions else []
+        return results
 
 
 def _entries(values: Mapping[str, object]) -> str:

@@ -82,9 +82,9 @@ class ModelExpressions:
 
     def _expression(self, llm: Any, where: str) -> str:
         try:
-            found = default_llm() if llm is None else llm_named(llm)
-            if isinstance(found, LLM) and type(found).call is LLM.call:
-                return self._named(found, where)
+            result = default_llm() if llm is None else llm_named(llm)
+            if isinstance(result, LLM) and type(result).call is LLM.call:
+                return self._named(result, where)
         except CrewgraphError as error:
             self._refusals.add(where, f"its model cannot be told: {error}")
             return "None"
@@ -118,19 +118,22 @@ class ModelExpressions:
     def _address(self, llm: LLM, target: Target, words: dict[str, str]) -> None:
         """Where it is served, and which variable holds the key, if these are not what the class looks for itself."""
         provider = target.provider
-        given = llm.base_url or (None if provider.name == "openai" else provider.base_url)
-        if given and "@" in given:
+        value = llm.base_url or (None if provider.name == "openai" else provider.base_url)
+        if value and "@" in value:
             self._refusals.add(
                 f"the address of the model `{llm.model}`", "it holds a password; read it from the environment"
             )
-        elif given:
-            words["base_url"] = _plain(given)
+        elif value:
+            words["base_url"] = _plain(value)
         own = provider.name == "openai" or provider.module != "langchain_openai"
         if own or (not provider.key_variables and not provider.key_needed):
             return
         self._sheet.module("os")
         self._sheet.use("pydantic", "SecretStr")
-        variable = next((one for one in provider.key_variables if one in os.environ), provider.key_variables[0])
+        variable = next(
+            (key_variable for key_variable in provider.key_variables if key_variable in os.environ),
+            provider.key_variables[0],
+        )
         read = f'os.environ["{variable}"]' if provider.key_needed else f'os.environ.get("{variable}", "none")'
         words["api_key"] = f"SecretStr({read})"
 
@@ -158,7 +161,7 @@ class ModelExpressions:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (str, int, float, bool)) or (
-        isinstance(value, list) and all(isinstance(one, str) for one in value)  # pyright: ignore[reportUnknownVariableType]
+        isinstance(value, list) and all(isinstance(item, str) for item in value)  # pyright: ignore[reportUnknownVariableType]
     )
 
 

@@ -53,13 +53,13 @@ class TaskOutputDataclass:
 
     def look(self, sources: Sequence[str]) -> None:
         """Note what functions look at."""
-        found = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
-        self._looked_at = [field for field in _FIELDS if field in found or field in self._looked_at]
+        results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
+        self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
         self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
 
     def keep(self, field: str) -> None:
         """Note a field that is needed whoever looks at it."""
-        self._looked_at = [one for one in _FIELDS if one == field or one in self._looked_at]
+        self._looked_at = [item for item in _FIELDS if item == field or item in self._looked_at]
 
     def made(self, given: Mapping[str, str]) -> str:
         """The expression for an output.
@@ -67,8 +67,8 @@ class TaskOutputDataclass:
         Args:
             given: expressions by field; those that nobody looks at are left out.
         """
-        kept = {name: one for name, one in given.items() if name == "raw" or name in self._looked_at}
-        return f"{self.name()}({', '.join(f'{name}={one}' for name, one in kept.items())})"
+        remaining = {name: item for name, item in given.items() if name == "raw" or name in self._looked_at}
+        return f"{self.name()}({', '.join(f'{name}={item}' for name, item in remaining.items())})"
 
     def write(self) -> None:
         """Write the class."""
@@ -152,9 +152,9 @@ class ProgramWriters:
             self.sheet.names.take("FlowState")
             self.sheet.use("pydantic", "BaseModel", "Field")
             self.sheet.use("uuid", "uuid4")
-            told = '"""The state of a run, with its name."""'
-            made = "Field(default_factory=lambda: str(uuid4()))"
-            self.sheet.add(f"class FlowState(BaseModel):\n    {told}\n\n    id: str = {made}", 2)
+            message = '"""The state of a run, with its name."""'
+            built = "Field(default_factory=lambda: str(uuid4()))"
+            self.sheet.add(f"class FlowState(BaseModel):\n    {message}\n\n    id: str = {built}", 2)
         return "FlowState"
 
     def _wording(self, key: str) -> str:
@@ -187,6 +187,6 @@ class ProgramWriters:
         book = self.book
         asked = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
         alone = book.slice("task", input=asked)
-        told = book.slice("task", input=book.slice("task_with_context", task=asked, context="{context}"))
-        known = told.removeprefix(alone) if told.startswith(alone) else "\n\n{context}"
+        message = book.slice("task", input=book.slice("task_with_context", task=asked, context="{context}"))
+        known = message.removeprefix(alone) if message.startswith(alone) else "\n\n{context}"
         return alone, known

@@ -57,17 +57,17 @@ class UniqueNames:
         base = _identifier(wanted)
         choices = [base, f"{base}{otherwise}"] if otherwise else [base]
         number = 2
-        while all(one in self._taken for one in choices):
+        while all(choice in self._taken for choice in choices):
             choices, number = [f"{base}_{number}"], number + 1
-        name = next(one for one in choices if one not in self._taken)
+        name = next(choice for choice in choices if choice not in self._taken)
         self._taken.add(name)
         return name
 
 
 def _identifier(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).replace("-", "_")
-    kept = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in plain)
-    return kept if kept.isidentifier() else f"n{kept}"
+    remaining = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in plain)
+    return remaining if remaining.isidentifier() else f"n{remaining}"
 
 
 @dataclass
@@ -161,9 +161,9 @@ def fill_slots(name: str, text: str, values: Mapping[str, str]) -> str:
         text: the text as it was written.
         values: by the names of placeholders, expressions.
     """
-    used = dict.fromkeys(found for found in _PLACEHOLDER.findall(text) if found in values)
-    given = ", ".join(f"{one.replace('-', '_')}={values[one]}" for one in used)
-    return f"{name}.format({given})" if given else name
+    used = dict.fromkeys(result for result in _PLACEHOLDER.findall(text) if result in values)
+    value = ", ".join(f"{item.replace('-', '_')}={values[item]}" for item in used)
+    return f"{name}.format({value})" if value else name
 
 
 def string_literal(text: str) -> str:

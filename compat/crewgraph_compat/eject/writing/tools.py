@@ -88,9 +88,9 @@ class ToolFunctions:
         return None
 
     def _modules(self, *values: Any) -> list[UserModule]:
-        found = [UserModule.of(value) for value in values if value is not None]
-        found.append(UserModule.named(self._lifter.target))
-        return [module for module in found if module is not None]
+        results = [UserModule.of(value) for value in values if value is not None]
+        results.append(UserModule.named(self._lifter.target))
+        return [module for module in results if module is not None]
 
     def _of_function(self, guarded: GuardedTool, function: Any, where: str, *, ends: bool) -> str | None:
         self._loop.is_async |= inspect.iscoroutinefunction(function)
@@ -146,12 +146,12 @@ class ToolFunctions:
         self._sheet.use("langchain_core.tools", "tool")
         name = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
-        given = ", ".join(f"{one}: str" for one in names)
+        value = ", ".join(f"{item}: str" for item in names)
         told = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
         described = json.dumps(guarded.spec["description"], ensure_ascii=False)
         self._sheet.add(
             f"@tool({json.dumps(guarded.name)}, description={described})\n"
-            f"def {name}({given}) -> str:\n"
+            f"def {name}({value}) -> str:\n"
             f'    """What the tool did is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
             f"    raise NotImplementedError({told})",
@@ -196,7 +196,7 @@ def _documented(text: str, description: str) -> tuple[str, bool]:
 
 def _head(lines: list[str], function: Any) -> list[str]:
     """The lines of a signature."""
-    ends: list[int] = [getattr(one, "end_lineno", 0) for one in ast.walk(function.args)]
+    ends: list[int] = [getattr(node, "end_lineno", 0) for node in ast.walk(function.args)]
     end = max(function.lineno, *ends, 0 if function.returns is None else int(function.returns.end_lineno))
     while not lines[end - 1].split("#")[0].rstrip().endswith(":"):
         end += 1

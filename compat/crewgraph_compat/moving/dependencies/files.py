@@ -89,22 +89,24 @@ def _rewrite_places(
     text: str, file: str, places: Iterable[RequirementPlace], *, with_tools: bool
 ) -> tuple[str, list[MigrationNote]]:
     lines, notes = text.splitlines(keepends=True), list[MigrationNote]()
-    asked = [(place, one) for place in places if (one := parse_requirement(place.said)) is not None]
-    has_tools = any(one.is_tools for _, one in asked)
-    for place, one in reversed(asked):
+    asked = [(place, item) for place in places if (item := parse_requirement(place.said)) is not None]
+    has_tools = any(entry.is_tools for _, entry in asked)
+    for place, item in reversed(asked):
         line = lines[place.line - 1]
-        if one.is_tools:
+        if item.is_tools:
             notes.append(_tools_note(file, place.line))
         elif not place.is_of_pip:
             notes.append(
                 MigrationNote(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`.")
             )
         elif place.said.endswith("\\") or "--hash" in place.said:
-            told = f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
-            notes.append(MigrationNote(file, place.line, told))
+            message = (
+                f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
+            )
+            notes.append(MigrationNote(file, place.line, message))
         else:
-            lines[place.line - 1] = f"{line[: place.start]}{one.ours}{line[place.end :]}"
-            if "tools" in one.extras and with_tools:
+            lines[place.line - 1] = f"{line[: place.start]}{item.ours}{line[place.end :]}"
+            if "tools" in item.extras and with_tools:
                 notes.append(_tools_note(file, place.line))
                 if not has_tools:
                     lines[place.line - 1] = _with_tools(lines[place.line - 1], place, notes, file)
@@ -167,8 +169,8 @@ def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNo
     """What tables of tools say of crewai."""
     tools, notes = data.get("tool", {}), list[MigrationNote]()
     if "crewai" in tools:
-        told = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
-        notes.append(MigrationNote(file, _line_of(text, "[tool.crewai]"), told))
+        message = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
+        notes.append(MigrationNote(file, _line_of(text, "[tool.crewai]"), message))
     if "crewai" in tools.get("uv", {}).get("sources", {}):
         below = _line_of(text, "[tool.uv.sources")
         line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
@@ -180,18 +182,18 @@ def _rewrite_list(listed: Any, text: str, file: str, notes: list[MigrationNote],
     if not isinstance(listed, list):
         return
     items = cast("list[Any]", listed)
-    asked = [parse_requirement(str(one)) if isinstance(one, str) else None for one in items]
-    has_tools = any(one is not None and one.is_tools for one in asked)
+    asked = [parse_requirement(str(entry)) if isinstance(entry, str) else None for entry in items]
+    has_tools = any(entry is not None and entry.is_tools for entry in asked)
     for place in reversed(range(len(items))):
-        if (one := asked[place]) is None:
+        if (item := asked[place]) is None:
             continue
         line = _line_of(text, str(items[place]))
-        if not one.is_tools:
-            items[place] = one.ours
+        if not item.is_tools:
+            items[place] = item.ours
             notes.append(MigrationNote(file, line, LOCKS))
-        if one.is_tools or "tools" in one.extras and with_tools:
+        if item.is_tools or "tools" in item.extras and with_tools:
             notes.append(_tools_note(file, line))
-        if "tools" in one.extras and with_tools and not has_tools:
+        if "tools" in item.extras and with_tools and not has_tools:
             items.insert(place + 1, TOOLS)
 
 

@@ -67,7 +67,7 @@ def parse_requirement(text: str) -> Requirement | None:
     if form is None:
         return None
     name = form[1].lower().replace("_", "-").replace(".", "-")
-    extras = tuple(one.strip().lower() for one in (form[2] or "").split(",") if one.strip())
+    extras = tuple(item.strip().lower() for item in (form[2] or "").split(",") if item.strip())
     return Requirement(name, extras, form[3].strip(), (form[4] or "").strip())
 
 
@@ -165,13 +165,13 @@ def setup_py_places(text: str) -> Iterator[RequirementPlace]:
     """
     lines = text.splitlines()
     for node in ast.walk(parse_python(text)):
-        for one in node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ():
-            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.end_lineno == one.lineno:
-                line = lines[one.lineno - 1]
-                start = len(line.encode()[: one.col_offset].decode()) + 1
-                end = start + len(one.value)
-                if line[start:end] == one.value and line[start - 1 : start] == line[end : end + 1]:
-                    yield RequirementPlace(one.lineno, start, end, one.value, is_alone=False)
+        for item in node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ():
+            if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.end_lineno == item.lineno:
+                line = lines[item.lineno - 1]
+                start = len(line.encode()[: item.col_offset].decode()) + 1
+                end = start + len(item.value)
+                if line[start:end] == item.value and line[start - 1 : start] == line[end : end + 1]:
+                    yield RequirementPlace(item.lineno, start, end, item.value, is_alone=False)
 
 
 def poetry_lines(text: str) -> Iterator[tuple[int, re.Match[str]]]:

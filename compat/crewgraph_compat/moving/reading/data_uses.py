@@ -88,12 +88,12 @@ def json_uses(text: str, file: str) -> list[Use]:
     if not _may_say(text) and not ('"agents"' in text and '"tasks"' in text):
         return []
     try:
-        given: Any = yaml.safe_load(strip_jsonc_comments(text).replace("\t", " "))
+        value: Any = yaml.safe_load(strip_jsonc_comments(text).replace("\t", " "))
     except (yaml.YAMLError, ValueError):
         return []
     return [
         Use(file, _line_of(text, word), _keyword(owner, word))
-        for owner, words in _json_entries(given)
+        for owner, words in _json_entries(value)
         for word in words
         if word not in _OF_FILES
     ]
@@ -123,20 +123,20 @@ def pyproject_uses(text: str, file: str) -> list[Use]:
     Raises:
         ValueError: it is no TOML.
     """
-    listed = {str(one) for each in requirement_lists(tomllib.loads(text)) for one in each}
-    found = [
+    listed = {str(item) for each in requirement_lists(tomllib.loads(text)) for item in each}
+    results = [
         use
         for number, line in enumerate(text.splitlines(), 1)
-        for said in _QUOTED.findall(line)
-        if said in listed and (use := _asked(said, file, number)) is not None
+        for reply in _QUOTED.findall(line)
+        if reply in listed and (use := _asked(reply, file, number)) is not None
     ]
-    return sorted([*found, *table_uses(poetry_lines, text, file)])
+    return sorted([*results, *table_uses(poetry_lines, text, file)])
 
 
 def table_uses(lines: Callable[[str], Iterator[tuple[int, re.Match[str]]]], text: str, file: str) -> list[Use]:
     """The requirements on CrewAI in tables with a key for each package."""
-    found = [_asked(form["name"], file, number) for number, form in lines(text)]
-    return [use for use in found if use is not None]
+    results = [_asked(form["name"], file, number) for number, form in lines(text)]
+    return [use for use in results if use is not None]
 
 
 def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, file: str) -> list[Use]:
@@ -145,8 +145,8 @@ def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, 
     Raises:
         SyntaxError: it is a setup.py, and no Python.
     """
-    found = [_asked(place.said, file, place.line) for place in places(text)]
-    return [use for use in found if use is not None]
+    results = [_asked(place.said, file, place.line) for place in places(text)]
+    return [use for use in results if use is not None]
 
 
 def _asked(said: str, file: str, line: int) -> Use | None:

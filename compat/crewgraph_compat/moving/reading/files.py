@@ -152,7 +152,7 @@ def project_files(path: Path) -> Iterator[SourceFile]:
 
 
 def _of_folder(folder: Path) -> Iterator[SourceFile]:
-    files, whole = sorted(_files(folder)), folder.resolve()
+    files, full = sorted(_files(folder)), folder.resolve()
     seen = {file.resolve() for file, _ in files if not file.is_symlink()}
     for file, kind in files:
         is_outside = False
@@ -161,7 +161,7 @@ def _of_folder(folder: Path) -> Iterator[SourceFile]:
             if place in seen:
                 continue
             seen.add(place)
-            is_outside = not place.is_relative_to(whole)
+            is_outside = not place.is_relative_to(full)
         yield _read(file, file.relative_to(folder).as_posix(), kind, is_outside=is_outside)
 
 

@@ -71,8 +71,8 @@ class Notebook:
             text = self._magic(texts[cell.number])
             text = text if cell.text.endswith("\n") else text.removesuffix("\n")
             if text != cell.text:
-                given: Any = self.data["cells"][cell.number]
-                given["source"] = text if isinstance(given["source"], str) else text.splitlines(keepends=True)
+                value: Any = self.data["cells"][cell.number]
+                value["source"] = text if isinstance(value["source"], str) else text.splitlines(keepends=True)
                 differs = True
         return self._written() if differs else None
 
@@ -116,10 +116,10 @@ def read_notebook(raw: str) -> Notebook:
     cells: list[NotebookCell] = []
     unread: list[tuple[int, str]] = []
     notebook = Notebook(cast("dict[str, Any]", data), raw, cells, unread)
-    for number, given in enumerate(notebook.data["cells"]):
-        if given.get("cell_type") != "code":
+    for number, value in enumerate(notebook.data["cells"]):
+        if value.get("cell_type") != "code":
             continue
-        source = given.get("source", "")
+        source = value.get("source", "")
         text = source if isinstance(source, str) else "".join(source)
         first = text.lstrip().partition("\n")[0]
         if first.startswith("%%") and first[2:].split(" ")[0] not in _PYTHON_MAGICS:
@@ -145,13 +145,13 @@ def _is_magic(line: str) -> bool:
 
 
 def _parted(program: str) -> Iterator[tuple[int, str]]:
-    number, kept = -1, list[str]()
+    number, remaining = -1, list[str]()
     for line in program.splitlines(keepends=True):
         if line.startswith(_MARK):
             if number >= 0:
-                yield number, "".join(kept)
-            number, kept = int(line.removeprefix(_MARK)), []
+                yield number, "".join(remaining)
+            number, remaining = int(line.removeprefix(_MARK)), []
         else:
-            kept.append(line)
+            remaining.append(line)
     if number >= 0:
-        yield number, "".join(kept)
+        yield number, "".join(remaining)

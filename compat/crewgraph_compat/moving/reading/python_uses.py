@@ -50,8 +50,8 @@ def python_uses(
         classes: the classes of the whole project that are made of CrewAI's.
         functions: what its functions return.
     """
-    found = located(tree, imports, classes, functions)
-    return sorted({Use(file, getattr(node, "lineno", 1), feature) for node, feature in found})
+    result = located(tree, imports, classes, functions)
+    return sorted({Use(file, getattr(node, "lineno", 1), feature) for node, feature in result})
 
 
 def located(
@@ -91,9 +91,9 @@ class UseVisitor(ast.NodeVisitor):
             target = self._imports.target(base)
             if target is not None:
                 self._use(base, Feature(FeatureKind.base, f"class({_last(target)})", owner=target))
-                for one in _methods(node, target):
-                    shown = f"override {_last(target)}.{one.name}"
-                    self._use(one, Feature(FeatureKind.override, shown, owner=target, word=one.name))
+                for method in _methods(node, target):
+                    shown = f"override {_last(target)}.{method.name}"
+                    self._use(method, Feature(FeatureKind.override, shown, owner=target, word=method.name))
         self._inside(node, node.name if node.name in self.types.classes else "")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -103,18 +103,18 @@ class UseVisitor(ast.NodeVisitor):
         self._function(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        for one in node.decorator_list:
-            target = None if isinstance(one, ast.Call) else self._imports.target(one)
+        for decorator in node.decorator_list:
+            target = None if isinstance(decorator, ast.Call) else self._imports.target(decorator)
             if target is not None:
-                self._use(one, Feature(FeatureKind.bare, f"@{_last(target)}", owner=target))
+                self._use(decorator, Feature(FeatureKind.bare, f"@{_last(target)}", owner=target))
         self._inside(node, None)
 
     def _inside(self, node: ast.AST, own: str | None) -> None:
         self.types.enter(own)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-                if one.arg != "self":
-                    self.types.know(ast.copy_location(ast.Name(one.arg), one), self.types.declared(one.annotation))
+            for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+                if item.arg != "self":
+                    self.types.know(ast.copy_location(ast.Name(item.arg), item), self.types.declared(item.annotation))
         self.generic_visit(node)
         self.types.leave()
 
@@ -143,19 +143,19 @@ class UseVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
-        for one in node.keywords:
-            if one.arg is None or own is not None and one.arg in self.types.classes[own].own:
+        for keyword in node.keywords:
+            if keyword.arg is None or own is not None and keyword.arg in self.types.classes[own].own:
                 continue
-            value = repr(one.value.value) if isinstance(one.value, ast.Constant) else ""
-            shown = f"{_last(target)}({one.arg}=)"
-            self._use(one, Feature(FeatureKind.keyword, shown, owner=target, word=one.arg, value=value))
+            value = repr(keyword.value.value) if isinstance(keyword.value, ast.Constant) else ""
+            shown = f"{_last(target)}({keyword.arg}=)"
+            self._use(keyword, Feature(FeatureKind.keyword, shown, owner=target, word=keyword.arg, value=value))
 
     def _arguments(self, node: ast.Call, func: ast.Attribute) -> None:
         owner = self._owner(func)
-        for one in node.keywords if owner else ():
-            if one.arg is not None:
-                shown = f"{_last(owner)}.{func.attr}({one.arg}=)"
-                self._use(one, Feature(FeatureKind.argument, shown, owner=owner, word=one.arg, of_method=func.attr))
+        for item in node.keywords if owner else ():
+            if item.arg is not None:
+                shown = f"{_last(owner)}.{func.attr}({item.arg}=)"
+                self._use(item, Feature(FeatureKind.argument, shown, owner=owner, word=item.arg, of_method=func.attr))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         path = self._imports.path(node)
@@ -174,8 +174,8 @@ class UseVisitor(ast.NodeVisitor):
                 self._use(node, Feature(FeatureKind.imported, path, path=path))
             return
         if self._imports.paths.get(path.partition(".")[0]) == "crewai":
-            whole = path.rsplit(".", len(name.rest))[0]
-            self._use(node, Feature(FeatureKind.imported, whole, path=whole))
+            full = path.rsplit(".", len(name.rest))[0]
+            self._use(node, Feature(FeatureKind.imported, full, path=full))
         if not name.module.startswith("crewgraph"):
             return
         shown = f"{name.name}.{name.rest[0]}"
@@ -196,11 +196,11 @@ class UseVisitor(ast.NodeVisitor):
 
 def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The methods that a class has in the place of those of its base."""
-    for one in node.body:
-        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) or one.name.startswith("__"):
+    for statement in node.body:
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name.startswith("__"):
             continue
-        if one.name not in _DECLARED and one.name in known_attributes(target):
-            yield one
+        if statement.name not in _DECLARED and statement.name in known_attributes(target):
+            yield statement
 
 
 def _last(target: str) -> str:

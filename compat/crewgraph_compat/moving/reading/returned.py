@@ -35,12 +35,12 @@ def return_types(tree: ast.AST, imports: Imports, classes: dict[str, OwnClass]) 
     """The types of what the functions of a file return, by their names."""
     functions: dict[str, str] = {}
     for _ in range(_ROUNDS):
-        found = {
+        results = {
             name: kind for (owner, name), kind in _kinds(tree, imports, classes, functions).items() if owner is None
         }
-        if found == functions:
+        if results == functions:
             break
-        functions = found
+        functions = results
     return functions
 
 
@@ -55,13 +55,13 @@ def informative_classes(classes: dict[str, OwnClass]) -> dict[str, OwnClass]:
     return {name: own for name, own in classes.items() if own.base or own.makes or own.holds}
 
 
-def _both(one: OwnClass, other: OwnClass) -> OwnClass:
+def _both(first: OwnClass, other: OwnClass) -> OwnClass:
     return OwnClass(
-        one.base if one.base == other.base else "",
-        one.own | other.own,
-        dict(one.makes.items() & other.makes.items()),
-        dict(one.holds.items() & other.holds.items()),
-        one.properties & other.properties,
+        first.base if first.base == other.base else "",
+        first.own | other.own,
+        dict(first.makes.items() & other.makes.items()),
+        dict(first.holds.items() & other.holds.items()),
+        first.properties & other.properties,
     )
 
 

@@ -107,37 +107,37 @@ def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass
         if not isinstance(node, ast.ClassDef):
             continue
         bases = [target for base in node.bases if (target := imports.target(base)) is not None]
-        is_project = any((imports.path(one) or "").endswith(".CrewBase") for one in node.decorator_list)
+        is_project = any((imports.path(decorator) or "").endswith(".CrewBase") for decorator in node.decorator_list)
         if bases or is_project:
             yield node.name, _own_class(node, imports, bases[0] if bases else "")
 
 
 def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
-    made = OwnClass(base)
-    for one in ast.walk(node):
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            made.own.add(one.name)
-            if any(_last_name(each) in _PROPERTIES for each in one.decorator_list):
-                made.properties.add(one.name)
-            roles = {(imports.path(each) or "").rpartition(".")[2] for each in one.decorator_list}
-            target = imports.target(one.returns) or next(
+    result = OwnClass(base)
+    for item in ast.walk(node):
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            result.own.add(item.name)
+            if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
+                result.properties.add(item.name)
+            roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
+            target = imports.target(item.returns) or next(
                 (_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None
             )
             if target is not None:
-                made.makes[one.name] = target
-        elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            made.own.add(one.id)
-        elif isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and _is_self(one.value):
-            made.own.add(one.attr)
-        elif isinstance(one, ast.Assign) and isinstance(one.value, ast.Call):
-            for each in one.targets:
+                result.makes[item.name] = target
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            result.own.add(item.id)
+        elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store) and _is_self(item.value):
+            result.own.add(item.attr)
+        elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
+            for each in item.targets:
                 if (
                     isinstance(each, ast.Attribute)
                     and _is_self(each.value)
-                    and (target := imports.target(one.value.func))
+                    and (target := imports.target(item.value.func))
                 ):
-                    made.holds[each.attr] = target
-    return made
+                    result.holds[each.attr] = target
+    return result
 
 
 def _last_name(node: ast.expr) -> str:

@@ -26,7 +26,7 @@ _JSON = '{"type": "json_object"}'
 
 def rewrite_model(reading: SourceTree, call: libcst.Call) -> None:
     """Let a model be made as it is today."""
-    args = {one.keyword.value: one for one in call.args if one.keyword is not None}
+    args = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
     gone = [*_without_azure(reading, call, args), *_without_format(reading, args)]
     if gone:
         reading.change(call, without_arguments(call, gone))
@@ -40,10 +40,10 @@ def _without_azure(reading: SourceTree, call: libcst.Call, args: dict[str, libcs
     if not isinstance(azure.value, libcst.Name) or azure.value.value not in ("True", "False", "None"):
         reading.note(azure, f"`azure` of an LLM is of older versions: {KEYWORDS['LLM', 'azure']}.")
         return []
-    if azure.value.value != "True" or any(one in args for one in _PROVIDERS):
+    if azure.value.value != "True" or any(item in args for item in _PROVIDERS):
         return [azure]
-    given = args["model"] if "model" in args else next((one for one in call.args if one.keyword is None), None)
-    model = None if given is None or given.star else given.value
+    value = args["model"] if "model" in args else next((arg for arg in call.args if arg.keyword is None), None)
+    model = None if value is None or value.star else value.value
     if isinstance(model, libcst.SimpleString) and "/" not in model.value and not model.prefix:
         name = f"{model.quote}azure/{model.raw_value}{model.quote}"
         reading.change(model, lambda updated: updated.with_changes(value=name))
@@ -59,12 +59,12 @@ def _without_format(reading: SourceTree, args: dict[str, libcst.Arg]) -> list[li
     form = args.get("format")
     if form is None or not isinstance(form.value, libcst.SimpleString) or form.value.evaluated_value != "json":
         return []
-    given = args.get("response_format")
-    if given is None:
+    value = args.get("response_format")
+    if value is None:
         reading.change(form, lambda updated: _named(updated, "response_format", _JSON))
-    elif isinstance(given.value, libcst.Name) and given.value.value == "None":
-        reading.change(given, lambda updated: _named(updated, "response_format", _JSON))
-    return [] if given is None else [form]
+    elif isinstance(value.value, libcst.Name) and value.value.value == "None":
+        reading.change(value, lambda updated: _named(updated, "response_format", _JSON))
+    return [] if value is None else [form]
 
 
 def _named(arg: libcst.Arg, keyword: str, value: str) -> libcst.Arg:
@@ -83,10 +83,10 @@ _CLASSES = {
 def rewrite_calls(reading: SourceTree) -> None:
     """Let what makes agents, tasks and crews be called as it is today."""
     for call in reading.of(libcst.Call):
-        if (made := resolve_target(reading, call.func)) not in _CLASSES:
+        if (built := resolve_target(reading, call.func)) not in _CLASSES:
             continue
-        _rewrite_keywords(reading, call, made)
-        if _CLASSES[made] == "LLM":
+        _rewrite_keywords(reading, call, built)
+        if _CLASSES[built] == "LLM":
             rewrite_model(reading, call)
 
 
@@ -98,7 +98,7 @@ def _rewrite_keywords(reading: SourceTree, call: libcst.Call, target: str) -> No
             continue
         word = arg.keyword.value
         if (newer := RENAMED.get((named, word))) is not None:
-            if not any(one.keyword is not None and one.keyword.value == newer for one in call.args):
+            if not any(item.keyword is not None and item.keyword.value == newer for item in call.args):
                 reading.change(arg.keyword, lambda updated, newer=newer: updated.with_changes(value=newer))
         elif word == "verbose" and word in known:
             _rewrite_number(reading, arg)

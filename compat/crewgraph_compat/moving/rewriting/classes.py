@@ -61,23 +61,23 @@ def _statements(node: libcst.ClassDef) -> Iterator[libcst.BaseSmallStatement]:
 
 
 def _fields_of(node: libcst.ClassDef) -> dict[str, libcst.AnnAssign]:
-    found = [one for one in _statements(node) if isinstance(one, libcst.AnnAssign)]
-    return {one.target.value: one for one in found if isinstance(one.target, libcst.Name)}
+    results = [statement for statement in _statements(node) if isinstance(statement, libcst.AnnAssign)]
+    return {item.target.value: item for item in results if isinstance(item.target, libcst.Name)}
 
 
 def _type_fields(reading: SourceTree, node: libcst.ClassDef) -> None:
     typed = _fields_of(node)
-    for one in _statements(node):
-        if not isinstance(one, libcst.Assign):
+    for statement in _statements(node):
+        if not isinstance(statement, libcst.Assign):
             continue
-        names = [each.target.value for each in one.targets if isinstance(each.target, libcst.Name)]
+        names = [each.target.value for each in statement.targets if isinstance(each.target, libcst.Name)]
         if not names or names[0] in typed or names[0].startswith(("_", "model_")):
             continue
-        kind = _kind(reading, node, names[0], one.value) if len(one.targets) == 1 else ""
+        kind = _kind(reading, node, names[0], statement.value) if len(statement.targets) == 1 else ""
         if kind:
-            reading.change(one, lambda updated, kind=kind: _typed(updated, kind))
+            reading.change(statement, lambda updated, kind=kind: _typed(updated, kind))
         elif kind is not None:
-            reading.note(one, f"`{names[0]}` of a tool has no type; write one: `{names[0]}: <type> = ...`.")
+            reading.note(statement, f"`{names[0]}` of a tool has no type; write one: `{names[0]}: <type> = ...`.")
 
 
 def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.BaseExpression) -> str | None:
@@ -85,7 +85,7 @@ def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.B
     if name in _FIELDS:
         return _FIELDS[name]
     if name in _SCHEMAS:
-        model = next((one for one in _names_of_models(reading, node)), None)
+        model = next((item for item in _names_of_models(reading, node)), None)
         return f"type[{model}]" if model else ""
     if isinstance(value, libcst.UnaryOperation):
         value = value.expression
@@ -99,9 +99,9 @@ def _kind(reading: SourceTree, node: libcst.ClassDef, name: str, value: libcst.B
 def _names_of_models(reading: SourceTree, node: libcst.ClassDef) -> Iterator[str]:
     """What the file calls pydantic's `BaseModel`."""
     scope = reading.scope(node)
-    for one in reading.of(libcst.Name):
-        if reading.path(one) == "pydantic.BaseModel" and reading.scope(one) is scope:
-            yield one.value
+    for item in reading.of(libcst.Name):
+        if reading.path(item) == "pydantic.BaseModel" and reading.scope(item) is scope:
+            yield item.value
 
 
 def _typed(updated: libcst.Assign, kind: str) -> libcst.AnnAssign:
@@ -115,14 +115,14 @@ def _make_tools(reading: SourceTree, call: libcst.Call, bases: ClassBases) -> No
     for arg in call.args:
         if arg.keyword is None or arg.keyword.value != "tools":
             continue
-        for one in _elements(reading, arg.value):
-            if _is_class(reading, one, bases):
-                reading.change(one, lambda updated: libcst.Call(updated))
+        for item in _elements(reading, arg.value):
+            if _is_class(reading, item, bases):
+                reading.change(item, lambda updated: libcst.Call(updated))
 
 
 def _elements(reading: SourceTree, tools: libcst.BaseExpression) -> Iterator[libcst.CSTNode]:
     if isinstance(tools, (libcst.List, libcst.Tuple)):
-        yield from (one.value for one in tools.elements if isinstance(one, libcst.Element))
+        yield from (item.value for item in tools.elements if isinstance(item, libcst.Element))
     elif isinstance(tools, libcst.BinaryOperation) and isinstance(tools.operator, libcst.Add):
         yield from _elements(reading, tools.left)
         yield from _elements(reading, tools.right)
@@ -147,31 +147,33 @@ def _is_class(reading: SourceTree, node: libcst.CSTNode, bases: ClassBases) -> b
 
 def _needed(classes: "list[libcst.ClassDef]") -> str:
     """What a tool wants to be made; empty where it wants nothing."""
-    given = {name for one in classes for name in (*_given(one), *_methods(one))}
-    for one in classes:
-        init = _methods(one).get("__init__")
+    values = {name for item in classes for name in (*_given(item), *_methods(item))}
+    for cls in classes:
+        init = _methods(cls).get("__init__")
         if init is not None:
             wanted = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
             names = [each.name.value for each in wanted if each.default is None and each.name.value != "self"]
             return ", ".join(f"`{name}`" for name in names)
-    typed = {name: field for one in reversed(classes) for name, field in _fields_of(one).items()}
+    typed = {name: field for item in reversed(classes) for name, field in _fields_of(item).items()}
     names = [
         name
         for name, field in typed.items()
-        if name not in given and not name.startswith("_") and not _is_of_class(field.annotation.annotation)
+        if name not in values and not name.startswith("_") and not _is_of_class(field.annotation.annotation)
     ]
     return ", ".join(f"`{name}`" for name in names)
 
 
 def _given(node: libcst.ClassDef) -> Iterator[str]:
     yield from (name for name, field in _fields_of(node).items() if field.value is not None)
-    for one in _statements(node):
-        if isinstance(one, libcst.Assign):
-            yield from (each.target.value for each in one.targets if isinstance(each.target, libcst.Name))
+    for statement in _statements(node):
+        if isinstance(statement, libcst.Assign):
+            yield from (each.target.value for each in statement.targets if isinstance(each.target, libcst.Name))
 
 
 def _methods(node: libcst.ClassDef) -> dict[str, libcst.FunctionDef]:
-    return {one.name.value: one for one in node.body.body if isinstance(one, libcst.FunctionDef)}
+    return {
+        statement.name.value: statement for statement in node.body.body if isinstance(statement, libcst.FunctionDef)
+    }
 
 
 def _is_of_class(kind: libcst.BaseExpression) -> bool:
@@ -188,23 +190,25 @@ def rewrite_sources(reading: SourceTree, classes: Mapping[str, OwnClass]) -> Non
     bases = ClassBases(reading, classes)
     for node in bases.here.values():
         is_source = any(bases.of(base.value).startswith(_SOURCES) for base in node.bases)
-        if is_source and not any(_has(one) for one in bases.parents(node)):
+        if is_source and not any(_has(parent) for parent in bases.parents(node)):
             for call in _calls(node):
                 _rewrite(reading, call)
 
 
 def _has(node: libcst.ClassDef) -> bool:
-    return any(isinstance(one, libcst.FunctionDef) and one.name.value == _FORMER for one in node.body.body)
+    return any(
+        isinstance(statement, libcst.FunctionDef) and statement.name.value == _FORMER for statement in node.body.body
+    )
 
 
 def _calls(node: libcst.ClassDef) -> Iterator[libcst.Call]:
     for method in node.body.body:
         waiting: list[libcst.CSTNode] = [method] if isinstance(method, libcst.FunctionDef) else []
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, libcst.Call) and _is_former(one.func):
-                yield one
-            waiting += [each for each in one.children if not isinstance(each, libcst.ClassDef)]
+            item = waiting.pop()
+            if isinstance(item, libcst.Call) and _is_former(item.func):
+                yield item
+            waiting += [each for each in item.children if not isinstance(each, libcst.ClassDef)]
 
 
 def _is_former(func: libcst.BaseExpression) -> bool:
@@ -240,11 +244,11 @@ def _known(args: Sequence[libcst.Arg]) -> libcst.BaseExpression | None:
 
 def _kept(known: libcst.BaseExpression) -> libcst.Assign:
     """`self.metadata = {**self.metadata, **(known or {})}`."""
-    given: Any = known
+    value: Any = known
     if not isinstance(known, libcst.Dict):
         either: Any = libcst.parse_expression("(given or {})")
-        given = either.with_changes(left=known)
+        value = either.with_changes(left=known)
     target: Any = libcst.parse_expression("self.metadata")
     both: Any = libcst.parse_expression("{**self.metadata, **given}")
-    last = both.elements[1].with_changes(value=given)
+    last = both.elements[1].with_changes(value=value)
     return libcst.Assign([libcst.AssignTarget(target)], both.with_changes(elements=[both.elements[0], last]))

@@ -55,18 +55,18 @@ def rewrite_imports(reading: SourceTree) -> None:
     """Let every `from ... import` of crewai's names, and of what has moved, name where they are in crewgraph."""
     _tell_tools(reading)
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
-        made: dict[Any, list[_MovedName]] = {
+        built: dict[Any, list[_MovedName]] = {
             statement: moved
             for statement in line.body
             if isinstance(statement, libcst.ImportFrom) and (moved := _moved(reading, statement)) is not None
         }
-        if not made:
+        if not built:
             continue
         if isinstance(line, libcst.SimpleStatementLine) and len(line.body) == 1:
-            [moved] = made.values()
+            [moved] = built.values()
             reading.change(line, lambda updated, moved=moved: _lines(updated, moved))
         else:
-            places = [made.get(statement) for statement in line.body]
+            places = [built.get(statement) for statement in line.body]
             reading.change(line, lambda updated, places=places: _beside(updated, places))
 
 
@@ -113,10 +113,10 @@ def _star(reading: SourceTree, statement: libcst.ImportFrom, module: str) -> lis
 def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any:
     """A line for each module: what stands above it on the first, what stands behind it on the last."""
     statement: Any = line.body[0]
-    made = _statements(statement, moved)
-    lines = [libcst.SimpleStatementLine([one]) for one in made]
+    built = _statements(statement, moved)
+    lines = [libcst.SimpleStatementLine([item]) for item in built]
     lines[0] = lines[0].with_changes(leading_lines=line.leading_lines)
-    lost = Counter(_comments(statement)) - Counter(_comments(made[0]))
+    lost = Counter(_comments(statement)) - Counter(_comments(built[0]))
     behind = line.trailing_whitespace
     if lost:  # they stood beside names that went to the other lines
         own = [] if behind.comment is None else [behind.comment.value]
@@ -133,9 +133,9 @@ def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
         if moved is None:
             body.append(statement)
             continue
-        made = _statements(statement, moved)
-        body += [one.with_changes(semicolon=libcst.MaybeSentinel.DEFAULT) for one in made[:-1]]
-        body.append(made[-1].with_changes(semicolon=statement.semicolon))
+        built = _statements(statement, moved)
+        body += [item.with_changes(semicolon=libcst.MaybeSentinel.DEFAULT) for item in built[:-1]]
+        body.append(built[-1].with_changes(semicolon=statement.semicolon))
     return line.with_changes(body=body)
 
 
@@ -145,15 +145,15 @@ def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> li
     was = dotted_path(statement.module) or ""
     for alias, where in moved:
         modules[was if where is None else where[0]].append(alias if where is None else _named(alias, where[1]))
-    made: list[libcst.ImportFrom] = []
+    result: list[libcst.ImportFrom] = []
     for module, names in modules.items():
-        if made or isinstance(statement.names, libcst.ImportStar):
-            plain = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names]
-            made.append(libcst.ImportFrom(path_expression(module), plain))
+        if result or isinstance(statement.names, libcst.ImportStar):
+            plain = [name.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for name in names]
+            result.append(libcst.ImportFrom(path_expression(module), plain))
         else:
             names[-1] = names[-1].with_changes(comma=_last_comma(names[-1].comma, statement.names[-1].comma))
-            made.append(statement.with_changes(module=path_expression(module), names=names))
-    return made
+            result.append(statement.with_changes(module=path_expression(module), names=names))
+    return result
 
 
 def _last_comma(own: Any, last: Any) -> Any:

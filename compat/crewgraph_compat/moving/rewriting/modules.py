@@ -81,7 +81,7 @@ def _parts(statement: libcst.CSTNode) -> tuple[libcst.ImportFrom, libcst.ImportF
     if not modules or not names:
         return None
     names[-1] = names[-1].with_changes(comma=statement.names[-1].comma)
-    apart = [one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in modules]
+    apart = [item.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for item in modules]
     first = statement.with_changes(names=names, semicolon=libcst.MaybeSentinel.DEFAULT)
     return first, libcst.ImportFrom(path_expression(module), apart, semicolon=statement.semicolon)
 
@@ -137,7 +137,7 @@ def _find_uses(reading: SourceTree, bindings: list[_Binding]) -> None:
             continue
         known = [by_statement.get((id(node), name.value)) for node in reading.assigned(name, name.value)]
         first = known[0] if known else None
-        if first is not None and all(one is not None and one.module == first.module for one in known):
+        if first is not None and all(item is not None and item.module == first.module for item in known):
             first.uses.append(_chain(reading, name, first.module))
 
 
@@ -226,24 +226,24 @@ def _imports(old: Any, plan: Mapping[libcst.ImportAlias, _NeededImports], update
             elif module not in known:
                 known.add(module)
                 names.append(libcst.ImportAlias(path_expression(module)))
-    return updated.with_changes(names=[one.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for one in names])
+    return updated.with_changes(names=[name.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for name in names])
 
 
 def _rewrite_from(
     reading: SourceTree, statement: libcst.ImportFrom, plan: Mapping[libcst.ImportAlias, _NeededImports]
 ) -> None:
     """`from crewai import tools` becomes imports of the modules."""
-    made: list[Any] = []
+    built: list[Any] = []
     for alias, wanted in plan.items():
         called = str(dotted_path(alias.name if alias.asname is None else alias.asname.name))
         if wanted.stays:
-            kept = alias.with_changes(comma=libcst.MaybeSentinel.DEFAULT)
-            made.append(libcst.ImportFrom(statement.module, [kept]))
+            remaining = alias.with_changes(comma=libcst.MaybeSentinel.DEFAULT)
+            built.append(libcst.ImportFrom(statement.module, [remaining]))
         for module in wanted.modules:
-            made.append(_import_as(module, called) if wanted.called else _import(module))
-    if made:
-        made[-1] = made[-1].with_changes(semicolon=statement.semicolon)
-        reading.change(statement, lambda _: libcst.FlattenSentinel(made))
+            built.append(_import_as(module, called) if wanted.called else _import(module))
+    if built:
+        built[-1] = built[-1].with_changes(semicolon=statement.semicolon)
+        reading.change(statement, lambda _: libcst.FlattenSentinel(built))
 
 
 def _import(module: str) -> libcst.Import:

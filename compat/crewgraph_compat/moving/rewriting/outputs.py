@@ -88,8 +88,8 @@ def _is_file(reading: SourceTree, node: libcst.CSTNode) -> bool:
     """Whether a value is a file, as far as the program's text tells: a name for what `open` gives."""
     if not isinstance(node, libcst.Name):
         return False
-    given = [_given(reading, one) for one in reading.assigned(node, node.value)]
-    return bool(given) and all(isinstance(one, libcst.Call) and _is_open(one.func) for one in given)
+    values = [_given(reading, item) for item in reading.assigned(node, node.value)]
+    return bool(values) and all(isinstance(item, libcst.Call) and _is_open(item.func) for item in values)
 
 
 def _given(reading: SourceTree, target: libcst.CSTNode) -> libcst.CSTNode | None:
@@ -134,8 +134,8 @@ def _rewrite_subscript(reading: SourceTree, node: libcst.Subscript, known: Expre
             reading.change(node.value, lambda updated: make_call("str", updated))
     elif isinstance(key, libcst.SimpleString) and (name := FULL_OUTPUT.get(str(key.evaluated_value))):
         if not known.is_sure(node.value) or _is_field(reading, str(key.evaluated_value)):
-            told = f"`[{key.value}]` is of older versions, if it is asked of a crew's output; write `.{name}`."
-            reading.note(node, told)
+            message = f"`[{key.value}]` is of older versions, if it is asked of a crew's output; write `.{name}`."
+            reading.note(node, message)
         else:
             reading.change(node, lambda updated: _attribute(updated, name))
 
@@ -146,4 +146,6 @@ def _attribute(node: libcst.Subscript, name: str) -> libcst.Attribute:
 
 def _is_field(reading: SourceTree, name: str) -> bool:
     """Whether a model of the file has a field of this name: an output may have it, too."""
-    return any(isinstance(one.target, libcst.Name) and one.target.value == name for one in reading.of(libcst.AnnAssign))
+    return any(
+        isinstance(item.target, libcst.Name) and item.target.value == name for item in reading.of(libcst.AnnAssign)
+    )

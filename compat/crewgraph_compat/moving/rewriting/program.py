@@ -89,9 +89,9 @@ def _applied(data: bytes, before: bytes, after: bytes) -> bytes:
     """
     lines, old, new = (version.splitlines(keepends=True) for version in (data, before, after))
     places = {
-        block.b + one: block.a + one
+        block.b + item: block.a + item
         for block in SequenceMatcher(None, lines, old, autojunk=False).get_matching_blocks()
-        for one in range(block.size)
+        for item in range(block.size)
     }
     for tag, start, end, first, last in reversed(SequenceMatcher(None, old, new, autojunk=False).get_opcodes()):
         if tag == "equal":

@@ -123,10 +123,12 @@ class SourceTree:
         start = scope = self.scope(node)
         while scope is not None:
             if scope is start or not isinstance(scope, ClassScope):
-                given: list[Any] = [one for one in scope.assignments if one.name.partition(".")[0] == root]
-                found = [one.node for one in given if isinstance(getattr(one, "node", None), libcst.CSTNode)]
-                if found:
-                    return found
+                values: list[Any] = [
+                    assignment for assignment in scope.assignments if assignment.name.partition(".")[0] == root
+                ]
+                results = [item.node for item in values if isinstance(getattr(item, "node", None), libcst.CSTNode)]
+                if results:
+                    return results
             scope = scope.parent if scope.parent is not scope else None
         return []
 
@@ -157,9 +159,9 @@ class _Changes(libcst.CSTTransformer):
 def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting.extend(reversed(one.children))
+        item = waiting.pop()
+        yield item
+        waiting.extend(reversed(item.children))
 
 
 def dotted_path(node: libcst.CSTNode | None) -> str | None:
@@ -176,9 +178,9 @@ def path_expression(path: str) -> Any:
     return libcst.parse_expression(path)
 
 
-def make_call(function: str, *given: libcst.BaseExpression) -> libcst.Call:
+def make_call(function: str, *args: libcst.BaseExpression) -> libcst.Call:
     """A call of a function, as a node."""
-    return libcst.Call(libcst.Name(function), [libcst.Arg(one) for one in given])
+    return libcst.Call(libcst.Name(function), [libcst.Arg(item) for item in args])
 
 
 def without_arguments(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Callable[[Any], Any]:
@@ -186,17 +188,17 @@ def without_arguments(call: libcst.Call, dropped: Sequence[libcst.Arg]) -> Calla
     gone = [arg in dropped for arg in call.args]
 
     def changed(updated: libcst.Call) -> libcst.Call:
-        kept: list[libcst.Arg] = []
+        remaining: list[libcst.Arg] = []
         for arg, is_gone in zip(updated.args, gone, strict=True):
             if not is_gone:
-                kept.append(arg)
-            elif kept and _ends_line(arg) and not _ends_line(kept[-1]):
-                kept[-1] = kept[-1].with_changes(comma=arg.comma)
-        if kept and gone[-1]:
-            kept[-1] = kept[-1].with_changes(
+                remaining.append(arg)
+            elif remaining and _ends_line(arg) and not _ends_line(remaining[-1]):
+                remaining[-1] = remaining[-1].with_changes(comma=arg.comma)
+        if remaining and gone[-1]:
+            remaining[-1] = remaining[-1].with_changes(
                 comma=updated.args[-1].comma, whitespace_after_arg=updated.args[-1].whitespace_after_arg
             )
-        return updated.with_changes(args=kept)
+        return updated.with_changes(args=remaining)
 
     return changed
 
@@ -217,8 +219,8 @@ class ExpressionTypes:
         text = reading.tree.code
         tree = parse_python(text)
         imports = imports_of(tree)
-        whole = {**classes, **classes_with_returns(tree, imports)}
-        finding = _Finding(imports, TypeScope(imports, whole, return_types(tree, imports, whole)))
+        full = {**classes, **classes_with_returns(tree, imports)}
+        finding = _Finding(imports, TypeScope(imports, full, return_types(tree, imports, full)))
         finding.visit(tree)
         lines = text.splitlines(keepends=True)
         self._reading = reading
@@ -245,7 +247,7 @@ class ExpressionTypes:
             return False
         if node.value == "self" or self._reading.path(node) is not None:
             return True
-        kinds = {self._bound_to(one) for one in self._reading.assigned(node, node.value)} - {_NOTHING}
+        kinds = {self._bound_to(item) for item in self._reading.assigned(node, node.value)} - {_NOTHING}
         return kinds == {self._own.get(self._reading.span(node), "")} or kinds == {""}
 
     def _bound_to(self, given: libcst.CSTNode) -> str | None:
@@ -274,7 +276,7 @@ class _Finding(UseVisitor):
         if (
             isinstance(node.value, ast.Constant) and node.value.value is None
         ):  # asked for nothing, it would fail either way
-            self._nothing.update({(one.lineno, one.col_offset): _NOTHING for one in node.targets})
+            self._nothing.update({(target.lineno, target.col_offset): _NOTHING for target in node.targets})
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.generic_visit(node)
@@ -319,7 +321,7 @@ class ClassBases:
         for node in reading.of(libcst.ClassDef):
             targets = [self.of(base.value) for base in node.bases]
             self.here[node.name.value] = node
-            self._bases[node.name.value] = next((one for one in targets if one), "")
+            self._bases[node.name.value] = next((target for target in targets if target), "")
 
     def of(self, node: libcst.CSTNode) -> str:
         """The "module:name" of the class of crewgraph that an expression names, or is made of; empty where there is none."""
@@ -335,9 +337,9 @@ class ClassBases:
         """The classes of this file that a class is made of, with itself."""
         waiting, parents = [node], list[libcst.ClassDef]()
         while waiting:
-            one = waiting.pop()
-            if one not in parents:
-                parents.append(one)
-                names = [base.value.value for base in one.bases if isinstance(base.value, libcst.Name)]
+            item = waiting.pop()
+            if item not in parents:
+                parents.append(item)
+                names = [base.value.value for base in item.bases if isinstance(base.value, libcst.Name)]
                 waiting += [self.here[name] for name in names if name in self.here]
         return parents

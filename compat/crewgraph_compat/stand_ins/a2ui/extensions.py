@@ -107,14 +107,14 @@ class A2UIClientExtension:
 
     def extract_state_from_history(self, conversation_history: Sequence[Any]) -> A2UIConversationState | None:
         """The surfaces that messages brought; None where there are none."""
-        state, found = A2UIConversationState(), False
+        state, result = A2UIConversationState(), False
         for message in conversation_history:
             said = _messages(message)
-            for one in said:
-                state.take(one)
+            for item in said:
+                state.take(item)
             if said:
-                state.last_a2ui_messages, found = said, True
-        return state if found else None
+                state.last_a2ui_messages, result = said, True
+        return state if result else None
 
     def augment_prompt(self, base_prompt: str, _conversation_state: A2UIConversationState | None) -> str:
         """What a model is told, with how surfaces are shown."""
@@ -124,10 +124,10 @@ class A2UIClientExtension:
     def process_response(self, agent_response: Any, conversation_state: A2UIConversationState | None) -> Any:
         """An answer; as an `A2UIResponse` where well-formed messages stand in it."""
         text = agent_response if isinstance(agent_response, str) else ""
-        messages = [one for one in extract_a2ui_json_objects(text) if self._is_allowed(one)]
+        messages = [item for item in extract_a2ui_json_objects(text) if self._is_allowed(item)]
         if not messages:
             return agent_response
-        parts = [{"kind": "data", "data": one, "metadata": {"mimeType": A2UI_MIME_TYPE}} for one in messages]
+        parts = [{"kind": "data", "data": message, "metadata": {"mimeType": A2UI_MIME_TYPE}} for message in messages]
         return A2UIResponse(text=text, a2ui_parts=parts, a2ui_messages=messages)
 
     def _is_allowed(self, message: dict[str, Any]) -> bool:
@@ -148,7 +148,7 @@ def _messages(message: Any) -> list[dict[str, Any]]:
     """The well-formed A2UI messages in the parts of a message, which is a dict or an object of a2a-sdk."""
     dump = getattr(message, "model_dump", None)
     told: Any = dump(mode="json", by_alias=True) if callable(dump) else message
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for part in cast("Mapping[str, Any]", told).get("parts") or () if isinstance(told, Mapping) else ():
         data = part.get("data")
         if not isinstance(data, dict):
@@ -157,8 +157,8 @@ def _messages(message: Any) -> list[dict[str, Any]]:
             validate_a2ui_message(cast("dict[str, Any]", data))
         except A2UIValidationError:
             continue
-        found.append(cast("dict[str, Any]", data))
-    return found
+        results.append(cast("dict[str, Any]", data))
+    return results
 
 
 @dataclass
@@ -206,8 +206,8 @@ class ServerExtension(ABC):
 
     def agent_extension(self) -> dict[str, Any]:
         """What the card says of it, as the protocol writes it in JSON."""
-        told = {"uri": self.uri, "required": self.required, "description": self.description, "params": self.params}
-        return {name: value for name, value in told.items() if value is not None}
+        values = {"uri": self.uri, "required": self.required, "description": self.description, "params": self.params}
+        return {name: value for name, value in values.items() if value is not None}
 
     def is_active(self, context: ExtensionContext) -> bool:
         """Whether the client asks for it."""
@@ -245,8 +245,8 @@ class A2UIServerExtension(ServerExtension):
 
     @property
     def params(self) -> dict[str, Any] | None:
-        told: dict[str, Any] = {"supportedCatalogIds": self._catalog_ids} if self._catalog_ids else {}
-        return {**told, "acceptsInlineCatalogs": True} if self._accept_inline_catalogs else told or None
+        values: dict[str, Any] = {"supportedCatalogIds": self._catalog_ids} if self._catalog_ids else {}
+        return {**values, "acceptsInlineCatalogs": True} if self._accept_inline_catalogs else values or None
 
     async def on_request(self, context: ExtensionContext) -> None:
         """Note which catalogs the client understands."""

@@ -52,9 +52,9 @@ class _Strict(BaseModel):
 
 
 def _one_of(model: BaseModel, what: str) -> None:
-    given = [name for name in type(model).model_fields if getattr(model, name) is not None]
-    if len(given) != 1:
-        raise ValueError(f"an A2UI {what} is of exactly one kind, and this is of {len(given)}")
+    values = [name for name in type(model).model_fields if getattr(model, name) is not None]
+    if len(values) != 1:
+        raise ValueError(f"an A2UI {what} is of exactly one kind, and this is of {len(values)}")
 
 
 class MapEntry(_Strict):
@@ -202,7 +202,7 @@ def validate_a2ui_event(data: dict[str, Any]) -> A2UIEvent:
 
 def extract_a2ui_json_objects(text: str) -> list[dict[str, Any]]:
     """The objects in a text that could be messages, by their keys."""
-    decoder, found, at = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    decoder, result, at = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
     while at >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
@@ -210,6 +210,6 @@ def extract_a2ui_json_objects(text: str) -> list[dict[str, Any]]:
             at = text.find("{", at + 1)
             continue
         if isinstance(value, dict) and any(kind in value for kind in _KINDS):
-            found.append(value)  # pyright: ignore[reportUnknownArgumentType]
+            result.append(value)  # pyright: ignore[reportUnknownArgumentType]
         at = text.find("{", end)
-    return found
+    return result

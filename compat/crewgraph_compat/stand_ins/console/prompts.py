@@ -76,10 +76,10 @@ class Prompts(BaseModel):
         """The prompt for work on a task."""
         if self.system_template and self.prompt_template:
             return StandardPromptResult(prompt=self._in_templates(self.system_template, self.prompt_template))
-        whole = f"{self._told}\n\n{self._asked}"
+        full = f"{self._told}\n\n{self._asked}"
         if self.use_system_prompt:
-            return SystemPromptResult(system=self._told, user=self._asked, prompt=whole)
-        return StandardPromptResult(prompt=whole)
+            return SystemPromptResult(system=self._told, user=self._asked, prompt=full)
+        return StandardPromptResult(prompt=full)
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -97,7 +97,7 @@ class Prompts(BaseModel):
 
     def _in_templates(self, system: str, prompt: str) -> str:
         told = framed(system, "System", self._told, self._texts)
-        whole = f"{told}\n{framed(prompt, 'Prompt', self._asked, self._texts)}"
+        full = f"{told}\n{framed(prompt, 'Prompt', self._asked, self._texts)}"
         if not self.response_template:
-            return whole
-        return f"{whole}\n{around(self.response_template, 'Response')[0]}"
+            return full
+        return f"{full}\n{around(self.response_template, 'Response')[0]}"

@@ -26,10 +26,10 @@ _call_id: ContextVar[str | None] = ContextVar("crewgraph_call_id", default=None)
 @contextmanager
 def llm_call_context() -> Generator[str]:
     """A request: code within knows it by one number."""
-    made = str(uuid4())
-    token = _call_id.set(made)
+    built = str(uuid4())
+    token = _call_id.set(built)
     try:
-        yield made
+        yield built
     finally:
         _call_id.reset(token)
 

@@ -30,10 +30,10 @@ class _Completion(LLM):
 
     served_by: ClassVar[str] = ""
 
-    def __init__(self, model: str, **given: Any) -> None:
+    def __init__(self, model: str, **kwargs: Any) -> None:
         """Name a model; the keywords are those of `LLM`."""
-        given.setdefault("provider", type(self).served_by)
-        super().__init__(model, **given)
+        kwargs.setdefault("provider", type(self).served_by)
+        super().__init__(model, **kwargs)
 
 
 class OpenAICompletion(_Completion):
@@ -41,9 +41,9 @@ class OpenAICompletion(_Completion):
 
     served_by = "openai"
 
-    def __init__(self, model: str = "gpt-4o", **given: Any) -> None:
+    def __init__(self, model: str = "gpt-4o", **kwargs: Any) -> None:
         """Name a model; the keywords are those of `LLM`."""
-        super().__init__(model, **given)
+        super().__init__(model, **kwargs)
 
     organization = Word[str | None](None, "Whose account is asked.")
     project = Word[str | None](None, "Which project of the account.")

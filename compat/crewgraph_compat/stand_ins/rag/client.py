@@ -178,20 +178,29 @@ class FaissClient:
         if not documents:
             raise ValueError("there are no documents to be kept: the list is empty.")
         for some in _portions(documents, given.get("batch_size") or self.default_batch_size):
-            yield from shelf.putting([_entry(one) for one in some])
+            yield from shelf.putting([_entry(item) for item in some])
 
     def _searching(self, given: BaseCollectionSearchParams) -> Program[list[SearchResult]]:
         limit = given.get("limit")
         least = given.get("score_threshold")
-        found: list[Found] = yield from self._shelf(given["collection_name"]).searching(
+        matches: list[Found] = yield from self._shelf(given["collection_name"]).searching(
             given["query"], self.default_limit if limit is None else limit, filter=given.get("metadata_filter")
         )
         results: list[SearchResult] = [
             # From the cosine to the scale of results.
-            {"id": one.key, "content": one.text, "metadata": dict(one.metadata), "score": (1 + (one.score or 0.0)) / 2}
-            for one in found
+            {
+                "id": item.key,
+                "content": item.text,
+                "metadata": dict(item.metadata),
+                "score": (1 + (item.score or 0.0)) / 2,
+            }
+            for item in matches
         ]
-        return [one for one in results if one["score"] >= (self.default_score_threshold if least is None else least)]
+        return [
+            result
+            for result in results
+            if result["score"] >= (self.default_score_threshold if least is None else least)
+        ]
 
 
 def _portions(documents: Sequence[BaseRecord], size: int) -> Iterator[Sequence[BaseRecord]]:
@@ -202,8 +211,8 @@ def _portions(documents: Sequence[BaseRecord], size: int) -> Iterator[Sequence[B
 def _entry(given: BaseRecord) -> Entry:
     metadata = given.get("metadata") or {}
     first = metadata if isinstance(metadata, Mapping) else metadata[0]
-    kept = plain(dict(first))
-    return Entry(given.get("doc_id") or digest(given["content"], kept), given["content"], kept)
+    remaining = plain(dict(first))
+    return Entry(given.get("doc_id") or digest(given["content"], remaining), given["content"], remaining)
 
 
 @runtime_checkable

@@ -101,8 +101,8 @@ RagConfigType = Annotated[ChromaDBConfig | QdrantConfig, Field(discriminator="pr
 
 def _said(settings: Any, name: str) -> Any:
     if not isinstance(settings, Mapping):
-        given = getattr(settings, "model_fields_set", None)
-        return getattr(settings, name, None) if given is None or name in given else None
+        value = getattr(settings, "model_fields_set", None)
+        return getattr(settings, name, None) if value is None or name in value else None
     return settings.get(name)  # pyright: ignore[reportUnknownVariableType]
 
 

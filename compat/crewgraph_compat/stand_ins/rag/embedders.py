@@ -80,10 +80,10 @@ def validate_embeddings(embeddings: Embeddings) -> Embeddings:
     Raises:
         ValueError: they are no list of arrays of numbers; it says which of them is none.
     """
-    given: Any = embeddings
-    if not isinstance(given, list):
-        raise ValueError(f"embeddings are a list, not a `{type(given).__name__}`.")
-    rows = cast("list[Any]", given)
+    value: Any = embeddings
+    if not isinstance(value, list):
+        raise ValueError(f"embeddings are a list, not a `{type(value).__name__}`.")
+    rows = cast("list[Any]", value)
     if not rows:
         raise ValueError("embeddings are a list of at least one, and this one is empty.")
     for at, row in enumerate(rows):
@@ -104,8 +104,8 @@ D = TypeVar("D", contravariant=True)
 def _in_arrays(function: Any) -> Any:
     @functools.wraps(function)
     def embed(self: Any, input: Any) -> Any:
-        found = maybe_cast_one_to_many(function(self, input))
-        return validate_embeddings(normalize_embeddings(found))
+        result = maybe_cast_one_to_many(function(self, input))
+        return validate_embeddings(normalize_embeddings(result))
 
     return embed
 
@@ -117,8 +117,8 @@ class EmbeddingFunction(Protocol[D]):
     Whatever of these a subclass gives, its callers get arrays of `float32`.
     """
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("__call__")
         if own is not None and not inspect.iscoroutinefunction(own):
             cls.__call__ = _in_arrays(own)

@@ -34,7 +34,7 @@ def create_client(config: RagConfigType) -> BaseClient:
     """
     provider: str = config.provider
     if provider not in _registered and provider not in _OURS:
-        known = ", ".join(f"`{one}`" for one in sorted({*_OURS, *_registered}))
+        known = ", ".join(f"`{item}`" for item in sorted({*_OURS, *_registered}))
         raise ValueError(
             f"`{provider}` is no provider of vectors. There are: {known}; `register_rag_client_factory` adds others."
         )

@@ -41,10 +41,10 @@ def string_to_callable(value: Any) -> Callable[..., Any]:
             f"the path {value!r} is not followed, since it may lead to any function. Set {_ALLOWED}=1 if you trust whoever "
             "wrote it."
         )
-    found = _by_path(value)
-    if not callable(found):
+    result = _by_path(value)
+    if not callable(result):
         raise ValueError(f"{value!r} leads to no callback")
-    return found
+    return result
 
 
 SerializableCallable = Annotated[
@@ -87,11 +87,11 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
     """
     for hump in _HUMPS:
         name = hump.sub(r"\1_\2", name)
-    made = _slug(name)
-    if len(made) <= max_length:
-        return made
-    digits = hashlib.sha256(made.encode()).hexdigest()[:_DIGITS]
-    return f"{made[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
+    result = _slug(name)
+    if len(result) <= max_length:
+        return result
+    digits = hashlib.sha256(result.encode()).hexdigest()[:_DIGITS]
+    return f"{result[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
 
 
 def _slug(text: str) -> str:

@@ -43,20 +43,20 @@ def build_rich_field_description(prop_schema: _StrictSchemasSchema) -> str:
     parts = [prop_schema["description"]] if prop_schema.get("description") else []
     parts += [f"{label}: {prop_schema[key]}" for key, label in _LABELS.items() if key in prop_schema]
     if examples := prop_schema.get("examples"):
-        parts.append(f"Examples: {', '.join(repr(one) for one in examples[:_SHOWN])}")
+        parts.append(f"Examples: {', '.join(repr(example) for example in examples[:_SHOWN])}")
     return ". ".join(parts)
 
 
 def _resolved(node: Any, definitions: _StrictSchemasSchema, above: tuple[str, ...]) -> Any:
     if isinstance(node, list):
-        return [_resolved(one, definitions, above) for one in cast("list[Any]", node)]
+        return [_resolved(item, definitions, above) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
-    found = cast("_StrictSchemasSchema", node)
-    ref = found.get("$ref")
+    result = cast("_StrictSchemasSchema", node)
+    ref = result.get("$ref")
     if not isinstance(ref, str) or not ref.startswith("#/$defs/"):
         return {
-            key: value if key == "mapping" else _resolved(value, definitions, above) for key, value in found.items()
+            key: value if key == "mapping" else _resolved(value, definitions, above) for key, value in result.items()
         }
     name = ref.removeprefix("#/$defs/")
     if name in above:
@@ -144,11 +144,11 @@ def create_model_from_schema(
     """
     definitions = (root_schema or json_schema).get("$defs", {})
     try:
-        whole = resolve_refs({**json_schema, "$defs": definitions})
+        full = resolve_refs({**json_schema, "$defs": definitions})
     except KeyError as error:
         raise ValueError(f"a `$ref` leads to nothing: {error.args[0]}") from error
-    name = model_name or whole.get("title") or _NAMELESS
-    fields = _Made(enrich_descriptions).fields(whole)
+    name = model_name or full.get("title") or _NAMELESS
+    fields = _Made(enrich_descriptions).fields(full)
     settings: dict[str, Any] = {"__module__": __module__, "__validators__": __validators__}
     settings |= {"__cls_kwargs__": __cls_kwargs__}
     if __base__ is not None:
@@ -167,8 +167,8 @@ class _Made:
     def fields(self, schema: _Schema) -> dict[str, Any]:
         required = schema.get("required", [])
         return {
-            name: self._field(name, cast("_Schema", one), name in required)
-            for name, one in schema.get("properties", {}).items()
+            name: self._field(name, cast("_Schema", item), name in required)
+            for name, item in schema.get("properties", {}).items()
         }
 
     def _field(self, name: str, schema: _Schema, is_required: bool) -> Any:
@@ -189,7 +189,7 @@ class _Made:
         if "enum" in schema:
             return Literal[tuple(schema["enum"])]
         if choices := schema.get("anyOf") or schema.get("oneOf"):
-            return Union[tuple(self._type(one, f"{name}Option{n}") for n, one in enumerate(choices))]  # noqa: UP007
+            return Union[tuple(self._type(item, f"{name}Option{n}") for n, item in enumerate(choices))]  # noqa: UP007
         if parts := schema.get("allOf"):
             merged: dict[str, Any] = {"type": "object", "properties": {}}
             for part in parts:
@@ -202,7 +202,7 @@ class _Made:
         if kind is None:
             return Any
         if isinstance(kind, list):
-            each = tuple(self._type({**schema, "type": one}, name) for one in cast("list[Any]", kind))
+            each = tuple(self._type({**schema, "type": item}, name) for item in cast("list[Any]", kind))
             return Union[each]  # noqa: UP007
         if kind not in _PLAIN:
             raise ValueError(f"`{kind!r}` of `{name}` is no type of JSON")
