@@ -92,6 +92,7 @@ from crewai.flow.flow import Flow as InModule, FlowState, and_, listen, or_, rou
 from crewai.flow.persistence import FlowPersistence, persist
 from crewai.flow.persistence.base import FlowPersistence as InBase
 from crewai.flow.persistence.decorators import persist as in_decorators
+from crewai.flow.flow_wrappers import ListenMethod, RouterMethod, StartMethod
 assert Flow is InPackage is InModule is crewai.flow.flow.Flow
 assert FlowPersistence is InBase and persist is in_decorators
 """
@@ -103,11 +104,22 @@ assert FlowPersistence is InBase and persist is in_decorators
 def test_names_are_also_where_older_releases_had_them():
     run(
         """
+from crewai.agents.crew_agent_executor import ToolResult
 from crewai.agents.parser import OutputParserError, OutputParserException
+from crewai.cli.crew_chat import create_tool_function, generate_crew_chat_inputs, initialize_chat_llm
+from crewai.memory.storage.base_rag_storage import BaseRAGStorage
 from crewai.tasks.guardrail_result import GuardrailResult
-from crewai.utilities.events.event_types import CrewKickoffStartedEvent
+from crewai.tools.tool_types import ToolResult as InTypes
+from crewai.tools.tool_usage import ToolUsageError, ToolUsageErrorException
+from crewai.utilities.chromadb import sanitize_collection_name
+from crewai.utilities.crew_chat import initialize_chat_llm as in_utilities
+from crewai.utilities.events.event_listener import EventListener
+from crewai.utilities.events.event_types import EventTypes
+from crewai.utilities.events.utils.console_formatter import ConsoleFormatter
 from crewai.utilities.guardrail import GuardrailResult as InUtilities
-assert OutputParserError is OutputParserException and GuardrailResult is InUtilities
+assert OutputParserError is OutputParserException and ToolUsageError is ToolUsageErrorException
+assert ToolResult is InTypes and initialize_chat_llm is in_utilities and GuardrailResult is InUtilities
+assert sanitize_collection_name("a b") == "a_b"
 """
     )
 

@@ -1,9 +1,10 @@
 """Names of CrewAI's modules of models, and crewai_files where it is not installed."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 import crewgraph_compat
 import pytest
@@ -50,11 +51,56 @@ def test_a_provider_that_speaks_openais_protocol():
     module = import_module("crewai.llms.providers.openai_compatible.completion")
     llm = module.OpenAICompatibleCompletion(model="deepseek-chat", provider="deepseek")
     assert llm.provider == "deepseek"
+    assert module.OPENAI_COMPATIBLE_PROVIDERS["groq"].api_key_env == "GROQ_API_KEY"
 
 
 def test_tables_of_models():
-    assert named("crewai.llms.context_window.LLM_CONTEXT_WINDOW_SIZES")["gpt-4o"] == 128_000
+    windows = import_module("crewai.llms.context_window")
+    sizes = {"gpt-4": 8, "gpt-4o": 128, "openai/o3": 200}
+    resolve = windows.resolve_context_window_size
+    assert [resolve(name, sizes, default=1) for name in ("openai/gpt-4o-mini", "gpt-4-x", "unknown")] == [128, 8, 1]
+    assert windows.bare_context_windows(sizes) == {"gpt-4": 8, "gpt-4o": 128, "o3": 200}
+    assert "gpt-4o" in named("crewai.llms.constants.OPENAI_MODELS")
     assert named("crewai.llm.LITELLM_AVAILABLE") is False
+    for provider in ("Anthropic", "Azure", "Bedrock", "Gemini", "OpenAI"):
+        listed = named(f"crewai.llms.constants.{provider.upper()}_MODELS")
+        assert listed and list(get_args(named(f"crewai.llms.constants.{provider}Models"))) == listed
+
+
+class TooMany(Exception):
+    status_code = 429
+
+
+def test_what_failed_for_too_many_requests_is_done_again():
+    retry = import_module("crewai.llms.retry")
+    waits: list[float] = []
+    left = [TooMany(), TooMany()]
+
+    def work() -> str:
+        if left:
+            raise left.pop()
+        return "done"
+
+    assert retry.run_with_rate_limit_retry(work, sleep=waits.append) == "done"
+    assert len(waits) == 2
+    assert retry.get_retry_delay_seconds(2, random_value=lambda: 0.5) == 3.0
+    assert retry.get_retry_delay_seconds(2, retry_after_seconds=7) == 7
+
+    async def slept(_: float) -> None: ...
+
+    async def fails() -> str:
+        raise KeyError("no such thing")
+
+    with pytest.raises(KeyError):
+        asyncio.run(retry.arun_with_rate_limit_retry(fails, sleep=slept))
+
+
+def test_settings_for_a_while():
+    base = import_module("crewai.llms.base_llm")
+    llm = crewgraph.LLM("gpt-4o", stop=["a"])
+    with base.call_stop_override(llm, ["b"]), base.call_stream_override(llm, True):
+        assert (llm.stop, llm.stream) == (["b"], True)
+    assert (llm.stop, llm.stream) == (["a"], False)
 
 
 def test_files_are_ours_where_their_package_is_not_installed():

@@ -1,14 +1,35 @@
 import datetime
+import json
 from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import pytest
 from crewgraph_compat.stand_ins.tools.schemas import (
-    build_rich_field_description,
     create_model_from_schema,
+    generate_model_description,
+    serialize_model_class,
+)
+from crewgraph_compat.stand_ins.tools.strict_schemas import (
+    add_const_to_oneof_variants,
+    add_key_in_dict_recursively,
+    build_rich_field_description,
+    convert_oneof_to_anyof,
+    ensure_all_properties_required,
+    ensure_type_in_schemas,
+    fix_discriminator_mappings,
+    force_additional_properties_false,
+    lift_top_level_anyof,
     resolve_refs,
+    sanitize_tool_params_for_anthropic_strict,
+    sanitize_tool_params_for_bedrock_strict,
+    sanitize_tool_params_for_openai_strict,
+    strip_null_from_types,
+    strip_unsupported_formats,
 )
 from pydantic import BaseModel, Field, ValidationError
+
+NULL = {"type": "null"}
+TEXT = {"type": "string"}
 
 
 class Place(BaseModel):
@@ -19,6 +40,43 @@ class Place(BaseModel):
 class Node(BaseModel):
     n: int
     below: list["Node"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "made"),
+    [
+        (strip_null_from_types, {"type": ["null"]}, {"type": ["null"]}),
+        (strip_null_from_types, {"type": ["string", "integer", "null"]}, {"type": ["string", "integer"]}),
+        (strip_null_from_types, {"type": ["string", "null"]}, TEXT),
+        (strip_null_from_types, {"anyOf": [NULL]}, {"anyOf": [NULL]}),
+        (strip_null_from_types, {"anyOf": [TEXT, {"type": "integer"}, NULL]}, {"anyOf": [TEXT, {"type": "integer"}]}),
+        (strip_null_from_types, {"anyOf": [{**TEXT, "title": "q"}, NULL], "title": "t"}, {"title": "q", **TEXT}),
+        (strip_null_from_types, {"oneOf": [NULL, TEXT]}, {"oneOf": [NULL, TEXT]}),
+        (convert_oneof_to_anyof, {"items": {"oneOf": [TEXT]}}, {"items": {"anyOf": [TEXT]}}),
+        (ensure_type_in_schemas, {"anyOf": [{}, NULL]}, {"anyOf": [{"type": "object"}, NULL]}),
+        (ensure_type_in_schemas, {"items": {}}, {"items": {}}),
+        (lift_top_level_anyof, {"anyOf": [{"type": "object"}, NULL], "title": "T"}, {"title": "T", "type": "object"}),
+        (lift_top_level_anyof, {"items": {"anyOf": [{"type": "object"}]}}, {"items": {"anyOf": [{"type": "object"}]}}),
+        (strip_unsupported_formats, {**TEXT, "format": "uri"}, TEXT),
+        (strip_unsupported_formats, {**TEXT, "format": "date"}, {**TEXT, "format": "date"}),
+        (strip_unsupported_formats, {"properties": {"format": TEXT}}, {"properties": {"format": TEXT}}),
+        (
+            force_additional_properties_false,
+            {"type": "object", "required": ["a"]},
+            {"type": "object", "required": ["a"], "additionalProperties": False, "properties": {}},
+        ),
+        (force_additional_properties_false, {"properties": {"a": {}}}, {"properties": {"a": {}}}),
+        (
+            ensure_all_properties_required,
+            {"type": "object", "properties": {"a": {}, "b": {}}},
+            {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]},
+        ),
+    ],
+)
+def test_a_schema_is_changed_in_place(change: Any, given: dict[str, Any], made: dict[str, Any]):
+    schema = deepcopy(given)
+    assert change(schema) is schema
+    assert schema == made
 
 
 @pytest.mark.parametrize(
@@ -47,9 +105,41 @@ def test_a_definition_that_is_missing_is_told():
         resolve_refs({"$ref": "#/$defs/N"})
 
 
-NULL = {"type": "null"}
-TEXT = {"type": "string"}
+def test_keys_are_put_where_a_criterion_says():
+    given = {"a": {"type": "x"}, "l": [{"type": "x"}, {"b": 1}]}
+    made = add_key_in_dict_recursively(given, "k", 9, lambda one: one.get("type") == "x")
+    assert made == {"a": {"type": "x", "k": 9}, "l": [{"type": "x", "k": 9}, {"b": 1}]}
+
+
+def test_choices_say_which_value_they_stand_for():
+    pet: dict[str, Any] = {"oneOf": [{"title": "Cat", "properties": {"kind": dict(TEXT)}}]}
+    pet |= {"discriminator": {"propertyName": "kind", "mapping": {"cat": "#/$defs/Cat"}}}
+    assert add_const_to_oneof_variants(pet)["oneOf"][0]["properties"]["kind"] == {**TEXT, "const": "cat"}
+    assert "const" not in pet["oneOf"][0]["properties"]["kind"]
+    named = {"oneOf": [{"$ref": "#/$defs/Cat"}], "discriminator": {"mapping": {"cat": "x/Cat", "dog": "x/Dog"}}}
+    assert fix_discriminator_mappings(named)["discriminator"]["mapping"] == {"cat": "#/$defs/Cat", "dog": "x/Dog"}
+
+
 BOUND: dict[str, Any] = {"type": "array", "minItems": 1, "items": {**TEXT, "pattern": "a"}, "default": [], "title": "Q"}
+
+
+@pytest.mark.parametrize(
+    ("sanitized", "left"),
+    [
+        (sanitize_tool_params_for_openai_strict, {"type": "array", "minItems": 1, "items": {**TEXT, "pattern": "a"}}),
+        (sanitize_tool_params_for_anthropic_strict, {"type": "array", "items": TEXT}),
+        (sanitize_tool_params_for_bedrock_strict, {"type": "array", "items": TEXT}),
+    ],
+)
+def test_parameters_are_put_as_strict_providers_take_them(sanitized: Any, left: dict[str, Any]):
+    made = sanitized({"type": "object", "properties": {"q": BOUND, "title": TEXT}, "title": "T"})
+    assert made == {
+        "type": "object",
+        "properties": {"q": left, "title": TEXT},
+        "additionalProperties": False,
+        "required": ["q", "title"],
+    }
+    assert sanitized({}) == {}
 
 
 @pytest.mark.parametrize(
@@ -68,6 +158,19 @@ BOUND: dict[str, Any] = {"type": "array", "minItems": 1, "items": {**TEXT, "patt
 )
 def test_a_field_is_told_in_one_line(field: dict[str, Any], told: str):
     assert build_rich_field_description(field) == told
+
+
+def test_a_model_is_told_in_openais_form():
+    told = generate_model_description(Place)
+    assert told["type"] == "json_schema"
+    assert told["json_schema"]["name"] == "Place"
+    schema = told["json_schema"]["schema"]
+    assert (schema["required"], schema["additionalProperties"]) == (["name", "depth"], False)
+    assert schema["properties"]["depth"]["type"] == "number"
+    kept = generate_model_description(Place, strip_null_types=False)["json_schema"]["schema"]
+    assert kept["properties"]["depth"]["anyOf"] == [{"type": "number"}, NULL]
+    assert serialize_model_class(Place) == Place.model_json_schema()
+    assert serialize_model_class(5) == 5
 
 
 TOOL: dict[str, Any] = {
@@ -116,3 +219,7 @@ def test_a_model_is_named_and_described_as_one_likes():
 def test_a_type_that_is_none_is_told():
     with pytest.raises(ValueError, match="no type of JSON"):
         create_model_from_schema({"type": "object", "properties": {"a": {"type": "tide"}}})
+
+
+def test_schemas_stay_json():
+    assert json.loads(json.dumps(generate_model_description(Node)))["json_schema"]["strict"] is True

@@ -2,7 +2,7 @@ import importlib
 from types import ModuleType
 
 import pytest
-from crewgraph_compat.surface.absent import ABSENT, INCOMPLETE, reason
+from crewgraph_compat.surface.absent import ABSENT, reason
 from crewgraph_compat.surface.table import AREAS, FILES, TABLE
 from crewgraph_compat.surface.table.rows import rows
 
@@ -26,23 +26,16 @@ def test_every_module_is_in_a_package_of_the_table():
 
 def test_no_row_is_said_to_be_absent():
     offered = {f"{module}.{name}" for module, names in TABLE.items() for name in names} | set(TABLE)
-    absent = {path for path in offered if reason(path) and path.rpartition(".")[0] not in INCOMPLETE}
-    assert absent == set() and not set(INCOMPLETE) - set(TABLE)
+    assert {path for path in offered if reason(path)} == set()
 
 
 def test_every_reason_is_a_sentence():
-    assert {
-        path for path, why in (ABSENT | INCOMPLETE).items() if not why.endswith((".", "`.")) or len(why) < 30
-    } == set()
+    assert {path for path, why in ABSENT.items() if not why.endswith((".", "`.")) or len(why) < 30} == set()
 
 
 def test_a_reason_holds_for_what_is_below():
-    assert reason("crewai.cli.create_crew.create_crew") == ABSENT["crewai.cli"]
+    assert reason("crewai.cli.create_crew.create_crew") == ABSENT["crewai.cli.create_crew"]
     assert reason("crewai.client") is None
-
-
-def test_a_name_of_an_incomplete_module_is_absent_with_the_reason_of_the_module():
-    assert reason("crewai.llms.context_window.GEMINI_CONTEXT_WINDOWS") == INCOMPLETE["crewai.llms.context_window"]
 
 
 def test_rows_keep_names_or_rename_them():

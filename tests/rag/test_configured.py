@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.rag.client import FaissClient
-from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig
+from crewgraph_compat.stand_ins.rag.client import BaseRAGStorage, FaissClient
+from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, MissingChromaDBConfig, MissingQdrantConfig
 from crewgraph_compat.stand_ins.rag.factory import RagContext, create_client
 from crewgraph_compat.surface.version import check_version, is_current_version_yanked, is_newer_version_available
 from modes import Mode
@@ -15,6 +15,7 @@ from crewgraph.definitions.security import Fingerprint
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
 from crewgraph.knowledge.storage.factory import resolve_knowledge_storage, set_knowledge_storage_factory
+from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.memory.storage_factory import resolve_memory_storage, set_memory_storage_factory
 
 
@@ -89,6 +90,39 @@ def test_a_context_has_a_configuration_and_no_client_yet():
     config = ChromaDBConfig()
     context = RagContext(config=config)
     assert context.config is config and context.client is None
+
+
+@pytest.mark.parametrize("missing", [MissingChromaDBConfig, MissingQdrantConfig])
+def test_a_configuration_of_what_is_missing_says_what_to_write(missing: Any):
+    with pytest.raises(RuntimeError, match=f"`{missing.__name__}` stands for a store that is not installed"):
+        missing()
+
+
+class Kept(BaseRAGStorage):
+    def _sanitize_role(self, role: str) -> str:
+        return role.replace(" ", "-")
+
+    def save(self, value: Any, metadata: dict[str, Any]) -> None: ...
+
+    def search(self, query: str, limit: int = 5, filter: Any = None, score_threshold: float = 0.6) -> list[Any]:
+        return []
+
+    def reset(self) -> None: ...
+
+
+def test_a_storage_of_ones_own_is_named_by_its_crew():
+    crew = SimpleNamespace(agents=[SimpleNamespace(role="a b"), SimpleNamespace(role="c")])
+    assert vars(Kept("x", False, {"p": 1}, crew)) == {
+        "type": "x",
+        "allow_reset": False,
+        "embedder_config": {"p": 1},
+        "crew": crew,
+        "agents": "a-b_c",
+    }
+    assert vars(Kept("short_term"))["agents"] == ""
+    assert issubclass(RAGStorage, BaseRAGStorage)
+    with pytest.raises(TypeError):
+        BaseRAGStorage("x")  # pyright: ignore[reportAbstractUsage]
 
 
 def test_a_seed_gives_the_identity_that_it_gives_in_crewai():

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from crewgraph_compat.stand_ins.rag.embedders import (
+from crewgraph_compat.stand_ins.rag.embedding_functions import (
     CustomEmbeddingFunction,
     EmbeddingFunction,
     maybe_cast_one_to_many,

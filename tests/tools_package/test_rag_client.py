@@ -19,7 +19,7 @@ from crewgraph_compat.stand_ins.rag.factory import (
     set_rag_config,
     unregister_rag_client_factory,
 )
-from crewgraph_compat.stand_ins.storage import lock
+from crewgraph_compat.stand_ins.storage.files import lock
 from crewgraph_compat.stand_ins.tools.schemas import create_model_from_schema
 from modes import Mode
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -253,7 +253,7 @@ def test_such_a_model_has_a_name_and_a_base_that_were_asked_for():
 
 def test_a_lock_holds_among_processes(storage: Path):
     program = (
-        "from crewgraph_compat.stand_ins.storage import lock\n"
+        "from crewgraph_compat.stand_ins.storage.files import lock\n"
         "try:\n    with lock('port', timeout=0.1): print('got it')\n"
         "except TimeoutError as error: print(error)"
     )

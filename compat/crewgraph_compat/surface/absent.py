@@ -1,6 +1,6 @@
 """Names of crewai that are deliberately not offered, each with the reason and what to do instead."""
 
-__all__ = ["ABSENT", "INCOMPLETE", "reason"]
+__all__ = ["ABSENT", "reason"]
 
 _TELEMETRY = "crewgraph sends no telemetry; take the import out."
 _PLATFORM = "It serves CrewAI's hosted platform, with which crewgraph has nothing to do."
@@ -28,39 +28,24 @@ _SERVED = "crewgraph serves no agents; `crew.compile()` gives a graph, for LangG
 _SPOKEN = (
     "An agent speaks to remote ones itself: `Agent(a2a=A2AClientConfig(endpoint=...))`; events tell of each message."
 )
-_UI_VERSION = "A2UI is known in version 0.8: `validate_a2ui_message`, `validate_a2ui_event`."
-
-_AGENT_LOOP = (
-    "It is a part of CrewAI's agent loop; crewgraph's loop is seen by `step_callback`, `crewai.hooks` and events."
-)
-_BUS = "It is a part of CrewAI's event bus; handlers are registered with `@crewai_event_bus.on(...)` or a `BaseEventListener`."
-_CHAT = "`crewgraph chat` talks with the crew of a project."
-_CONSOLE = "Runs are printed by `verbose=True`; a `BaseEventListener` prints them in any other way."
-_CONTEXT = "Event handlers and hooks are passed the task, the agent and the crew; nothing is kept in CrewAI's context variables."
-_FLOW_ENGINE = "It is a part of CrewAI's flow engine; `flow.compile()` gives the graph that crewgraph runs."
-_HELPER = "It is a helper of CrewAI's own code, and no program is known to use it."
-_JUDGES = "Crews are evaluated with `crew.test(...)` and trained with `crew.train(...)`."
-_MCP = "Agents connect to MCP servers themselves: `Agent(mcps=[...])`, or `MCPServerAdapter` of crewai_tools."
-_MODEL_TABLES = "A model is asked: `LLM(...).get_context_window_size()` and `LLM(...).supports_stop_words()`."
-_PROJECTS = "Projects are loaded by `@CrewBase`, `load_crew(...)` and `crewgraph run`."
-_SCHEMAS = (
-    "Models write their own JSON schema: `Model.model_json_schema()`; `create_model_from_schema` is the way back."
-)
-_STORED_OUTPUTS = (
-    "Outputs of tasks are stored with their run: `crewgraph runs` lists runs, `crew.replay(task_id)` repeats one."
-)
-_STREAMS = "A run is streamed with `Crew(stream=True)` or `Flow(stream=True)`; iterate over what `kickoff()` returns."
 _UI_COMPONENTS = "Components of A2UI are written as JSON; crewgraph checks the form of the messages that carry them."
-_VECTORS = "Texts are stored with FAISS: `create_client(ChromaDBConfig())` returns a client with the methods of CrewAI's clients."
-
-
-def _each(package: str, why: str, *names: str) -> dict[str, str]:
-    return {f"{package}.{name}": why for name in names}
-
+_UI_VERSION = "A2UI is known in version 0.8: `validate_a2ui_message`, `validate_a2ui_event`."
 
 ABSENT: dict[str, str] = {
     "crewai.a2a.auth.utils": _SPOKEN,
     "crewai.a2a.errors": "A remote agent that fails is a `crewgraph.errors.RemoteAgentError`, or is told to the model.",
+    "crewai.a2a.extensions.a2ui.catalog": _UI_COMPONENTS,
+    **dict.fromkeys(
+        (
+            f"crewai.a2a.extensions.a2ui.{name}"
+            for name in (
+                *("AudioPlayer", "Button", "Card", "CheckBox", "Column", "DateTimeInput", "Divider", "Icon", "Image"),
+                *("List", "Modal", "MultipleChoice", "Row", "Slider", "Tabs", "Text", "TextField", "Video"),
+                *("validate_catalog_components", "validator.validate_catalog_components"),
+            )
+        ),
+        _UI_COMPONENTS,
+    ),
     "crewai.a2a.extensions.a2ui.prompt": _UI_VERSION,
     "crewai.a2a.extensions.a2ui.schema": _UI_VERSION,
     "crewai.a2a.extensions.a2ui.v0_9": _UI_VERSION,
@@ -92,9 +77,19 @@ ABSENT: dict[str, str] = {
     "crewai.agents.agent_builder.base_agent.PlatformApp": _PLATFORM,
     "crewai.agents.agent_builder.base_agent.PlatformAppOrAction": _PLATFORM,
     "crewai.auth": _PLATFORM,
-    "crewai.cli": _COMMANDS,
-    "crewai.cli.crew_chat": _CHAT,
-    "crewai.utilities.crew_chat": _CHAT,
+    **dict.fromkeys(
+        (
+            f"crewai.cli.{name}"
+            for name in (
+                *("add_crew_to_flow", "authentication", "cli", "command", "config", "constants", "create_crew"),
+                *("create_flow", "deploy", "evaluate_crew", "git", "install_crew", "kickoff_flow", "plot_flow"),
+                *("plus_api", "provider", "replay_from_task", "reset_memories_command", "run_crew", "settings"),
+                *("templates", "tools", "train_crew", "update_crew", "utils", "version"),
+            )
+        ),
+        _COMMANDS,
+    ),
+    "crewai.events.types.env_events": _TELEMETRY,
     "crewai.events.listeners.tracing": _TRACING,
     **dict.fromkeys(
         (
@@ -135,7 +130,10 @@ ABSENT: dict[str, str] = {
     "crewai.flow.config": _DRAWN,
     "crewai.flow.html_template_handler": _DRAWN,
     "crewai.flow.legend_generator": _DRAWN,
-    "crewai.flow.visualization.renderers.interactive": _DRAWN,
+    "crewai.flow.visualization.render_interactive": _DRAWN,
+    "crewai.flow.visualization.renderers": _DRAWN,
+    "crewai.flow.visualization.visualize_flow_structure": _DRAWN,
+    "crewai.flow.visualize_flow_structure": _DRAWN,
     "crewai.flow.visualization_utils.add_edges": _DRAWN,
     "crewai.flow.visualization_utils.add_nodes_to_network": _DRAWN,
     "crewai.flow.visualization_utils.compute_positions": _DRAWN,
@@ -147,12 +145,23 @@ ABSENT: dict[str, str] = {
     "crewai.flow.flow_visualizer.compute_positions": _DRAWN,
     "crewai.flow.flow_visualizer.generate_legend_items_html": _DRAWN,
     "crewai.flow.flow_visualizer.get_legend_items": _DRAWN,
+    **dict.fromkeys(
+        (
+            f"crewai.flow.expressions.{name}"
+            for name in (
+                *("FLOW_TEMPLATE_EXPRESSION_CONTRACT", "FLOW_TEMPLATE_EXPRESSION_EXAMPLES"),
+                *("FLOW_TEMPLATE_EXPRESSION_RULES", "flow_template_expression_description"),
+            )
+        ),
+        _GUIDE,
+    ),
     "crewai.flow.skill": _GUIDE,
     "crewai.knowledge.embedder": _EMBEDDERS,
     "crewai.llm_overlay": _OVERLAY,
     "crewai.settings": _COMMANDS,
     "crewai.tools.agent_tools.deferred_tool_result_reader": "What a tool gave is shown whole; a long conversation is condensed.",
     "crewai.utilities.env": _TELEMETRY,
+    "crewai.utilities.events.env_events": _TELEMETRY,
     "crewai.utilities.events.third_party": _TRACING,
     "crewai.utilities.llm_utils.ENV_VARS": _COMMANDS,
     "crewai.utilities.llm_utils.GENERATION_SETTINGS": _OVERLAY,
@@ -163,6 +172,7 @@ ABSENT: dict[str, str] = {
     "crewai.utilities.project_utils.build_env_with_all_tool_credentials": _PLATFORM,
     "crewai.utilities.project_utils.build_env_with_tool_repository_credentials": _PLATFORM,
     "crewai.utilities.reset_memories": _COMMANDS,
+    "crewai.utilities.rw_lock": "It is a lock of CrewAI's own event bus; `threading.Lock` is Python's.",
     "crewai.utilities.token_counter_callback.CustomLogger": _PROVIDERS,
     "crewai.utilities.token_counter_callback.Usage": _PROVIDERS,
     "crewai.rag.embeddings.providers.oracle": _EMBEDDERS,
@@ -183,165 +193,14 @@ ABSENT: dict[str, str] = {
     ),
     "crewai.telemetry.tracing": _TELEMETRY,
     "crewai.telemetry.utils": _TELEMETRY,
-    **_each(
-        "crewai",
-        _AGENT_LOOP,
-        *("agent.internal", "agent.utils", "agents.agent_adapters.langgraph.protocols"),
-        *("agents.agent_adapters.openai_agents.protocols", "agents.agent_builder.base_agent_executor"),
-        "agents.agent_builder.base_agent_executor_mixin",
-        *("agents.agent_builder.utilities.base_token_process", "agents.agent_executor"),
-        *("agents.crew_agent_executor", "agents.planner_observer", "agents.step_executor", "llms.retry"),
-        *("tools.cache_tools", "tools.tool_types", "tools.tool_usage", "utilities.agent_utils"),
-        *("utilities.message_utils", "utilities.step_execution_context", "utilities.token_counter_callback"),
-        *("utilities.tool_result_artifacts", "utilities.tool_utils"),
-    ),
-    **_each(
-        "crewai",
-        _CONSOLE,
-        *("events.event_listener", "events.listeners", "events.utils", "utilities.events.event_listener"),
-        *("utilities.events.utils", "utilities.logger", "utilities.logger_utils"),
-    ),
-    "crewai.events.types.env_events": _TELEMETRY,
-    "crewai.utilities.events.env_events": _TELEMETRY,
-    "crewai.execution": _CONTEXT,
-    "crewai.utilities.crew": _CONTEXT,
-    **_each(
-        "crewai",
-        _FLOW_ENGINE,
-        *("experimental.flow_jobs", "flow.constants", "flow.dsl._types", "flow.flow_trackable"),
-        *("flow.path_utils", "flow.runtime._outputs", "flow.types", "flow.utils"),
-    ),
-    "crewai.flow.visualization": _DRAWN,
-    "crewai.flow.visualization_utils": _DRAWN,
-    "crewai.llms.constants": _MODEL_TABLES,
-    **_each(
-        "crewai",
-        _MCP,
-        *("mcp.client", "mcp.content", "mcp.transports", "tools.mcp_native_tool"),
-    ),
-    "crewai.project.wrappers": _PROJECTS,
-    "crewai.utilities.project_utils": _PROJECTS,
-    **_each(
-        "crewai",
-        _VECTORS,
-        *("memory.storage.base_rag_storage", "rag.chromadb.constants", "rag.chromadb.types"),
-        *("rag.chromadb.utils", "rag.config.constants", "rag.config.optional_imports.base"),
-        *("rag.config.optional_imports.protocols", "rag.config.optional_imports.providers"),
-        *("rag.core.exceptions", "rag.storage", "utilities.chromadb"),
-    ),
-    **_each(
-        "crewai.rag.embeddings.providers",
-        _EMBEDDERS,
-        *("aws.bedrock", "cohere.cohere_provider", "custom.custom_provider", "google.genai_vertex_embedding"),
-        *("google.generative_ai", "google.vertex", "huggingface.huggingface_provider"),
-        *("ibm.embedding_callable", "ibm.watsonx", "instructor.instructor_provider", "jina.jina_provider"),
-        *("microsoft.azure", "ollama.ollama_provider", "onnx.onnx_provider", "openai.openai_provider"),
-        *("openclip.openclip_provider", "openrouter.openrouter_provider", "roboflow.roboflow_provider"),
-        *("sentence_transformer.sentence_transformer_provider", "text2vec.text2vec_provider"),
-        *("voyageai.embedding_callable", "voyageai.voyageai_provider"),
-    ),
-    **_each(
-        "crewai",
-        _JUDGES,
-        *("utilities.evaluators.crew_evaluator_handler", "utilities.training_converter"),
-        "utilities.training_handler",
-    ),
-    "crewai.utilities.task_output_storage_handler": _STORED_OUTPUTS,
-    "crewai.a2a.utils.logging": _SPOKEN,
-    "crewai.a2a.extensions.a2ui.catalog": _UI_COMPONENTS,
-    **_each(
-        "crewai",
-        _HELPER,
-        *("types.hitl", "types.utils", "utilities.config", "utilities.crew_json_encoder"),
-        *("utilities.declarative_refs", "utilities.errors", "utilities.file_store", "utilities.formatter"),
-        *("utilities.import_utils", "utilities.internal_instructor", "utilities.pydantic_schema_parser"),
-        *("utilities.rw_lock", "utilities.serialization"),
-    ),
 }
 """A dotted path to why neither it nor anything below it is there: whole sentences."""
 
-INCOMPLETE: dict[str, str] = {
-    "crewai.a2a.extensions.a2ui": _UI_COMPONENTS,
-    "crewai.a2a.extensions.a2ui.validator": _UI_COMPONENTS,
-    "crewai.a2a.types": _SPOKEN,
-    "crewai.a2a.utils.response_model": _SPOKEN,
-    **_each(
-        "crewai",
-        _AGENT_LOOP,
-        *("agents", "agents.constants", "agents.parser", "tools.agent_tools.add_image_tool"),
-        *("tools.base_tool", "tools.structured_tool", "tools.tool_calling", "utilities.guardrail"),
-        *("utilities.planning_handler", "utilities.reasoning_handler"),
-        *("utilities.exceptions.context_window_exceeding_exception", "utilities.printer"),
-        *("utilities.prompts", "utilities.string_utils"),
-    ),
-    **_each(
-        "crewai",
-        _MCP,
-        *("mcp", "mcp.exceptions", "mcp.tool_resolver", "tools.mcp_tool_wrapper"),
-    ),
-    "crewai.context": _CONTEXT,
-    **_each(
-        "crewai",
-        _BUS,
-        *("events.depends", "events.event_bus", "events.event_types", "events.handler_graph"),
-        *("events.types.event_bus_types", "utilities.events.event_types"),
-    ),
-    **_each(
-        "crewai",
-        _FLOW_ENGINE,
-        *("experimental.conversational", "flow.conversational", "flow.dsl._conditions", "flow.dsl._listen"),
-        *("flow.dsl._router", "flow.dsl._start", "flow.dsl._utils", "flow.expressions", "flow.flow"),
-        *("flow.flow_wrappers", "flow.human_feedback", "flow.persistence", "flow.persistence.decorators"),
-        *("flow.persistence.factory", "flow.runtime", "flow.runtime._actions"),
-    ),
-    "crewai.flow": _DRAWN,
-    "crewai.flow.flow_visualizer": _DRAWN,
-    **_each(
-        "crewai",
-        _HELPER,
-        *("agent", "knowledge.source.crew_docling_source", "types.callback", "utilities"),
-        *("utilities.constants", "utilities.file_handler", "utilities.paths"),
-    ),
-    **_each(
-        "crewai",
-        _MODEL_TABLES,
-        *("llm", "llms.base_llm", "llms.context_window", "llms.providers.openai_compatible"),
-        *("llms.providers.openai_compatible.completion", "utilities.llm_utils"),
-    ),
-    "crewai.memory.storage.kickoff_task_outputs_storage": _STORED_OUTPUTS,
-    **_each(
-        "crewai",
-        _PROJECTS,
-        *("project.annotations", "project.crew_base", "project.crew_loader", "project.json_loader"),
-        "project.utils",
-    ),
-    **_each(
-        "crewai",
-        _VECTORS,
-        *("memory.storage.rag_storage", "rag.chromadb.client", "rag.chromadb.config", "rag.config.types"),
-        *("rag.config.utils", "rag.factory"),
-    ),
-    "crewai.rag.core.base_embeddings_provider": _EMBEDDERS,
-    "crewai.rag.embeddings.factory": _EMBEDDERS,
-    **_each(
-        "crewai.rag.embeddings.providers",
-        _EMBEDDERS,
-        *("aws", "cohere", "custom", "google", "huggingface", "ibm", "instructor", "jina", "microsoft"),
-        *("ollama", "onnx", "openai", "openclip", "openrouter", "roboflow", "sentence_transformer"),
-        *("text2vec", "voyageai"),
-    ),
-    "crewai.utilities.evaluators.task_evaluator": _JUDGES,
-    "crewai.utilities.pydantic_schema_utils": _SCHEMAS,
-    "crewai.utilities.streaming": _STREAMS,
-}
-"""A module to why names that the table does not have are not there; they are of no use outside of CrewAI."""
-
 
 def reason(path: str) -> str | None:
-    """Why a dotted path that the table does not have is absent on purpose; None where no reason is known."""
-    above = path
-    while above:
-        if above in ABSENT:
-            return ABSENT[above]
-        above = above.rpartition(".")[0]
-    return INCOMPLETE.get(path.rpartition(".")[0])
+    """Why a dotted path is deliberately absent; None where it is not."""
+    while path:
+        if path in ABSENT:
+            return ABSENT[path]
+        path = path.rpartition(".")[0]
+    return None

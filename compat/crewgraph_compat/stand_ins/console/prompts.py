@@ -1,13 +1,34 @@
-"""The prompts of an agent, made by hand."""
+"""The prompts of an agent, and the words of the text protocol."""
 
-from typing import Any
+import re
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
 from crewgraph.definitions.frame import around, framed
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
 
-__all__ = ["Prompts", "StandardPromptResult", "SystemPromptResult"]
+__all__ = [
+    "ACTION_INPUT_ONLY_REGEX",
+    "ACTION_INPUT_REGEX",
+    "ACTION_REGEX",
+    "COMPONENTS",
+    "FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE",
+    "MISSING_ACTION_AFTER_THOUGHT_ERROR_MESSAGE",
+    "MISSING_ACTION_INPUT_AFTER_ACTION_ERROR_MESSAGE",
+    "UNABLE_TO_REPAIR_JSON_RESULTS",
+    "VALID_DATE_FORMAT_CODES",
+    "Prompts",
+    "StandardPromptResult",
+    "SystemPromptResult",
+]
+
+
+COMPONENTS = Literal["role_playing", "tools", "no_tools", "native_tools", "task", "native_task", "task_no_tools"]
+"""The parts of a prompt, which are slices of the prompt texts."""
+
+VALID_DATE_FORMAT_CODES = ("%Y", "%m", "%d", "%H", "%M", "%S", "%B", "%b", "%A", "%a")
+"""Parts that a date in a prompt may have; `Agent(date_format=)` takes whatever `strftime` knows."""
 
 
 class StandardPromptResult(BaseModel):
@@ -101,3 +122,35 @@ class Prompts(BaseModel):
         if not self.response_template:
             return full
         return f"{full}\n{around(self.response_template, 'Response')[0]}"
+
+
+_ACTION: Final = r"Action\s*\d*\s*:"
+_INPUT: Final = r"Action\s*\d*\s*Input\s*\d*\s*:"
+
+ACTION_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)", re.DOTALL)
+"""Finds an action."""
+
+ACTION_INPUT_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)[\s]*" + _INPUT + r"[\s]*(.*)", re.DOTALL)
+"""Finds an action's name and its input."""
+
+ACTION_INPUT_ONLY_REGEX: Final = re.compile(r"\s*" + _INPUT + r"\s*(.*)", re.DOTALL)
+"""Finds an action's input."""
+
+UNABLE_TO_REPAIR_JSON_RESULTS: Final = ['""', "{}"]
+"""What a repair of JSON gives where there was none."""
+
+MISSING_ACTION_AFTER_THOUGHT_ERROR_MESSAGE: Final = (
+    "The reply has no `Action:` after its `Thought:`. Write the name of a tool behind `Action:`, or the result behind "
+    "`Final Answer:`."
+)
+"""Told where an action is missing."""
+
+MISSING_ACTION_INPUT_AFTER_ACTION_ERROR_MESSAGE: Final = (
+    "The reply has no `Action Input:` after its `Action:`. Write the arguments behind it, as one JSON object."
+)
+"""Told where the input of an action is missing."""
+
+FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE: Final = (
+    "The reply has an action and a `Final Answer:`. Write one of both: use the tool, or finish."
+)
+"""Told where a reply wants both."""

@@ -1,13 +1,30 @@
-"""Printing in colours, and answers typed at the terminal."""
+"""Printing in colours, answers typed at the terminal, log lines, and silence for a while."""
 
+import logging
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, Field
 
 from crewgraph.compiler.terminal import said_at_terminal
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-__all__ = ["ConsoleProvider", "Printer", "PrinterColor"]
+__all__ = [
+    "PRINTER",
+    "RESET",
+    "ColoredText",
+    "ConsoleProvider",
+    "Logger",
+    "Printer",
+    "PrinterColor",
+    "suppress_logging",
+    "suppress_warnings",
+]
 
 
 PrinterColor = Literal[
@@ -27,7 +44,7 @@ PrinterColor = Literal[
 ]
 """The colours of a `Printer`."""
 
-_RESET: Final = "\x1b[0m"
+RESET: Final = "\x1b[0m"
 """Ends a colour on a terminal."""
 
 _BOLD = "\x1b[1m"
@@ -48,7 +65,7 @@ _CODES: dict[PrinterColor, str] = {
 }
 
 
-class _Piece(NamedTuple):
+class ColoredText(NamedTuple):
     """A piece of a line."""
 
     text: str
@@ -63,7 +80,7 @@ class Printer:
 
     @staticmethod
     def print(
-        content: str | list[_Piece],
+        content: str | list[ColoredText],
         color: PrinterColor | None = None,
         sep: str | None = " ",
         end: str | None = "\n",
@@ -83,18 +100,22 @@ class Printer:
         Raises:
             KeyError: there is no such colour.
         """
-        pieces = [_Piece(content, color)] if isinstance(content, str) else content
+        pieces = [ColoredText(content, color)] if isinstance(content, str) else content
         line = "".join(f"{_CODES[of]}{text}" if of else text for text, of in _ended(pieces))
-        print(f"{line}{_RESET}", sep=sep, end=end, file=file, flush=flush)
+        print(f"{line}{RESET}", sep=sep, end=end, file=file, flush=flush)
 
 
-def _ended(pieces: list[_Piece]) -> list[_Piece]:
+def _ended(pieces: list[ColoredText]) -> list[ColoredText]:
     """The pieces, each coloured one but the last with the end of its colour."""
     last = len(pieces) - 1
     return [
-        _Piece(f"{text}{_RESET}" if color and number < last else text, color)
+        ColoredText(f"{text}{RESET}" if color and number < last else text, color)
         for number, (text, color) in enumerate(pieces)
     ]
+
+
+PRINTER: Final = Printer()
+"""A printer for everybody."""
 
 
 class ConsoleProvider:
@@ -115,3 +136,51 @@ class ConsoleProvider:
     def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str | None:
         """What somebody types as an answer."""
         return said_at_terminal(f"{message}\n> ").strip()
+
+
+class Logger(BaseModel):
+    """Prints what it is told, with the time and a level; nothing unless it is verbose."""
+
+    verbose: bool = Field(default=False, description="Whether anything is printed")
+    """Whether anything is printed."""
+
+    default_color: PrinterColor = Field(default="bold_yellow", description="The colour of messages")
+    """The colour of messages."""
+
+    def log(self, level: str, message: str, color: PrinterColor | None = None) -> None:
+        """Print a message.
+
+        Args:
+            level: such as "info".
+            message: what there is to tell.
+            color: its colour; None is `default_color`.
+        """
+        if not self.verbose:
+            return
+        PRINTER.print(
+            [
+                ColoredText(f"\n[{datetime.now():%Y-%m-%d %H:%M:%S}]", "cyan"),
+                ColoredText(f"[{level.upper()}]: ", "yellow"),
+                ColoredText(message, color or self.default_color),
+            ]
+        )
+
+
+@contextmanager
+def suppress_logging(logger_name: str, level: int | str) -> Generator[None]:
+    """A `with` block in which a logger tells only what is of a level or above."""
+    logger = logging.getLogger(logger_name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def suppress_warnings() -> Generator[None]:
+    """A `with` block without warnings; it holds for the whole process, as Python's filters do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

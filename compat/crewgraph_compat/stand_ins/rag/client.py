@@ -1,14 +1,17 @@
-"""Collections of texts in crewgraph's store, with the methods of CrewAI's clients."""
+"""Collections of texts in crewgraph's store, with the methods of CrewAI's clients, and the base classes of clients."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Required, Unpack, runtime_checkable
 
 from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
+from crewgraph import BaseAgent
 from crewgraph.core.digest import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult
+from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.stores.faiss_store import FaissStore
 from crewgraph.stores.shelf import Entry, Found, Shelf
 from crewgraph.vectors.embedder import NamedEmbedder
@@ -20,6 +23,7 @@ __all__ = [
     "BaseCollectionAddParams",
     "BaseCollectionParams",
     "BaseCollectionSearchParams",
+    "BaseRAGStorage",
     "BaseRecord",
     "FaissClient",
 ]
@@ -245,3 +249,51 @@ class BaseClient(Protocol):
     def reset(self) -> None: ...
 
     async def areset(self) -> None: ...
+
+
+class BaseRAGStorage(ABC):
+    """A storage of one's own: what is abstract has to be written; crewgraph's own is `RAGStorage`.
+
+    Args:
+        type: what is kept: "short_term", "entities" or a name of yours.
+        allow_reset: whether `reset` may forget everything.
+        embedder_config: what turns texts into vectors, in any form that `embedder=` takes.
+        crew: whose it is; `agents` is made of the roles of its agents.
+    """
+
+    app: Any = None
+    """The store, once there is one."""
+
+    def __init__(self, type: str, allow_reset: bool = True, embedder_config: Any = None, crew: Any = None) -> None:
+        self.type, self.allow_reset, self.embedder_config, self.crew = type, allow_reset, embedder_config, crew
+        self.agents = self._initialize_agents()
+
+    def _initialize_agents(self) -> str:
+        """The roles of the crew's agents, each as `_sanitize_role` makes it, with `_` between them."""
+        return "_".join(self._sanitize_role(_written(agent)) for agent in self.crew.agents) if self.crew else ""
+
+    @abstractmethod
+    def _sanitize_role(self, role: str) -> str:
+        """A role as a part of a name."""
+
+    @abstractmethod
+    def save(self, value: Any, metadata: dict[str, Any]) -> None:
+        """Keep something."""
+
+    @abstractmethod
+    def search(
+        self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
+    ) -> list[Any]:
+        """What fits a query, the best first."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget everything."""
+
+
+BaseRAGStorage.register(RAGStorage)
+
+
+def _written(agent: Any) -> str:
+    """The role of an agent as its author wrote it, whatever stands for the agent."""
+    return agent.template("role") or "" if isinstance(agent, BaseAgent) else agent.role

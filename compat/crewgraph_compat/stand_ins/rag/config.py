@@ -1,15 +1,28 @@
-"""How texts are kept and searched, in the words of the stores that CrewAI knows; here all of them are FAISS on SQLite."""
+"""How texts are stored and searched, in the words of the stores that CrewAI knows; here all of them are FAISS on SQLite."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from crewgraph.errors import StorageError
 
-__all__ = ["MEMORY", "BaseRagConfig", "ChromaDBConfig", "QdrantConfig", "RagConfigType", "SupportedProvider"]
+__all__ = [
+    "DOCLING_AVAILABLE",
+    "MEMORY",
+    "BaseRagConfig",
+    "ChromaDBConfig",
+    "MissingChromaDBConfig",
+    "MissingProvider",
+    "MissingQdrantConfig",
+    "QdrantConfig",
+    "RagConfigType",
+    "SupportedProvider",
+]
+
 
 MEMORY = ":memory:"
 """The place of what ends with the process."""
@@ -114,3 +127,39 @@ def _refuse_servers(settings: Any, whose: str) -> None:
                 "Take it out to have the texts embedded here, or search that server with its own tool, as "
                 "`QdrantVectorSearchTool`."
             )
+
+
+@dataclass(frozen=True)
+class MissingProvider:
+    """A store that is not installed.
+
+    Raises:
+        StorageError: it is made.
+    """
+
+    provider: Literal["chromadb", "qdrant", "__missing__"] = "__missing__"
+    instead: ClassVar[str] = "ChromaDBConfig()"
+
+    def __post_init__(self, *_given: Any) -> None:
+        raise StorageError(
+            f"`{type(self).__name__}` stands for a store that is not installed, and here none has to be: write "
+            f"`{self.instead}`, and texts are kept with FAISS."
+        )
+
+
+@dataclass(frozen=True)
+class MissingChromaDBConfig(MissingProvider):
+    """ChromaDB, where it is not installed."""
+
+    provider: Literal["chromadb"] = "chromadb"
+
+
+@dataclass(frozen=True)
+class MissingQdrantConfig(MissingProvider):
+    """Qdrant, where it is not installed."""
+
+    provider: Literal["qdrant"] = "qdrant"
+    instead: ClassVar[str] = "QdrantConfig()"
+
+
+DOCLING_AVAILABLE = find_spec("docling") is not None

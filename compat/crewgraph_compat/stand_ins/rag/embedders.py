@@ -1,145 +1,56 @@
-"""Embedders: the class that programs subclass, the vectors that it returns, and embedders by their description."""
+"""An embedder from its description, by CrewAI's names."""
 
-import functools
-import inspect
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
+from typing import Any, cast
 
 from crewgraph.outdated import tell_outdated
 from crewgraph.vectors.resolve import embedder_of
+from crewgraph_compat.stand_ins.rag.hosted_providers import RoboflowProvider
+from crewgraph_compat.stand_ins.rag.providers import (
+    BaseEmbeddingsProvider,
+    InstructorProvider,
+    ONNXProvider,
+    OpenCLIPProvider,
+    Text2VecProvider,
+)
 
-__all__ = [
-    "CustomEmbeddingFunction",
-    "Documents",
-    "Embeddable",
-    "Embedding",
-    "EmbeddingConfigurator",
-    "EmbeddingFunction",
-    "Embeddings",
-    "Images",
-    "PyEmbedding",
-    "PyEmbeddings",
-    "build_embedder",
-    "maybe_cast_one_to_many",
-    "normalize_embeddings",
-    "validate_embeddings",
-]
+__all__ = ["PROVIDER_PATHS", "EmbeddingConfigurator", "build_embedder", "build_embedder_from_provider"]
 
 
-T = TypeVar("T")
+_PACKAGE = "crewai.rag.embeddings.providers"
 
-Documents = list[str]
-Images = list[NDArray[np.generic]]
-Embeddable = Documents | Images
-Embedding = NDArray[np.int32 | np.float32]
-"""A vector."""
-
-Embeddings = list[Embedding]
-PyEmbedding = Sequence[float] | Sequence[int]
-PyEmbeddings = list[PyEmbedding]
-
-_NUMBERS = (np.integer, np.floating)
-
-
-def maybe_cast_one_to_many(target: T | list[T] | None) -> list[T] | None:
-    """One thing as a list of it; a list and None stay what they are."""
-    if target is None or isinstance(target, list):
-        return cast("list[T] | None", target)
-    return [target]
-
-
-def normalize_embeddings(target: Any) -> Embeddings:
-    """Vectors, or one of them, in any form: lists of numbers, arrays of one or two dimensions, lists of arrays.
-
-    Returns:
-        An array of `float32` for each.
-
-    Raises:
-        ValueError: it is none of these.
-        IndexError: it is empty.
-    """
-    if isinstance(target, np.ndarray):
-        if target.ndim not in (1, 2):
-            raise ValueError(f"embeddings as one array have one or two dimensions, and this one has {target.ndim}.")
-        rows: list[Any] = [target] if target.ndim == 1 else [*target]
-        return [np.array(row, np.float32) for row in rows]
-    first = target[0]
-    if isinstance(first, (int, float, *_NUMBERS)) and not isinstance(first, bool):
-        return [np.array(target, np.float32)]
-    if isinstance(first, (list, tuple, np.ndarray)):
-        return [np.array(row, np.float32) for row in target]
-    raise ValueError(f"embeddings are lists of numbers, or arrays, and not a list of `{type(first).__name__}`.")
-
-
-def validate_embeddings(embeddings: Embeddings) -> Embeddings:
-    """The same vectors, each looked at.
-
-    Raises:
-        ValueError: they are no list of arrays of numbers; it says which of them is none.
-    """
-    value: Any = embeddings
-    if not isinstance(value, list):
-        raise ValueError(f"embeddings are a list, not a `{type(value).__name__}`.")
-    rows = cast("list[Any]", value)
-    if not rows:
-        raise ValueError("embeddings are a list of at least one, and this one is empty.")
-    for at, row in enumerate(rows):
-        if not isinstance(row, np.ndarray):
-            raise ValueError(f"embedding {at} is a `{type(row).__name__}`, and not a numpy array.")
-        if row.ndim != 1 or row.size == 0:
-            raise ValueError(
-                f"embedding {at} has the shape {row.shape}, and not one dimension with at least one number."
-            )
-        if not issubclass(row.dtype.type, _NUMBERS):
-            raise ValueError(f"embedding {at} holds `{row.dtype}`, and not numbers.")
-    return embeddings
-
-
-D = TypeVar("D", contravariant=True)
-
-
-def _in_arrays(function: Any) -> Any:
-    @functools.wraps(function)
-    def embed(self: Any, input: Any) -> Any:
-        result = maybe_cast_one_to_many(function(self, input))
-        return validate_embeddings(normalize_embeddings(result))
-
-    return embed
-
-
-@runtime_checkable
-class EmbeddingFunction(Protocol[D]):
-    """A function of a list of texts that gives a vector for each: lists of numbers, or numpy arrays.
-
-    Whatever of these a subclass gives, its callers get arrays of `float32`.
-    """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("__call__")
-        if own is not None and not inspect.iscoroutinefunction(own):
-            cls.__call__ = _in_arrays(own)
-
-    def __call__(self, input: D) -> Any: ...
-
-    def embed_query(self, input: D) -> Any:
-        """The vectors of queries; the same as those of texts, if it is not overridden."""
-        return self(input)
-
-
-class CustomEmbeddingFunction(EmbeddingFunction[list[str]]):
-    """The same, for `{"provider": "custom", "config": {"embedding_callable": ...}}`."""
-
-    def __call__(self, input: list[str]) -> Any:
-        raise NotImplementedError(
-            f"`{type(self).__name__}` says not how it embeds: give it `__call__(self, input)`, which takes a list of texts."
-        )
-
+PROVIDER_PATHS = {
+    "azure": f"{_PACKAGE}.microsoft.azure.AzureProvider",
+    "amazon-bedrock": f"{_PACKAGE}.aws.bedrock.BedrockProvider",
+    "cohere": f"{_PACKAGE}.cohere.cohere_provider.CohereProvider",
+    "custom": f"{_PACKAGE}.custom.custom_provider.CustomProvider",
+    "google-generativeai": f"{_PACKAGE}.google.generative_ai.GenerativeAiProvider",
+    "google": f"{_PACKAGE}.google.generative_ai.GenerativeAiProvider",
+    "google-vertex": f"{_PACKAGE}.google.vertex.VertexAIProvider",
+    "huggingface": f"{_PACKAGE}.huggingface.huggingface_provider.HuggingFaceProvider",
+    "instructor": f"{_PACKAGE}.instructor.instructor_provider.InstructorProvider",
+    "jina": f"{_PACKAGE}.jina.jina_provider.JinaProvider",
+    "ollama": f"{_PACKAGE}.ollama.ollama_provider.OllamaProvider",
+    "onnx": f"{_PACKAGE}.onnx.onnx_provider.ONNXProvider",
+    "openai": f"{_PACKAGE}.openai.openai_provider.OpenAIProvider",
+    "openclip": f"{_PACKAGE}.openclip.openclip_provider.OpenCLIPProvider",
+    "openrouter": f"{_PACKAGE}.openrouter.openrouter_provider.OpenRouterProvider",
+    "roboflow": f"{_PACKAGE}.roboflow.roboflow_provider.RoboflowProvider",
+    "sentence-transformer": f"{_PACKAGE}.sentence_transformer.sentence_transformer_provider.SentenceTransformerProvider",
+    "text2vec": f"{_PACKAGE}.text2vec.text2vec_provider.Text2VecProvider",
+    "voyageai": f"{_PACKAGE}.voyageai.voyageai_provider.VoyageAIProvider",
+    "watsonx": f"{_PACKAGE}.ibm.watsonx.WatsonXProvider",
+}
+"""Where the class of each provider is."""
 
 _KEYS = ("provider", "config")
+_OF_CHROMA: dict[str, type[BaseEmbeddingsProvider[Any]]] = {
+    "instructor": InstructorProvider,
+    "onnx": ONNXProvider,
+    "openclip": OpenCLIPProvider,
+    "roboflow": RoboflowProvider,
+    "text2vec": Text2VecProvider,
+}
 
 
 def build_embedder(spec: object) -> Any:
@@ -152,6 +63,8 @@ def build_embedder(spec: object) -> Any:
         EmbedderError: it describes none.
         MissingExtra: its provider's package is not installed.
     """
+    if isinstance(spec, BaseEmbeddingsProvider):
+        return build_embedder_from_provider(cast("BaseEmbeddingsProvider[Any]", spec))
     if not isinstance(spec, Mapping) or "provider" not in spec:
         return embedder_of(cast("object", spec))
     said = cast("Mapping[str, Any]", spec)
@@ -160,10 +73,22 @@ def build_embedder(spec: object) -> Any:
     return _built(str(said["provider"]), config)
 
 
+def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:
+    """What the class of a provider makes of all that the provider was told.
+
+    Raises:
+        EmbedderError: it was told something wrong.
+        MissingExtra: its package is not installed.
+    """
+    return provider.made()
+
+
 def _built(provider: str, config: dict[str, Any]) -> Any:
     own = config.get("embedding_callable")
     if provider == "custom" and isinstance(own, type):
         return own(**{key: value for key, value in config.items() if key != "embedding_callable"})
+    if provider in _OF_CHROMA:
+        return build_embedder_from_provider(_OF_CHROMA[provider](**config))
     return embedder_of({"provider": provider, "config": config})
 
 

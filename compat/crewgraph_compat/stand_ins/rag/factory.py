@@ -1,14 +1,17 @@
-"""Clients by their configuration, and the client that is used where none is passed."""
+"""A client from a configuration, and the client that is used where none is named."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from crewgraph_compat.stand_ins.rag.client import BaseClient, FaissClient
-from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, RagConfigType
+from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, QdrantConfig, RagConfigType
 
 __all__ = [
+    "ChromaFactoryModule",
+    "QdrantFactoryModule",
     "RagContext",
     "clear_rag_config",
     "create_client",
@@ -92,3 +95,15 @@ def _here() -> RagContext:
         context = RagContext(config=ChromaDBConfig())
         _context.set(context)
     return context
+
+
+class ChromaFactoryModule(Protocol):
+    """A module that makes clients of ChromaDB's configurations."""
+
+    def create_client(self, config: ChromaDBConfig) -> BaseClient: ...
+
+
+class QdrantFactoryModule(Protocol):
+    """A module that makes clients of Qdrant's configurations."""
+
+    def create_client(self, config: QdrantConfig) -> BaseClient: ...

@@ -1,4 +1,4 @@
-"""Descriptions of embedders as data, one type for each provider; defaults stand beside the types of the keys."""
+"""Embedders as data: one form for each provider."""
 
 from typing import Annotated, Any, Literal, Required
 

@@ -1,4 +1,4 @@
-"""Names of tools, and callables as fields of pydantic models."""
+"""Names of tools, and modules, classes and callables by their names."""
 
 import hashlib
 import importlib
@@ -6,14 +6,131 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, TypeAdapter, WithJsonSchema
 
-__all__ = ["SerializableCallable", "callable_to_string", "sanitize_tool_name", "string_to_callable"]
+__all__ = [
+    "ImportedDefinition",
+    "InvalidRefError",
+    "OptionalDependencyError",
+    "SerializableCallable",
+    "callable_to_string",
+    "import_and_validate_definition",
+    "require",
+    "resolve_class_ref",
+    "resolve_ref",
+    "sanitize_tool_name",
+    "slugify",
+    "string_to_callable",
+    "validate_import_path",
+]
 
 
 _ALLOWED = "CREWAI_DESERIALIZE_CALLBACKS"
+
+
+class OptionalDependencyError(ImportError):
+    """A package that a program may do without is not there, and is needed now."""
+
+
+class InvalidRefError(ValueError):
+    """A "module:name" that leads nowhere, or to something else than is wanted."""
+
+
+def require(name: str, *, purpose: str, attr: str | None = None) -> ModuleType | Any:
+    """A module, or something in it.
+
+    Args:
+        name: the module.
+        purpose: what it is needed for, for the message.
+        attr: what in it.
+
+    Raises:
+        OptionalDependencyError: the module is not there.
+        AttributeError: it has nothing of that name.
+    """
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise OptionalDependencyError(
+            f"{purpose} needs the package `{package}`, which is not installed: pip install {package}"
+        ) from error
+    if attr is None:
+        return module
+    if not hasattr(module, attr):
+        raise AttributeError(f"the module `{name}` has nothing named `{attr}`", name=attr, obj=module)
+    return getattr(module, attr)
+
+
+def validate_import_path(v: str) -> Any:
+    """What a "module.name" stands for.
+
+    Raises:
+        ValueError: it has no such form, or leads nowhere.
+    """
+    module, _, name = v.rpartition(".")
+    if not module or not name:
+        raise ValueError(f"{v!r} is no path of something to import; write it as `module.Name`")
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise ValueError(
+            f"`{module}` cannot be imported ({error}): pip install {module.partition('.')[0]}, or mend the path {v!r}"
+        ) from error
+    if not hasattr(found, name):
+        raise ValueError(f"the module `{module}` has nothing named `{name}`")
+    return getattr(found, name)
+
+
+ImportedDefinition = Annotated[Any, AfterValidator(validate_import_path)]
+"""For fields of models: a "module.name" in, what it stands for out."""
+
+_imported: TypeAdapter[Any] = TypeAdapter(ImportedDefinition)
+
+
+def import_and_validate_definition(v: str) -> Any:
+    """What a "module.name" stands for, as pydantic validates it.
+
+    Raises:
+        pydantic.ValidationError: it leads nowhere.
+    """
+    return _imported.validate_python(v)
+
+
+def resolve_ref(ref: str, *, field: str) -> Any:
+    """What a "module:name" stands for; the name may have dots.
+
+    Args:
+        ref: where it is.
+        field: what it was given as, for messages.
+
+    Raises:
+        InvalidRefError: it has no such form, or leads nowhere (also ValueError).
+    """
+    module, _, name = ref.partition(":")
+    if not module or not name:
+        raise InvalidRefError(f"`{field}` is {ref!r}; write it as `module:name`")
+    try:
+        return _within(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidRefError(f"`{field}` is {ref!r}, which leads nowhere: {error}") from error
+
+
+def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = None) -> type[Any]:
+    """The class that a "module:name" stands for.
+
+    Raises:
+        InvalidRefError: there is none, or it is none of `base_class` (also ValueError).
+    """
+    found = resolve_ref(ref, field=field)
+    if not isinstance(found, type):
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is no class")
+    if base_class is not None and not issubclass(found, base_class):
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is no subclass of `{base_class.__name__}`")
+    return found
 
 
 def callable_to_string(fn: Callable[..., Any]) -> str | None:
@@ -87,13 +204,14 @@ def sanitize_tool_name(name: str, max_length: int = 64) -> str:
     """
     for hump in _HUMPS:
         name = hump.sub(r"\1_\2", name)
-    result = _slug(name)
+    result = slugify(name)
     if len(result) <= max_length:
         return result
     digits = hashlib.sha256(result.encode()).hexdigest()[:_DIGITS]
     return f"{result[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
 
 
-def _slug(text: str) -> str:
+def slugify(text: str, separator: str = "_") -> str:
+    """A text as lower-case letters and digits with a separator between its words; accents are taken off."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return "_".join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))
+    return separator.join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))

@@ -1,72 +1,39 @@
-"""Pydantic models from JSON schemas."""
+"""Pydantic models from JSON schemas, and schemas of models in OpenAI's form or as text."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from datetime import date, datetime, time, timedelta
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
-from typing import Any, Final, Literal, Optional, Union, cast
+from typing import Any, Final, Literal, Optional, TypedDict, Union, cast
 from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, DirectoryPath, Field, FilePath, Json, create_model
 from pydantic.networks import IPvAnyAddress, IPvAnyInterface, IPvAnyNetwork
 from pydantic.types import UUID1, UUID3, UUID4, UUID5, NewPath, StrictBytes
 
-__all__ = ["build_rich_field_description", "create_model_from_schema", "resolve_refs"]
+from crewgraph.schema import described
+from crewgraph_compat.stand_ins.tools.strict_schemas import (
+    build_rich_field_description,
+    convert_oneof_to_anyof,
+    ensure_all_properties_required,
+    force_additional_properties_false,
+    resolve_refs,
+    strip_null_from_types,
+    strip_unsupported_formats,
+)
+
+__all__ = [
+    "FORMAT_TYPE_MAP",
+    "JsonSchemaInfo",
+    "ModelDescription",
+    "PydanticSchemaParser",
+    "create_model_from_schema",
+    "generate_model_description",
+    "serialize_model_class",
+]
 
 
-_LABELS: Final = {
-    "format": "Format",
-    "enum": "Allowed values",
-    "minimum": "Minimum",
-    "maximum": "Maximum",
-    "minLength": "Min length",
-    "maxLength": "Max length",
-    "pattern": "Pattern",
-}
-_SHOWN: Final = 3
-
-_StrictSchemasSchema = dict[str, Any]
-
-
-def resolve_refs(schema: _StrictSchemasSchema) -> _StrictSchemasSchema:
-    """A schema with its `$defs` in their places; where one recurs, an object.
-
-    Raises:
-        KeyError: there is no definition of a name.
-    """
-    return _resolved(deepcopy(schema), schema.get("$defs", {}), ())
-
-
-def build_rich_field_description(prop_schema: _StrictSchemasSchema) -> str:
-    """What a field is for, and what it may hold, in one line."""
-    parts = [prop_schema["description"]] if prop_schema.get("description") else []
-    parts += [f"{label}: {prop_schema[key]}" for key, label in _LABELS.items() if key in prop_schema]
-    if examples := prop_schema.get("examples"):
-        parts.append(f"Examples: {', '.join(repr(example) for example in examples[:_SHOWN])}")
-    return ". ".join(parts)
-
-
-def _resolved(node: Any, definitions: _StrictSchemasSchema, above: tuple[str, ...]) -> Any:
-    if isinstance(node, list):
-        return [_resolved(item, definitions, above) for item in cast("list[Any]", node)]
-    if not isinstance(node, dict):
-        return node
-    result = cast("_StrictSchemasSchema", node)
-    ref = result.get("$ref")
-    if not isinstance(ref, str) or not ref.startswith("#/$defs/"):
-        return {
-            key: value if key == "mapping" else _resolved(value, definitions, above) for key, value in result.items()
-        }
-    name = ref.removeprefix("#/$defs/")
-    if name in above:
-        return {"type": "object"}
-    if name not in definitions:
-        raise KeyError(f"the schema has no definition of `{name}`")
-    return _resolved(deepcopy(definitions[name]), definitions, (*above, name))
-
-
-_FORMATS: Final[dict[str, Any]] = {
+FORMAT_TYPE_MAP: Final[dict[str, Any]] = {
     "base64": bytes,
     "binary": StrictBytes,
     "date": date,
@@ -117,6 +84,44 @@ _BOUNDS: Final = {
 _NAMELESS: Final = "DynamicModel"
 
 _Schema = Mapping[str, Any]
+
+
+class JsonSchemaInfo(TypedDict):
+    """A named schema."""
+
+    name: str
+    strict: Literal[True]
+    schema: dict[str, Any]
+
+
+class ModelDescription(TypedDict):
+    """A model as OpenAI's `response_format` tells of it."""
+
+    type: Literal["json_schema"]
+    json_schema: JsonSchemaInfo
+
+
+def generate_model_description(model: type[BaseModel], *, strip_null_types: bool = True) -> ModelDescription:
+    """A model in that form.
+
+    Args:
+        model: the model.
+        strip_null_types: whether fields that may be null are told without that.
+    """
+    schema = resolve_refs(model.model_json_schema())
+    schema.pop("$defs", None)
+    closed = force_additional_properties_false(convert_oneof_to_anyof(schema))
+    strip_unsupported_formats(ensure_all_properties_required(closed))
+    if strip_null_types:
+        strip_null_from_types(schema)
+    return {"type": "json_schema", "json_schema": {"name": model.__name__, "strict": True, "schema": schema}}
+
+
+def serialize_model_class(value: Any) -> Any:
+    """A model's class as its JSON schema; anything else as it is."""
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        return value.model_json_schema()
+    return cast("Any", value)
 
 
 def create_model_from_schema(
@@ -206,11 +211,26 @@ class _Made:
             return Union[each]  # noqa: UP007
         if kind not in _PLAIN:
             raise ValueError(f"`{kind!r}` of `{name}` is no type of JSON")
-        if kind == "string" and schema.get("format") in _FORMATS:
-            return _FORMATS[schema["format"]]
+        if kind == "string" and schema.get("format") in FORMAT_TYPE_MAP:
+            return FORMAT_TYPE_MAP[schema["format"]]
         if kind == "array" and isinstance(schema.get("items"), dict) and schema["items"]:
             return list[self._type(schema["items"], f"{name}Item")]
         if kind == "object" and schema.get("properties"):
             inner = schema.get("title") or name.title().replace("_", "")
             return create_model(inner, __config__=ConfigDict(extra="forbid"), **self.fields(schema))
         return _PLAIN[kind]
+
+
+class PydanticSchemaParser(BaseModel):
+    """Tells of a model's fields in a text."""
+
+    model: type[BaseModel]
+    """The model."""
+
+    def get_schema(self) -> str:
+        """A sketch of the JSON it wants, as our prompts hold it.
+
+        Raises:
+            DefinitionError: a field has a type that JSON cannot express.
+        """
+        return described(self.model)

@@ -50,11 +50,7 @@ _PUSH = rows("crewgraph.tools.a2a.updates", "PushNotificationConfig")
 _STREAMING = rows("crewgraph.tools.a2a.updates", "StreamingConfig")
 _SIGNATURE = rows("crewgraph.tools.a2a.updates", "WebhookSignatureConfig", "WebhookSignatureMode")
 _UPDATES = {**_POLLING, **_PUSH, **_STREAMING, **rows("crewgraph.tools.a2a.updates", "UpdateConfig")}
-_CHECKS = rows(
-    "crewgraph_compat.stand_ins.a2ui.messages",
-    "validate_a2ui_event",
-    "validate_a2ui_message",
-)
+_CHECKS = rows("crewgraph_compat.stand_ins.a2ui.messages", "validate_a2ui_event", "validate_a2ui_message")
 _MESSAGES = rows(
     "crewgraph_compat.stand_ins.a2ui.messages",
     "A2UIEvent",
@@ -79,6 +75,18 @@ _UI_CLIENT = rows("crewgraph_compat.stand_ins.a2ui.extensions", "A2UIClientExten
 _UI_SERVER = rows("crewgraph_compat.stand_ins.a2ui.extensions", "A2UIServerExtension")
 _CATALOG = rows("crewgraph_compat.stand_ins.a2ui.extensions", "A2UI_STANDARD_CATALOG_ID")
 _UI_STATE = rows("crewgraph_compat.stand_ins.a2ui.extensions", "A2UIConversationState", "A2UI_MIME_TYPE")
+_LOGGING = rows(
+    "crewgraph_compat.stand_ins.agents.remote", "JSONFormatter", "LogContext", "configure_json_logging", "get_logger"
+)
+_CHOICE = rows(
+    "crewgraph_compat.stand_ins.agents.remote",
+    "A2AClientConfigTypes",
+    "A2AConfigTypes",
+    "create_agent_response_model",
+    "extract_a2a_agent_ids_from_config",
+    "get_a2a_agents_and_response_model",
+)
+_PROTOCOL = rows("crewgraph_compat.stand_ins.agents.remote", "AgentResponseProtocol", "PartsDict", "PartsMetadataDict")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.a2a": _CONFIGS,
@@ -120,7 +128,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.a2a.extensions.base": _EXTENSION,
     "crewai.a2a.extensions.server": _SERVER_EXTENSION,
-    "crewai.a2a.types": {**_TYPES},
+    "crewai.a2a.types": {**_PROTOCOL, **_TYPES},
     "crewai.a2a.updates": _UPDATES,
     "crewai.a2a.updates.polling": {},
     "crewai.a2a.updates.polling.config": _POLLING,
@@ -130,6 +138,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.a2a.updates.streaming": {},
     "crewai.a2a.updates.streaming.config": _STREAMING,
     "crewai.a2a.utils": {},
-    "crewai.a2a.utils.response_model": {**_CONFIGS},
+    "crewai.a2a.utils.logging": _LOGGING,
+    "crewai.a2a.utils.response_model": {**_CHOICE, **_CONFIGS},
 }
 """The modules of this area."""

@@ -19,6 +19,7 @@ _SURFACE = {
     **_CONFIGS,
     **rows(_STATE, "ConversationEventVisibility", "ConversationMessageRole", "message_to_llm_dict"),
     **rows(_CONFIG, _conversational_only="conversational_only"),
+    **rows("crewgraph_compat.stand_ins.flows.types", "ANSWER_FROM_HISTORY_DEPRECATION_MESSAGE"),
 }
 _MIXIN = {
     **_MODELS,

@@ -20,7 +20,18 @@ _GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardra
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.guardrail", GuardrailsType="Guardrails")
 _LLM_GUARDRAIL = rows("crewgraph.definitions.model_guardrail", "LLMGuardrail")
 _CONVERTER = rows("crewgraph.definitions.converter", "Converter")
+_CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
 _OUTPUT_CONVERTER = rows("crewgraph.definitions.converter", "OutputConverter")
+_CONVERSION = rows(
+    "crewgraph.definitions.conversion",
+    "convert_to_model",
+    "convert_with_instructions",
+    "create_converter",
+    "generate_model_description",
+    "get_conversion_instructions",
+    "handle_partial_json",
+    "validate_model",
+)
 _FINGERPRINT = rows("crewgraph.definitions.security", "Fingerprint")
 _SECURITY = rows("crewgraph.definitions.security", "SecurityConfig")
 _KNOWLEDGE = rows("crewgraph.knowledge.knowledge", "Knowledge")
@@ -59,6 +70,9 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph_compat.surface.version", __version__="CREWAI_VERSION"),
     },
     "crewai.agent": {
+        **rows("crewgraph_compat.stand_ins.mcp.tools", "MCP_DISCOVERY_TIMEOUT", "MCP_MAX_RETRIES"),
+        **rows("crewgraph_compat.stand_ins.mcp.tools", MCP_CONNECTION_TIMEOUT="MCP_RESOLVER_TIMEOUT"),
+        **rows("crewgraph_compat.stand_ins.mcp.client", MCP_TOOL_EXECUTION_TIMEOUT="MCP_CLIENT_TIMEOUT"),
         **_AGENT,
         **_BASE_AGENT,
         **_BASE_LLM,
@@ -87,6 +101,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.agents": {
         **_CACHE,
         **_PARSER,
+        **rows("crewgraph_compat.stand_ins.agents.executor", "AgentExecutor", "AgentExecutorState"),
         **rows("crewgraph.tools.handler", "ToolsHandler"),
     },
     "crewai.agents.agent_builder": {},
@@ -159,6 +174,21 @@ MODULES: dict[str, dict[str, str]] = {
         **_STREAMING,
         **_CHUNKS,
         **rows("crewgraph.events.frame", stream_frame_from_event="frame_of"),
+        **rows(
+            "crewgraph_compat.stand_ins.flows.streaming",
+            "FrameStreamingState",
+            "StreamingState",
+            "TaskInfo",
+            "create_async_chunk_generator",
+            "create_async_frame_generator",
+            "create_chunk_generator",
+            "create_frame_generator",
+            "create_frame_streaming_state",
+            "create_streaming_state",
+            "register_cleanup",
+            "signal_end",
+            "signal_error",
+        ),
     },
 }
 """The modules of this area."""

@@ -40,6 +40,7 @@ _FLOW = {
 _TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _BUILT = rows(f"{_DECLARED}.written", build_flow_definition="declaration_of")
 _REFUSED = rows("crewgraph.errors", FlowScriptExecutionDisabledError="ScriptRefused")
+_ACTIONS = "crewgraph_compat.stand_ins.flows.actions"
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.conversational_definition": _TALKS,
@@ -57,12 +58,28 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.runtime": {
         **rows("crewgraph.definitions.flow.flow", "Flow"),
         **rows("crewgraph.definitions.flow.state", "FlowState"),
+        **rows("crewgraph_compat.stand_ins.flows.state", "FlowMeta"),
+        **rows(_ACTIONS, "build_action"),
         **_BUILT,
         **_REFUSED,
     },
     "crewai.flow.runtime._actions": {
+        **rows(
+            _ACTIONS,
+            "AgentAction",
+            "CodeAction",
+            "CrewAction",
+            "EachAction",
+            "ExpressionAction",
+            "LocalContext",
+            "NestedStep",
+            "ScriptAction",
+            "ToolAction",
+            "build_action",
+        ),
         **rows(f"{_DECLARED}.expression", "ExpressionData"),
         **_REFUSED,
     },
+    "crewai.flow.runtime._outputs": rows(_ACTIONS, "outputs_by_name"),
 }
 """A module of crewai to its names."""

@@ -43,10 +43,26 @@ _NUMBERS = rows(
     reset_emission_counter="reset_numbers",
     set_emission_counter="set_number",
 )
+_HANDLERS = rows(
+    "crewgraph_compat.stand_ins.events", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"
+)
 _HANDLER = rows("crewgraph.events.depends", "Handler")
+_PLAN = rows("crewgraph_compat.stand_ins.events", "ExecutionPlan", "HandlerGraph", "build_execution_plan")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.context": {
+        **rows(
+            "crewgraph_compat.stand_ins.context",
+            "ExecutionContext",
+            "apply_execution_context",
+            "capture_execution_context",
+            "get_current_task_id",
+            "get_platform_integration_token",
+            "platform_context",
+            "reset_current_task_id",
+            "set_current_task_id",
+            "set_platform_integration_token",
+        ),
         **rows(
             "crewgraph.definitions.flow.current",
             "current_flow_id",
@@ -58,15 +74,32 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.events.depends": {
         **_BASE,
         **rows("crewgraph.events.depends", "Depends"),
+        **rows("crewgraph_compat.stand_ins.events", "EventHandler"),
     },
     "crewai.events.event_context": {**_PAIRS, **_PAIRING, **_SCOPES},
     "crewai.events.handler_graph": {
         **rows("crewgraph.events.depends", "CircularDependencyError"),
         **_HANDLER,
+        **_PLAN,
     },
     "crewai.events.types.event_bus_types": {
         **_BASE,
         **_HANDLER,
+        **_HANDLERS,
+        **rows("crewgraph_compat.stand_ins.events", "ExecutionPlan"),
     },
+    "crewai.events.utils": {},
+    "crewai.events.utils.handlers": rows(
+        "crewgraph_compat.stand_ins.events", "AsyncHandler", "SyncHandler", "is_async_handler", "is_call_handler_safe"
+    ),
+    "crewai.execution": rows(
+        "crewgraph_compat.stand_ins.context",
+        "ExecutionTrace",
+        "begin_execution",
+        "clear_execution_uuid",
+        "end_execution",
+        "get_execution_uuid",
+        "set_execution_uuid",
+    ),
 }
 """The modules of this area."""

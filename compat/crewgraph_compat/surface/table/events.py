@@ -9,6 +9,8 @@ _BUS = rows("crewgraph.events.bus", "crewai_event_bus", "is_replaying")
 _BUS_CLASS = rows("crewgraph.events.bus", CrewAIEventsBus="EventBus")
 _HANDLING = {
     **rows("crewgraph.events.depends", "Handler"),
+    **rows("crewgraph_compat.stand_ins.events", "ExecutionPlan"),
+    **rows("crewgraph_compat.stand_ins.events", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"),
     **rows(
         "crewgraph.events.pairs",
         SCOPE_ENDING_EVENTS="ENDS",
@@ -289,9 +291,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_DEPENDS,
         **_HANDLING,
     },
-    "crewai.events.event_types": {
-        **_ALL,
-    },
+    "crewai.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.events", "EventTypes")},
     "crewai.events.stream_context": rows(
         "crewgraph.events.stream_context", "add_stream_sink", "publish_stream_event", "reset_stream_sinks"
     ),
@@ -301,9 +301,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.utilities.events.base_event_listener": {**_BUS, **_BUS_CLASS, **_LISTENER},
     "crewai.utilities.events.base_events": _BASE,
     "crewai.utilities.events.crewai_event_bus": {**_BASE, **_BUS, **_BUS_CLASS},
-    "crewai.utilities.events.event_types": {
-        **_ALL,
-    },
+    "crewai.utilities.events.event_types": {**_ALL, **rows("crewgraph_compat.stand_ins.events", "EventTypes")},
     **{f"crewai.utilities.events.{name}": events for name, events in _TYPES.items()},
 }
 """The modules of this area."""

@@ -7,6 +7,7 @@ __all__ = ["MODULES"]
 _FLOW = rows("crewgraph.definitions.flow.flow", "Flow")
 _STATE = rows("crewgraph.definitions.flow.state", "FlowState")
 _DECORATORS = rows("crewgraph.definitions.flow.dsl", "and_", "listen", "or_", "router", "start")
+_METHODS = rows("crewgraph_compat.stand_ins.flows.types", "FlowMethod", "ListenMethod", "RouterMethod", "StartMethod")
 _PERSIST = rows("crewgraph.definitions.flow.persistence", "persist")
 _PERSISTENCE = rows("crewgraph.definitions.flow.persistence", "FlowPersistence")
 _SQLITE = rows("crewgraph.runtime.sqlite_persistence", "SQLiteFlowPersistence")
@@ -23,6 +24,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_FEEDBACK,
         **_PROVIDER,
         **_PENDING,
+        **rows("crewgraph_compat.stand_ins.flows.structure", "FlowStructure", "build_flow_structure"),
         **rows("crewgraph.definitions.declared.expression", "Expression"),
     },
     "crewai.flow.flow": {
@@ -31,21 +33,25 @@ MODULES: dict[str, dict[str, str]] = {
         **_STATE,
         **_DECORATORS,
         **_PERSISTENCE,
+        **rows("crewgraph_compat.stand_ins.flows.state", "FlowMeta", "ensure_state_type"),
     },
     "crewai.flow.dsl": {**_DECORATORS, **_FEEDBACK, **_BUILT},
     "crewai.flow.flow_wrappers": {
+        **_METHODS,
         **rows("crewgraph.definitions.flow.condition", "FlowCondition"),
+        **rows("crewgraph_compat.stand_ins.flows.types", "FlowConditionType", "FlowConditions", "SimpleFlowCondition"),
     },
     "crewai.flow.persistence": {
         **_PERSISTENCE,
         **_PERSIST,
         **_SQLITE,
+        **rows("crewgraph_compat.stand_ins.flows.state", "DictStateType"),
     },
     "crewai.flow.persistence.base": _PERSISTENCE,
     "crewai.flow.persistence.sqlite": {
         **_PERSISTENCE,
         **_SQLITE,
-        **rows("crewgraph_compat.stand_ins.storage", store_lock="lock"),
+        **rows("crewgraph_compat.stand_ins.storage.files", store_lock="lock"),
     },
 }
 """A module of crewai to its names."""

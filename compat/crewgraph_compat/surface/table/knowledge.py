@@ -41,6 +41,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.source.crew_docling_source": {
         **_DOCLING,
         **_BASE,
+        **rows("crewgraph_compat.stand_ins.rag.config", "DOCLING_AVAILABLE"),
     },
     "crewai.knowledge.source.csv_knowledge_source": {**_CSV, **_FILE},
     "crewai.knowledge.source.excel_knowledge_source": {**_EXCEL, **_BASE},

@@ -85,8 +85,10 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "crewai.memory.storage.interface": _STORAGE,
     "crewai.memory.storage.kickoff_task_outputs_storage": {
-        **rows("crewgraph_compat.stand_ins.storage", "db_storage_path"),
-        **rows("crewgraph_compat.stand_ins.storage", store_lock="lock"),
+        **rows("crewgraph_compat.stand_ins.storage.outputs", "KickoffTaskOutputsSQLiteStorage"),
+        **rows("crewgraph_compat.stand_ins.storage.outputs", "DatabaseError", "DatabaseOperationError"),
+        **rows("crewgraph_compat.stand_ins.storage.files", "db_storage_path"),
+        **rows("crewgraph_compat.stand_ins.storage.files", store_lock="lock"),
     },
     "crewai.memory.storage.llm_sqlite_storage": _LTM,
     "crewai.memory.storage.ltm_sqlite_storage": _LTM,
@@ -96,6 +98,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "crewai.memory.storage.rag_storage": {
         **_RAG,
+        **rows("crewgraph_compat.stand_ins.rag.client", "BaseRAGStorage"),
     },
     "crewai.memory.types": {**_RECORDS, **_SCORES, **_VECTORS},
     "crewai.memory.unified_memory": {**_MEMORY, **_RECORDS, **_SCORES, **_BUS},

@@ -12,10 +12,7 @@ _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 _TABLES = "crewgraph_compat.stand_ins.models.llms"
 _CALLS = "crewgraph_compat.stand_ins.models.calls"
 _COMPLETIONS = "crewgraph_compat.stand_ins.models.llms"
-_COMPATIBLE = rows(
-    _COMPLETIONS,
-    "OpenAICompatibleCompletion",
-)
+_COMPATIBLE = rows(_COMPLETIONS, "OPENAI_COMPATIBLE_PROVIDERS", "OpenAICompatibleCompletion", "ProviderConfig")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.llm": {
@@ -24,23 +21,30 @@ MODULES: dict[str, dict[str, str]] = {
         **_LLM,
         **rows(
             _TABLES,
-            *(
-                "CONTEXT_WINDOW_USAGE_RATIO",
-                "DEFAULT_CONTEXT_WINDOW_SIZE",
-            ),
-            *(
-                "LITELLM_AVAILABLE",
-                "LLM_CONTEXT_WINDOW_SIZES",
-            ),
+            *("ANTHROPIC_PREFIXES", "CONTEXT_WINDOW_USAGE_RATIO", "DEFAULT_CONTEXT_WINDOW_SIZE", "HAS_CREWAI_FILES"),
+            *("LITELLM_AVAILABLE", "LLM_CONTEXT_WINDOW_SIZES", "MAX_CONTEXT", "MIN_CONTEXT", "PROVIDER_ALIASES"),
+            "SUPPORTED_NATIVE_PROVIDERS",
         ),
     },
     "crewai.llms": {},
     "crewai.llms._finish_reason_utils": rows(_CALLS, "extract_choices_finish_reason_and_id"),
     "crewai.llms.cache": rows(_CALLS, "CACHE_BREAKPOINT_KEY", "mark_cache_breakpoint", "strip_cache_breakpoint"),
+    "crewai.llms.constants": rows(
+        _TABLES,
+        *("ANTHROPIC_MODELS", "AZURE_MODELS", "BEDROCK_MODELS", "GEMINI_MODELS", "OPENAI_MODELS"),
+        *("AnthropicModels", "AzureModels", "BedrockModels", "GeminiModels", "OpenAIModels"),
+    ),
     "crewai.llms.context_window": rows(
         _TABLES,
-        "CONTEXT_WINDOW_USAGE_RATIO",
-        *("DEFAULT_CONTEXT_WINDOW_SIZE", "LLM_CONTEXT_WINDOW_SIZES"),
+        *("ANTHROPIC_CONTEXT_WINDOWS", "AZURE_CONTEXT_WINDOWS", "AZURE_OPENAI_CONTEXT_WINDOWS"),
+        *("BARE_CONTEXT_WINDOWS", "BEDROCK_CONTEXT_WINDOWS", "CONTEXT_WINDOW_USAGE_RATIO"),
+        *("DEFAULT_CONTEXT_WINDOW_SIZE", "GEMINI_CONTEXT_WINDOWS", "LLM_CONTEXT_WINDOW_SIZES"),
+        *("MESSAGE_SPLIT_BUDGET_RATIO", "OPENAI_CONTEXT_WINDOWS", "bare_context_windows", "bare_model_name"),
+        *("resolve_context_window_size", "summarize_messages"),
+    ),
+    "crewai.llms.retry": rows(
+        "crewgraph_compat.stand_ins.models.calls",
+        *("arun_with_rate_limit_retry", "get_retry_delay_seconds", "run_with_rate_limit_retry"),
     ),
     "crewai.llms.providers": {},
     "crewai.llms.providers.anthropic": {},
@@ -69,9 +73,11 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.errors", LLMCallBlockedError="ModelCallBlocked"),
         **rows(
             _CALLS,
-            "get_current_call_id",
+            *("JsonResponseFormat", "call_stop_override", "call_stream_override", "get_current_call_id"),
             "llm_call_context",
         ),
+        **rows(_TABLES, "DEFAULT_SUPPORTS_STOP_WORDS", "HAS_CREWAI_FILES", "TOOL_RESULT_CONTEXT_WINDOW_THRESHOLD"),
+        **rows(_TABLES, DEFAULT_CONTEXT_WINDOW_SIZE="DEFAULT_CONTEXT_WINDOW_SIZE_OF_BASE"),
     },
     "crewai.types": {},
     "crewai.types.usage_metrics": _USAGE,
@@ -82,6 +88,7 @@ MODULES: dict[str, dict[str, str]] = {
             LLMContextLengthExceededError="ContextLengthExceeded",
             LLMContextLengthExceededException="ContextLengthExceeded",
         ),
+        **rows("crewgraph_compat.stand_ins.models.llms", "CONTEXT_LIMIT_ERRORS"),
     },
 }
 """The modules of this area."""

@@ -6,6 +6,8 @@ __all__ = ["MODULES"]
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.agent.planning_config": rows("crewgraph.definitions.planning_config", "PlanningConfig"),
+    "crewai.agents.planner_observer": rows("crewgraph_compat.stand_ins.agents.planning", "PlannerObserver"),
+    "crewai.agents.step_executor": rows("crewgraph_compat.stand_ins.agents.planning", "StepExecutor"),
     "crewai.events.types.observation_events": rows(
         "crewgraph.events.observation",
         "GoalAchievedEarlyEvent",
@@ -27,6 +29,9 @@ MODULES: dict[str, dict[str, str]] = {
         "TodoItem",
         "TodoList",
         "TodoStatus",
+    ),
+    "crewai.utilities.step_execution_context": rows(
+        "crewgraph_compat.stand_ins.agents.planning", "StepExecutionContext", "StepResult"
     ),
 }
 """The modules of this area."""

@@ -1,0 +1,109 @@
+"""Panels on the console, for programs that show something of their own."""
+
+import threading
+from collections.abc import Mapping
+from contextvars import Token
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from crewgraph.observe.quiet import QUIET
+
+__all__ = ["ConsolePanel", "set_suppress_console_output", "should_suppress_console_output"]
+
+
+def set_suppress_console_output(suppress: bool) -> Token[bool]:
+    """Whether the runs that are started in this context, and panels, stay off the console."""
+    return QUIET.set(suppress)
+
+
+def should_suppress_console_output() -> bool:
+    """Whether nothing of this context comes onto the console."""
+    return QUIET.get()
+
+
+class ConsolePanel:
+    """Prints panels.
+
+    Args:
+        verbose: whether it prints; panels of flows are printed anyway.
+    """
+
+    def __init__(self, verbose: bool = False) -> None:
+        self.console = Console(width=None)
+        self.verbose = verbose
+        self._live: Live | None = None
+        self._lock = threading.Lock()
+
+    def create_panel(self, content: Text, title: str, style: str = "blue") -> Panel:
+        """A text in a frame."""
+        return Panel(content, title=title, border_style=style, padding=(1, 2))
+
+    def create_status_content(
+        self, title: str, name: str, status_style: str = "blue", tool_args: dict[str, Any] | str = "", **fields: Any
+    ) -> Text:
+        """A heading, and a line for each thing that there is to say.
+
+        Args:
+            title: the heading.
+            name: whose status it is.
+            status_style: the colour of the heading.
+            tool_args: the arguments of a tool.
+            fields: more, by what they are called.
+        """
+        content = Text(f"{title}\n", style=f"{status_style} bold")
+        self._line(content, "Name", name, status_style)
+        for called, value in fields.items():
+            self._line(content, called, value, status_style)
+        if tool_args:
+            self._line(content, "Tool Args", tool_args, status_style)
+        return content
+
+    def print(self, *args: Any, **kwargs: Any) -> None:
+        """Print as rich's console does; a text that grows is no longer followed."""
+        self.pause_live_updates()
+        if not should_suppress_console_output():
+            self.console.print(*args, **kwargs)
+
+    def print_panel(self, content: Text, title: str, style: str = "blue", is_flow: bool = False) -> None:
+        """Print a text in a frame, if it is `verbose` or about a flow."""
+        if self.verbose or is_flow:
+            self.print(self.create_panel(content, title, style))
+
+    def pause_live_updates(self) -> None:
+        """End what grows on the console, so that somebody can be asked there."""
+        with self._lock:
+            live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    def resume_live_updates(self) -> None:
+        """Nothing: the next piece of a text begins anew by itself."""
+
+    def _grow(self, text: str, title: str) -> None:
+        """Show a text that grows."""
+        if not self.verbose or should_suppress_console_output():
+            return
+        panel = self.create_panel(Text(text), title, "green")
+        with self._lock:
+            if self._live is None:
+                self._live = Live(panel, console=self.console, refresh_per_second=10)
+                self._live.start()
+            else:
+                self._live.update(panel)
+
+    def _tell(self, title: str, style: str, fields: Mapping[str, Any], is_flow: bool = False) -> None:
+        """Print a panel with a line for each thing that is not None or empty."""
+        content = Text()
+        for called, value in fields.items():
+            if value is not None and value != "":
+                self._line(content, called, value, style)
+        self.print_panel(content, title, style, is_flow)
+
+    @staticmethod
+    def _line(content: Text, called: str, value: Any, style: str) -> None:
+        content.append(f"{called}: ", style="white")
+        content.append(f"{value}\n", style=style)
