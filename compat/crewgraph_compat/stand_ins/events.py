@@ -156,7 +156,7 @@ class HandlerGraph:
 
     def __init__(self, handlers: Mapping[Handler, Sequence[Depends]]) -> None:
         self._needs = {
-            handler: {one.handler for one in after if one.handler in handlers} for handler, after in handlers.items()
+            handler: {item.handler for item in after if item.handler in handlers} for handler, after in handlers.items()
         }
 
     def get_execution_plan(self) -> ExecutionPlan:
@@ -184,7 +184,7 @@ def build_execution_plan(
     Raises:
         CircularDependencyError: handlers wait for one another.
     """
-    return HandlerGraph({one: dependencies.get(one, ()) for one in handlers}).get_execution_plan()
+    return HandlerGraph({item: dependencies.get(item, ()) for item in handlers}).get_execution_plan()
 
 
 AgentMeta: Any = type(Agent)

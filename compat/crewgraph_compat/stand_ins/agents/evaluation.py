@@ -63,7 +63,7 @@ class CrewEvaluator:
             ValueError: no task of the crew has its description.
             ConverterError: the model wrote no mark that can be read.
         """
-        task = next((one for one in self.crew.tasks if one.description == task_output.description), None)
+        task = next((item for item in self.crew.tasks if item.description == task_output.description), None)
         if task is None:
             raise ValueError(f"no task of the crew has the description {task_output.description!r:.80}")
         quality, seconds = self._marked(task, task_output), task.execution_duration or 0.0
@@ -89,9 +89,9 @@ class CrewEvaluator:
         """
         result = CrewTestResult(model=str(getattr(self.llm, "model", "")))
         for scores in self._scores.values():
-            usage = total(one.usage for one in scores)
+            usage = total(item.usage for item in scores)
             result.rounds.append(
-                ScoredRound(scores=scores, seconds=sum(one.seconds for one in scores), usage=usage, cost=None)
+                ScoredRound(scores=scores, seconds=sum(item.seconds for item in scores), usage=usage, cost=None)
             )
         if result.rounds:
             show_scores(result)
@@ -174,7 +174,7 @@ class TaskEvaluator:
             ValueError: something of a round is missing.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="training_data_evaluation", task=None))
-        rounds = [_round(number, said, agent_id) for number, said in training_data[agent_id].items()]
+        rounds = [_round(number, entry, agent_id) for number, entry in training_data[agent_id].items()]
         role, goal = (str(getattr(self.original_agent, field, "")) for field in ("role", "goal"))
         text = english().slice("training_text", role=role, goal=goal, rounds="\n\n".join(rounds))
         return self._asked(text, "training_system", TrainedAgent)
@@ -184,14 +184,14 @@ class TaskEvaluator:
         return Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
 
 
-def _round(number: Any, said: Mapping[str, Any], agent_id: str) -> str:
-    if missing := [name for name in _NEEDED if not said.get(name)]:
-        raise ValueError(f"round {number} of agent `{agent_id}` lacks {', '.join(f'`{one}`' for one in missing)}")
+def _round(number: Any, entry: Mapping[str, Any], agent_id: str) -> str:
+    if missing := [name for name in _NEEDED if not entry.get(name)]:
+        raise ValueError(f"round {number} of agent `{agent_id}` lacks {', '.join(f'`{item}`' for item in missing)}")
     return english().slice(
         "training_of_answer",
         number=str(number),
         task="-",
-        answer=str(said["initial_output"]),
-        human_feedback=str(said["human_feedback"]),
-        improved=str(said["improved_output"]),
+        answer=str(entry["initial_output"]),
+        human_feedback=str(entry["human_feedback"]),
+        improved=str(entry["improved_output"]),
     )

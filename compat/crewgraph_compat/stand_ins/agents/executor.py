@@ -160,12 +160,12 @@ class CrewAgentExecutor(BaseAgentExecutor):
         engagement = self._engagement()
         opening = _opening(self.prompt, self._texts(inputs))
         done = yield from self._worked(engagement, opening)
-        while self.ask_for_human_input and (said := (yield CallBack(_asked, done["answer"]))):
-            told = engagement.book.slice("human_feedback", human_feedback=said)
-            again: list[Message] = [*done["said"], {"role": "user", "content": told}]
+        while self.ask_for_human_input and (feedback := (yield CallBack(_asked, done["answer"]))):
+            message = engagement.book.slice("human_feedback", human_feedback=feedback)
+            again: list[Message] = [*done["said"], {"role": "user", "content": message}]
             done = yield from self._worked(engagement, again)
         self.messages = done["messages"]
-        self.iterations = sum(one["role"] == "assistant" for one in self.messages)
+        self.iterations = sum(item["role"] == "assistant" for item in self.messages)
         self._answer = AgentFinish(thought="", output=done["answer"], text=done["answer"])
         if self.response_model is None:
             return {"output": done["answer"]}
@@ -197,7 +197,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
         if not isinstance(self.agent, Agent):
             raise RunError("an executor works for an agent: give it `agent=`")
         tools = list(self.tools or self.original_tools)
-        given: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "llm": self.agent.llm if self.llm is None else self.llm,
             "max_iter": self.max_iter,
             "respect_context_window": self.respect_context_window,
@@ -210,12 +210,12 @@ class CrewAgentExecutor(BaseAgentExecutor):
             "function_calling_llm": self.function_calling_llm,
             "cache_handler": getattr(self.tools_handler, "cache", None),
         }
-        at_work = self.agent.model_copy(update=given | {name: one for name, one in own.items() if one is not None})
-        where = f"the executor of agent `{' '.join(at_work.role.split())}`"
+        agent = self.agent.model_copy(update=inputs | {name: item for name, item in own.items() if item is not None})
+        where = f"the executor of agent `{' '.join(agent.role.split())}`"
         return Engagement(
             crew=self.crew,
-            agent=at_work,
-            slug=slug(at_work.role, taken={"inputs"}),
+            agent=agent,
+            slug=slug(agent.role, taken={"inputs"}),
             given_tools=tools,
             tools=guarded_tools(tools, {}, where),
         )
@@ -250,7 +250,7 @@ class AgentExecutor(CrewAgentExecutor):
             current_answer=self._answer,
             is_finished=self._answer is not None,
             ask_for_human_input=self.ask_for_human_input,
-            use_native_tools=any(one.get("tool_calls") for one in self.messages),
+            use_native_tools=any(item.get("tool_calls") for item in self.messages),
         )
 
 

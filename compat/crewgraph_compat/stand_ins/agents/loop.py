@@ -103,9 +103,9 @@ def get_llm_response(
         "available_functions": available_functions,
         "response_model": response_model,
     }
-    given = {name: value for name, value in more.items() if value is not None}
+    options = {name: value for name, value in more.items() if value is not None}
     about = {"from_task": from_task, "from_agent": from_agent}
-    answer = as_llm(llm).call(messages, callbacks=list(callbacks), **about, **given)
+    answer = as_llm(llm).call(messages, callbacks=list(callbacks), **about, **options)
     if not answer:
         raise ValueError("the model answered with nothing; look at the model and its limits")
     return answer
@@ -215,10 +215,10 @@ def handle_max_iterations_exceeded(
     Raises:
         ValueError: it answers with nothing.
     """
-    said = messages if messages is not None else []
+    conversation = messages if messages is not None else []
     texts = english() if i18n is None else i18n.book
-    said.append({"role": "user", "content": texts.error("force_final_answer")})
-    step = format_answer(str(get_llm_response(llm, said, callbacks)))
+    conversation.append({"role": "user", "content": texts.error("force_final_answer")})
+    step = format_answer(str(get_llm_response(llm, conversation, callbacks)))
     output = step.output if isinstance(step, AgentFinish) else step.text
     return AgentFinish(thought=step.thought, output=output, text=step.text)
 
@@ -268,13 +268,13 @@ def summarize_messages(messages: list[Any], llm: Any, callbacks: Sequence[Any] =
         callbacks: handed to the model.
         i18n: not used.
     """
-    kept = [one for one in messages if one.get("role") == "system"]
-    rest = [one for one in messages if one.get("role") != "system"]
+    system_messages = [item for item in messages if item.get("role") == "system"]
+    rest = [item for item in messages if item.get("role") != "system"]
     if not rest:
         return
     summary = str(get_llm_response(llm, build_summary_prompt(rest), callbacks))
-    said = english().slice("summary", merged_summary=summary)
-    messages[:] = [*kept, {"role": "user", "content": said}]
+    request = english().slice("summary", merged_summary=summary)
+    messages[:] = [*system_messages, {"role": "user", "content": request}]
 
 
 def show_agent_logs(

@@ -134,9 +134,9 @@ class PlannerObserver:
     def apply_refinements(self, observation: StepObservation, remaining_todos: list[TodoItem]) -> list[TodoItem]:
         """The steps to come in the words that the model suggests."""
         by_number = {item.step_number: item for item in remaining_todos}
-        for one in observation.suggested_refinements or ():
-            if one.step_number in by_number:
-                by_number[one.step_number].description = one.new_description
+        for refinement in observation.suggested_refinements or ():
+            if refinement.step_number in by_number:
+                by_number[refinement.step_number].description = refinement.new_description
         return remaining_todos
 
     @staticmethod

@@ -63,8 +63,8 @@ def create_agent_response_model(agent_ids: tuple[str, ...]) -> type[BaseModel] |
     """
     if not agent_ids:
         return None
-    one: Any = Literal[tuple(dict.fromkeys(agent_ids))]
-    several: Any = tuple.__class_getitem__((one, ...))
+    choice: Any = Literal[tuple(dict.fromkeys(agent_ids))]
+    several: Any = tuple.__class_getitem__((choice, ...))
     return create_model(
         "AgentResponse",
         a2a_ids=(
@@ -79,7 +79,7 @@ def create_agent_response_model(agent_ids: tuple[str, ...]) -> type[BaseModel] |
 def extract_a2a_agent_ids_from_config(a2a_config: Any) -> tuple[list[RemoteAgent], tuple[str, ...]]:
     """The remote agents among what was given, and the addresses of their cards."""
     remotes = remotes_of(a2a_config)
-    return remotes, tuple(one.endpoint for one in remotes)
+    return remotes, tuple(item.endpoint for item in remotes)
 
 
 def get_a2a_agents_and_response_model(a2a_config: Any) -> tuple[list[RemoteAgent], type[BaseModel] | None]:
@@ -114,7 +114,7 @@ class JSONFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
             "logger": record.name,
@@ -123,8 +123,8 @@ class JSONFormatter(logging.Formatter):
             **{name: value for name, value in vars(record).items() if name not in _USUAL},
         }
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str)
 
 
 def configure_json_logging(logger_name: str = "crewai.a2a") -> None:

@@ -53,10 +53,10 @@ def handle_reasoning(agent: Agent, task: Task) -> None:
         RunError: it could make none.
     """
     if agent.reasoning or agent.planning_enabled:
-        made = AgentReasoning(agent, task).handle_agent_reasoning().plan
-        steps = [f"{number}. {step.description}" for number, step in enumerate(made.steps, 1)]
-        told = agent.wording().slice("plan", plan="\n".join([made.plan, *steps]).strip())
-        task.description = f"{task.description}\n\n{told}"
+        plan = AgentReasoning(agent, task).handle_agent_reasoning().plan
+        steps = [f"{number}. {step.description}" for number, step in enumerate(plan.steps, 1)]
+        addition = agent.wording().slice("plan", plan="\n".join([plan.plan, *steps]).strip())
+        task.description = f"{task.description}\n\n{addition}"
 
 
 def build_task_prompt_with_schema(task: Task, task_prompt: str) -> str:
@@ -87,27 +87,27 @@ def apply_training_data(agent: Agent, task_prompt: str) -> str:
     lessons = lessons_of(agent.crew).of(agent.template("role") or "") if isinstance(agent.crew, Crew) else ()
     if not lessons:
         return task_prompt
-    told = agent.wording().slice("lessons", lessons="\n".join(f"- {one}" for one in lessons))
-    return f"{task_prompt}\n\n{told}"
+    addition = agent.wording().slice("lessons", lessons="\n".join(f"- {item}" for item in lessons))
+    return f"{task_prompt}\n\n{addition}"
 
 
 def process_tool_results(agent: Agent, result: Any) -> Any:
     """The answer: what the last tool with `result_as_answer` gave, else the given one."""
-    answers = [one["result"] for one in agent.tools_results if one.get("result_as_answer", False)]
+    answers = [item["result"] for item in agent.tools_results if item.get("result_as_answer", False)]
     return answers[-1] if answers else result
 
 
 def save_last_messages(agent: Agent) -> None:
     """Show what an agent's executor said as its `last_messages`."""
-    said: Any = getattr(agent.agent_executor, "messages", None)
-    agent.note_messages(read_messages(said) if said else ())
+    messages: Any = getattr(agent.agent_executor, "messages", None)
+    agent.note_messages(read_messages(messages) if messages else ())
 
 
 def prepare_tools(agent: Agent, tools: Sequence[BaseTool] | None, task: Task) -> list[BaseTool]:
     """The tools for a task: the given ones, else the agent's; an executor of the agent's class is made."""
-    given = list(tools or agent.tools or ())
-    agent.create_agent_executor(tools=given, task=task)
-    return given
+    chosen = list(tools or agent.tools or ())
+    agent.create_agent_executor(tools=chosen, task=task)
+    return chosen
 
 
 def validate_max_execution_time(max_execution_time: int | None) -> None:
@@ -158,8 +158,8 @@ def process_guardrail(
     except Exception as error:
         crewai_event_bus.emit(event_source, LLMGuardrailFailedEvent(error=str(error), **about))
         raise
-    told = LLMGuardrailCompletedEvent(success=result.success, result=result.result, error=result.error, **about)
-    crewai_event_bus.emit(event_source, told)
+    event = LLMGuardrailCompletedEvent(success=result.success, result=result.result, error=result.error, **about)
+    crewai_event_bus.emit(event_source, event)
     return result
 
 
@@ -176,8 +176,8 @@ def serialize_guardrails_for_json(value: Any, field_name: str = "guardrails") ->
     """One or several guardrails as JSON; functions are left out, and told."""
     if isinstance(value, (list, tuple)):
         several = cast("list[Any]", value)
-        each = (serialize_guardrail_for_json(one, field_name) for one in several)
-        return [one for one in each if one is not None]
+        each = (serialize_guardrail_for_json(item, field_name) for item in several)
+        return [item for item in each if item is not None]
     return serialize_guardrail_for_json(value, field_name)
 
 

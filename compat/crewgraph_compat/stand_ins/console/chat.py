@@ -52,8 +52,10 @@ _ENDS = frozenset({"exit", "quit"})
 
 def check_conversational_crews_version(crewai_version: str, pyproject_data: dict[str, Any]) -> bool:
     """Whether crews of a version of CrewAI can be talked to; here they can."""
-    least, given = (tuple(int(part) for part in one.split(".")[:2]) for one in (MIN_REQUIRED_VERSION, crewai_version))
-    return given >= least
+    least, version = (
+        tuple(int(part) for part in item.split(".")[:2]) for item in (MIN_REQUIRED_VERSION, crewai_version)
+    )
+    return version >= least
 
 
 def fetch_required_inputs(crew: Crew) -> set[str]:
@@ -123,7 +125,7 @@ def _texts(crew: Crew) -> list[str]:
         text
         for text in (
             *of_tasks,
-            *(one.template(field) for one in crew.agents for field in ("role", "goal", "backstory")),
+            *(item.template(field) for item in crew.agents for field in ("role", "goal", "backstory")),
         )
         if text
     ]
@@ -136,7 +138,7 @@ def _told(chat_llm: Any, question: str, texts: list[str]) -> str:
 
 def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
     """The crew as a tool for a model, in the form of OpenAI's clients."""
-    properties = {one.name: {"type": "string", "description": one.description} for one in crew_inputs.inputs}
+    properties = {item.name: {"type": "string", "description": item.description} for item in crew_inputs.inputs}
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
     about = {"name": crew_inputs.crew_name, "description": crew_inputs.crew_description, "parameters": parameters}
     return {"type": "function", "function": about}
@@ -145,7 +147,7 @@ def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
 def build_system_message(crew_chat_inputs: ChatInputs) -> str:
     """What a model is told that speaks for a crew."""
     book = english()
-    listed = "\n".join(f"- {one.name}: {one.description}" for one in crew_chat_inputs.inputs)
+    listed = "\n".join(f"- {item.name}: {item.description}" for item in crew_chat_inputs.inputs)
     return book.filled(
         "chat",
         "backstory",
@@ -166,8 +168,8 @@ def create_tool_function(crew: Crew, messages: list[Any]) -> Any:
 
 def run_crew_tool(crew: Crew, messages: list[Any], **kwargs: Any) -> str:
     """Have the crew work, with the inputs and with what was said; its result as a text."""
-    said: list[Any] = list(messages)
-    return str(crew.kickoff({**kwargs, CONVERSATION: json.dumps(said, ensure_ascii=False, default=str)}))
+    answer: list[Any] = list(messages)
+    return str(crew.kickoff({**kwargs, CONVERSATION: json.dumps(answer, ensure_ascii=False, default=str)}))
 
 
 def handle_user_input(
@@ -191,8 +193,8 @@ def chat_loop(
 ) -> None:
     """Talk on the terminal until "exit", Ctrl-D or Ctrl-C."""
     try:
-        while (said := get_user_input()).strip().lower() not in _ENDS:
-            handle_user_input(said, chat_llm, messages, crew_tool_schema, dict(available_functions))
+        while (answer := get_user_input()).strip().lower() not in _ENDS:
+            handle_user_input(answer, chat_llm, messages, crew_tool_schema, dict(available_functions))
     except (EOFError, KeyboardInterrupt):
         _show("")
 

@@ -177,15 +177,15 @@ class ConsoleFormatter(ConsolePanel):
         """An agent has used a tool, or answered."""
         if isinstance(formatted_answer, AgentAction):
             step = {"Thought": formatted_answer.thought, "Tool": formatted_answer.tool}
-            told = {**step, "Input": formatted_answer.tool_input, "Result": formatted_answer.result}
+            fields = {**step, "Input": formatted_answer.tool_input, "Result": formatted_answer.result}
         else:
-            told = {"Answer": getattr(formatted_answer, "output", formatted_answer)}
-        self._tell("Agent", "green", {"Agent": agent_role, **told})
+            fields = {"Answer": getattr(formatted_answer, "output", formatted_answer)}
+        self._tell("Agent", "green", {"Agent": agent_role, **fields})
 
     def handle_guardrail_completed(self, success: bool, error: str | None, retry_count: int) -> None:
         """An answer was judged."""
-        told = {"Accepted": success, "Because": error, "Attempt": retry_count + 1}
-        self._tell("Guardrail", "green" if success else "red", told)
+        fields = {"Accepted": success, "Because": error, "Attempt": retry_count + 1}
+        self._tell("Guardrail", "green" if success else "red", fields)
 
     def handle_llm_stream_chunk(self, accumulated_text: str, call_type: Any = None) -> None:
         """A piece of an answer has come.
@@ -232,18 +232,18 @@ class ConsoleFormatter(ConsolePanel):
     ) -> None:
         """A tool is used."""
         self.tool_usage_counts[tool_name] += 1
-        told = {"Tool": tool_name, "Arguments": tool_args, "Attempt": run_attempts}
-        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "yellow", told)
+        fields = {"Tool": tool_name, "Arguments": tool_args, "Attempt": run_attempts}
+        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "yellow", fields)
 
     def handle_tool_usage_finished(self, tool_name: str, output: str, run_attempts: int | None = None) -> None:
         """A tool has given something."""
-        told = {"Tool": tool_name, "Gave": _shortened(output), "Attempt": run_attempts}
-        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "green", told)
+        fields = {"Tool": tool_name, "Gave": _shortened(output), "Attempt": run_attempts}
+        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "green", fields)
 
     def handle_tool_usage_error(self, tool_name: str, error: str, run_attempts: int | None = None) -> None:
         """A tool has failed."""
-        told = {"Tool": tool_name, "Failed": error, "Attempt": run_attempts}
-        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "red", told)
+        fields = {"Tool": tool_name, "Failed": error, "Attempt": run_attempts}
+        self._tell(f"Tool (use {self.tool_usage_counts[tool_name]})", "red", fields)
 
     @staticmethod
     def should_render_failure_panel(failure: Any) -> bool:
@@ -258,9 +258,9 @@ class ConsoleFormatter(ConsolePanel):
     def handle_tool_failure_detected(self, tool_name: str, failure: Any, policy: Any) -> None:
         """What a tool gave says that it has failed."""
         reason = getattr(failure, "reason", None)
-        told = {"Tool": tool_name, "Kind": getattr(reason, "value", reason)}
+        fields = {"Tool": tool_name, "Kind": getattr(reason, "value", reason)}
         message = getattr(failure, "message", None) or failure
-        self._tell("Tool", "red", {**told, "Failed": shorten(str(message), 500), "Policy": policy})
+        self._tell("Tool", "red", {**fields, "Failed": shorten(str(message), 500), "Policy": policy})
 
 
 for _one in [*vars(ConsoleFormatter).values(), *vars(ConsolePanel).values()]:

@@ -154,10 +154,10 @@ class MemoryListener(_Shows):
 
 def _arguments(method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> list[Any]:
     """What a method is called with, in the order of its parameters."""
-    told: list[Any] = []
+    arguments: list[Any] = []
     for parameter in _PARAMETERS[method]:
-        told.append(known[parameter.name] if parameter.name in known else _value(parameter, source, event))
-    return told
+        arguments.append(known[parameter.name] if parameter.name in known else _value(parameter, source, event))
+    return arguments
 
 
 def _value(parameter: inspect.Parameter, source: Any, event: BaseEvent) -> Any:
@@ -166,10 +166,10 @@ def _value(parameter: inspect.Parameter, source: Any, event: BaseEvent) -> Any:
         return str(getattr(source, "id", None) or getattr(source, "flow_id", ""))
     if name == "lite_agent_role":
         return getattr(event, "agent_info", {}).get("role", "")
-    found = getattr(event, _CALLED.get(name, name), None)
-    if found is None and parameter.default is not parameter.empty:
+    result = getattr(event, _CALLED.get(name, name), None)
+    if result is None and parameter.default is not parameter.empty:
         return parameter.default
-    return str(found) if name == "final_string_output" else found
+    return str(result) if name == "final_string_output" else result
 
 
 event_listener: EventListener

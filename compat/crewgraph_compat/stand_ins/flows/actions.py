@@ -53,11 +53,11 @@ class _Action:
     def __init__(self, flow: Flow[Any], definition: Any) -> None:
         self.flow, self.definition = flow, definition
 
-    def _done(self, given: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    def _done(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         declared = getattr(type(self.flow), "_declared", None)
         root = declared.source_dir if declared is not None else None
         local: Local = keywords.get("local_context") or {}
-        return step_of(self.definition, f"`{self.definition.call}`", root)(self.flow, local, *given)
+        return step_of(self.definition, f"`{self.definition.call}`", root)(self.flow, local, *args)
 
 
 class CodeAction(_Action):
@@ -177,5 +177,5 @@ def outputs_by_name(
         local_outputs: others, which stand over these.
         serialize: whether they are made plain data.
     """
-    outputs = {one["method"]: one["output"] for one in method_outputs} | dict(local_outputs or {})
+    outputs = {item["method"]: item["output"] for item in method_outputs} | dict(local_outputs or {})
     return to_jsonable_python(outputs, serialize_unknown=True) if serialize else outputs

@@ -98,5 +98,5 @@ class PersistenceDecorator:
 
 def default_flow_persistence() -> FlowPersistence:
     """Where states go without a backend: what the factory makes, if there is one; else the file in the storage folder."""
-    made = backends.made_by_factory()
-    return SQLiteFlowPersistence() if made is None else made
+    backend = backends.made_by_factory()
+    return SQLiteFlowPersistence() if backend is None else backend

@@ -85,15 +85,15 @@ def create_streaming_state(
         result_holder: into which the function that is streamed puts its result.
         use_async: whether they are taken on the running event loop.
     """
-    made: tuple[Any, Any, Any] = _queues(use_async)
-    handler = partial(_chunk_put, made, current_task_info)
-    return StreamingState(current_task_info, result_holder, *made, handler, str(uuid4()))
+    queues: tuple[Any, Any, Any] = _queues(use_async)
+    handler = partial(_chunk_put, queues, current_task_info)
+    return StreamingState(current_task_info, result_holder, *queues, handler, str(uuid4()))
 
 
 def create_frame_streaming_state(result_holder: list[Any], use_async: bool = False) -> FrameStreamingState:
     """Where frames go, until the generator made for it has ended; the result of what is streamed goes into the holder."""
-    made: tuple[Any, Any, Any] = _queues(use_async)
-    return FrameStreamingState(result_holder, *made, partial(_frame_put, made))
+    queues: tuple[Any, Any, Any] = _queues(use_async)
+    return FrameStreamingState(result_holder, *queues, partial(_frame_put, queues))
 
 
 def signal_end(state: StreamingState, is_async: bool = False) -> None:
@@ -176,15 +176,15 @@ async def create_async_frame_generator(
     frames = state.async_queue
     if frames is None:
         raise RuntimeError("the state was not made with `use_async=True`")
-    made = (state.sync_queue, frames, state.loop)
+    queues = (state.sync_queue, frames, state.loop)
 
     async def run() -> None:
         try:
             state.result_holder.append(await run_coro())
         except Exception as error:  # noqa: BLE001 - raised by whoever takes the frames
-            _put(made, error)
+            _put(queues, error)
         else:
-            _put(made, None)
+            _put(queues, None)
 
     running = _task(state.sink, run)
     try:
@@ -222,21 +222,21 @@ def _of(state: StreamingState, is_async: bool) -> tuple[Any, Any, Any]:
     return (state.sync_queue, state.async_queue, state.loop) if is_async else (state.sync_queue, None, None)
 
 
-def _put(made: tuple[Any, Any, Any], piece: Any) -> None:
-    pieces, apieces, loop = made
+def _put(queues: tuple[Any, Any, Any], piece: Any) -> None:
+    pieces, apieces, loop = queues
     if apieces is None:
         pieces.put(piece)
     else:
         loop.call_soon_threadsafe(apieces.put_nowait, piece)
 
 
-def _chunk_put(made: tuple[Any, Any, Any], info: TaskInfo, source: Any, event: BaseEvent) -> None:
+def _chunk_put(queues: tuple[Any, Any, Any], info: TaskInfo, source: Any, event: BaseEvent) -> None:
     if isinstance(event, LLMStreamChunkEvent):
-        _put(made, _chunk(event, info))
+        _put(queues, _chunk(event, info))
 
 
-def _frame_put(made: tuple[Any, Any, Any], source: Any, event: BaseEvent) -> None:
-    _put(made, frame_of(event))
+def _frame_put(queues: tuple[Any, Any, Any], source: Any, event: BaseEvent) -> None:
+    _put(queues, frame_of(event))
 
 
 def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:

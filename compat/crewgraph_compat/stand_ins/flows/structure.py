@@ -105,8 +105,8 @@ def calculate_execution_paths(structure: FlowStructure) -> int:
         following.setdefault(edge.get("source", ""), []).append(edge.get("target", ""))
 
     def ways(node: str, seen: frozenset[str]) -> int:
-        ahead = [one for one in following.get(node, ()) if one not in seen]
-        return sum(ways(one, seen | {one}) for one in ahead) if ahead else 1
+        ahead = [item for item in following.get(node, ()) if item not in seen]
+        return sum(ways(item, seen | {item}) for item in ahead) if ahead else 1
 
     return sum(ways(start, frozenset({start})) for start in structure.get("start_methods", ()))
 
@@ -116,8 +116,8 @@ def plot_flow(flow: Flow[Any] | type[Flow[Any]], filename: str = "flow_plot") ->
     flow.plot(str(Path(filename)))
 
 
-def _definition(given: Flow[Any] | type[Flow[Any]] | FlowDeclaration) -> FlowDefinition:
-    return declared_topology(given) if isinstance(given, FlowDeclaration) else given.topology()
+def _definition(flow: Flow[Any] | type[Flow[Any]] | FlowDeclaration) -> FlowDefinition:
+    return declared_topology(flow) if isinstance(flow, FlowDeclaration) else flow.topology()
 
 
 def _node(method: FlowMethod, flow: str) -> NodeMetadata:
@@ -159,8 +159,8 @@ def _events(condition: Condition, kind: str) -> Iterator[tuple[str, str]]:
     if isinstance(condition, str):
         yield condition, kind
         return
-    for one in condition.conditions:
-        yield from _events(one, _kind(condition))
+    for item in condition.conditions:
+        yield from _events(item, _kind(condition))
 
 
 def _kind(condition: Condition) -> str:
@@ -168,25 +168,25 @@ def _kind(condition: Condition) -> str:
 
 
 def _plain(condition: FlowCondition) -> dict[str, Any]:
-    parts = [one if isinstance(one, str) else _plain(one) for one in condition.conditions]
+    parts = [item if isinstance(item, str) else _plain(item) for item in condition.conditions]
     return {"type": _kind(condition), "conditions": parts}
 
 
 def get_possible_return_constants(function: Callable[..., Any]) -> list[str] | None:
     """The texts that a function may return; None where its code does not tell."""
-    found = returned(function) or proven(function)
-    return sorted(label_of(label) for label in found) if found else None
+    result = returned(function) or proven(function)
+    return sorted(label_of(label) for label in result) if result else None
 
 
 def build_parent_children_dict(flow: Flow[Any]) -> dict[str, list[str]]:
     """Each method to those that wait for it, or for a label that it returns; sorted."""
     children: dict[str, set[str]] = {}
-    definition = _flow_graph_definition(flow)
+    definition = _definition_of(flow)
     for method in definition.methods.values():
         for event in (*events_of(method.trigger), *events_of(method.condition)):
             for parent in _who_fires(event, definition):
                 children.setdefault(parent, set()).add(method.name)
-    return {parent: sorted(found) for parent, found in children.items()}
+    return {parent: sorted(names) for parent, names in children.items()}
 
 
 def get_child_index(parent: str, child: str, parent_children: Mapping[str, list[str]]) -> int:
@@ -201,13 +201,13 @@ def get_child_index(parent: str, child: str, parent_children: Mapping[str, list[
 def count_outgoing_edges(flow: Flow[Any]) -> dict[str, int]:
     """By method, how many methods wait for it."""
     children = build_parent_children_dict(flow)
-    return {name: len(children.get(name, ())) for name in _flow_graph_definition(flow).methods}
+    return {name: len(children.get(name, ())) for name in _definition_of(flow).methods}
 
 
 def calculate_node_levels(flow: Flow[Any]) -> dict[str, int]:
     """By method, how many steps it is away from a start at least."""
     children = build_parent_children_dict(flow)
-    methods = _flow_graph_definition(flow).methods.values()
+    methods = _definition_of(flow).methods.values()
     levels = {method.name: 0 for method in methods if method.is_start}
     waiting = deque(levels)
     while waiting:
@@ -231,7 +231,7 @@ def process_router_paths(
 
 def build_ancestor_dict(flow: Flow[Any]) -> dict[str, set[str]]:
     """Each method to all that come before it on some way."""
-    ancestors: dict[str, set[str]] = {name: set() for name in _flow_graph_definition(flow).methods}
+    ancestors: dict[str, set[str]] = {name: set() for name in _definition_of(flow).methods}
     for name in ancestors:
         dfs_ancestors(name, ancestors, set(), flow)
     return ancestors
@@ -279,15 +279,15 @@ def is_flow_condition_dict(obj: Any) -> bool:
         return True
     if not isinstance(obj, dict):
         return False
-    given = cast("dict[str, Any]", obj)
-    parts = given.get("conditions", given.get("methods", []))
-    return given.get("type") in ("OR", "AND") and isinstance(parts, list)
+    value = cast("dict[str, Any]", obj)
+    parts = value.get("conditions", value.get("methods", []))
+    return value.get("type") in ("OR", "AND") and isinstance(parts, list)
 
 
 def is_flow_condition_list(obj: Any) -> bool:
     """Whether it is a list of names and conditions."""
     items = cast("list[Any]", obj) if isinstance(obj, list) else None
-    return items is not None and all(is_flow_method_name(one) or is_flow_condition_dict(one) for one in items)
+    return items is not None and all(is_flow_method_name(item) or is_flow_condition_dict(item) for item in items)
 
 
 def is_simple_flow_condition(obj: Any) -> bool:
@@ -299,7 +299,7 @@ def is_simple_flow_condition(obj: Any) -> bool:
     return isinstance(names, list) and all(isinstance(name, str) for name in cast("list[Any]", names))
 
 
-def _flow_graph_definition(flow: Flow[Any]) -> FlowDefinition:
+def _definition_of(flow: Flow[Any]) -> FlowDefinition:
     return flow._definition  # pyright: ignore[reportPrivateUsage]
 
 

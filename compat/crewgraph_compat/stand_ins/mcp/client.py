@@ -300,7 +300,7 @@ class MCPClient:
         """
         may_reuse = self.cache_tools_list if use_cache is None else use_cache
         if self._listed is None or not may_reuse:
-            found = await self._asked("list_tools", self.discovery_timeout)
+            result = await self._asked("list_tools", self.discovery_timeout)
             self._listed = [
                 {
                     "name": tool.name,
@@ -308,7 +308,7 @@ class MCPClient:
                     "description": tool.description or "",
                     "inputSchema": tool.inputSchema,
                 }
-                for tool in found.tools
+                for tool in result.tools
             ]
         return self._listed
 
@@ -336,14 +336,14 @@ class MCPClient:
         Raises:
             MCPServerError: it does not answer.
         """
-        found = await self._asked("list_prompts", self.discovery_timeout)
+        result = await self._asked("list_prompts", self.discovery_timeout)
         return [
             {
                 "name": prompt.name,
                 "description": prompt.description or "",
-                "arguments": [one.model_dump() for one in prompt.arguments or ()],
+                "arguments": [item.model_dump() for item in prompt.arguments or ()],
             }
-            for prompt in found.prompts
+            for prompt in result.prompts
         ]
 
     async def get_prompt(self, prompt_name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -352,8 +352,8 @@ class MCPClient:
         Raises:
             MCPServerError: it does not answer.
         """
-        found = await self._asked("get_prompt", self.execution_timeout, prompt_name, arguments or {})
-        messages = [{"role": one.role, "content": one.content} for one in found.messages]
+        result = await self._asked("get_prompt", self.execution_timeout, prompt_name, arguments or {})
+        messages = [{"role": item.role, "content": item.content} for item in result.messages]
         return {"name": prompt_name, "messages": messages, "arguments": arguments or {}}
 
     async def _asked(self, what: str, seconds: float, *given: Any) -> Any:

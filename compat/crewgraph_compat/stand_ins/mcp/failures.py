@@ -90,7 +90,7 @@ def raise_connection_failure(message: str, *errors: BaseException | None) -> NoR
     Raises:
         MCPServerError: always; with the status, where they tell one.
     """
-    cause = next((one for one in errors if one is not None), None)
+    cause = next((item for item in errors if item is not None), None)
     status = find_http_status(*errors)
     if status is not None:
         raise error_for_status(status, message) from cause
@@ -108,7 +108,7 @@ def tool_execution_error_type(exc: BaseException) -> str:
 
 
 def _with_causes(errors: tuple[BaseException | None, ...]) -> Iterator[BaseException]:
-    waiting, seen = [one for one in errors if one is not None], list[int]()
+    waiting, seen = [item for item in errors if item is not None], list[int]()
     while waiting:
         error = waiting.pop(0)
         if id(error) in seen:
@@ -116,14 +116,14 @@ def _with_causes(errors: tuple[BaseException | None, ...]) -> Iterator[BaseExcep
         seen.append(id(error))
         yield error
         members: Any = getattr(error, "exceptions", ())
-        waiting += [one for one in (*members, error.__cause__, error.__context__) if one is not None]
+        waiting += [item for item in (*members, error.__cause__, error.__context__) if item is not None]
 
 
 def content_blocks_to_text(content: Any) -> str:
     """The text of what a tool of a server gave: of blocks, each on lines of its own."""
     if not isinstance(content, (list, tuple)):
         return "" if content is None else str(getattr(content, "text", content))
-    blocks: list[Any] = [_plain(one) for one in content]  # pyright: ignore[reportUnknownVariableType]
+    blocks: list[Any] = [_plain(item) for item in content]  # pyright: ignore[reportUnknownVariableType]
     result: Any = result_of({"content": blocks})
     return result if isinstance(result, str) else str(result[0]["text"])
 

@@ -165,5 +165,5 @@ def _read(answer: Any) -> Any:
     """What a client gave, as tools give it: a text, or blocks where there are images."""
     if hasattr(answer, "model_dump"):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-    told = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    return result_of(told) if "content" in told else answer  # pyright: ignore[reportUnknownVariableType]
+    values = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    return result_of(values) if "content" in values else answer  # pyright: ignore[reportUnknownVariableType]

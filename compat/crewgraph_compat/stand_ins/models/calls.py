@@ -139,8 +139,8 @@ def format_message_for_llm(prompt: str, role: Literal["user", "assistant", "syst
 
 def extract_task_section(text: str) -> str:
     """What stands below the heading "## Task", up to the next one of its kind; the whole text where there is none."""
-    found = re.search(r"## Task\n(.*?)(?=\n## |\n##$|\Z)", text, re.DOTALL)
-    return text if found is None else found[1].strip()
+    result = re.search(r"## Task\n(.*?)(?=\n## |\n##$|\Z)", text, re.DOTALL)
+    return text if result is None else result[1].strip()
 
 
 def message_content_text(msg: Mapping[str, Any]) -> str:
@@ -154,25 +154,25 @@ def message_content_text(msg: Mapping[str, Any]) -> str:
 
 def messages_content_text(messages: Iterable[Mapping[str, Any]]) -> str:
     """The texts of messages, each on a line of its own; those without a text are left out."""
-    return "\n".join(text for one in messages if (text := message_content_text(one)))
+    return "\n".join(text for item in messages if (text := message_content_text(item)))
 
 
 def build_summary_prompt(chunk: Sequence[Mapping[str, Any]]) -> list[LLMMessage]:
     """What a model is asked, to condense a part of a conversation."""
     book = english()
-    said = "\n\n".join(f"{one.get('role', 'user')}: {message_content_text(one)}" for one in chunk)
+    conversation = "\n\n".join(f"{item.get('role', 'user')}: {message_content_text(item)}" for item in chunk)
     return [
         format_message_for_llm(book.slice("summarizer_system_message"), "system"),
-        format_message_for_llm(book.slice("summarize_instruction", group=said)),
+        format_message_for_llm(book.slice("summarize_instruction", group=conversation)),
     ]
 
 
 def collect_user_message_files(messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The files that a user's messages carry, by name; of two with one name the later one."""
     files: dict[str, Any] = {}
-    for one in messages:
-        if one.get("role") == "user":
-            files.update(one.get("files") or {})
+    for item in messages:
+        if item.get("role") == "user":
+            files.update(item.get("files") or {})
     return files
 
 

@@ -249,11 +249,11 @@ def bare_model_name(name: str) -> str:
 
 def bare_context_windows(sizes: Mapping[str, int]) -> dict[str, int]:
     """Sizes by names without providers; of two for one name the smaller."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for name, size in sizes.items():
         bare = bare_model_name(name)
-        found[bare] = min(size, found.get(bare, size))
-    return found
+        result[bare] = min(size, result.get(bare, size))
+    return result
 
 
 BARE_CONTEXT_WINDOWS: dict[str, int] = bare_context_windows(LLM_CONTEXT_WINDOW_SIZES)

@@ -44,10 +44,10 @@ class InternalInstructor(Generic[T]):
             ConverterError: the model did not write it.
         """
         instructions = get_conversion_instructions(self.model, self.llm)
-        made: Any = Converter(
+        converter: Any = Converter(
             text=self.content, llm=self.llm, model=self.model, instructions=instructions
         ).to_pydantic()
-        return made
+        return converter
 
     def to_json(self) -> str:
         """The same as JSON text."""
@@ -86,8 +86,8 @@ class TrainingConverter(Converter):
         answer = str(as_llm(self.llm).call([{"role": "user", "content": asked}])).strip()
         kind: Any = field.annotation
         if kind in (int, float):
-            found = _NUMBER.search(answer)
-            return found[0] if found else answer
+            result = _NUMBER.search(answer)
+            return result[0] if result else answer
         if kind == list[str]:
             return [text for line in answer.splitlines() if (text := _BULLET.sub("", line).strip())]
         return answer

@@ -108,14 +108,14 @@ def get_project_version(pyproject_path: str = "pyproject.toml", require: bool = 
 
 def _of_project(key: str, path: str, require: bool) -> str | None:
     try:
-        found = read_toml(path).get("project", {}).get(key)
+        result = read_toml(path).get("project", {}).get(key)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        found, why = None, str(error)
+        result, why = None, str(error)
     else:
         why = f"`[project]` of {path} has no `{key}`"
-    if found is None and require:
+    if result is None and require:
         raise SystemExit(f"Error: {why}")
-    return found
+    return result
 
 
 def get_crew_instance(module_attr: Any) -> Crew | None:
@@ -125,8 +125,8 @@ def get_crew_instance(module_attr: Any) -> Crew | None:
         return make().crew() if getattr(module_attr, "is_crew_class", False) else None
     if isinstance(module_attr, Crew):
         return module_attr
-    made = inspect.get_annotations(module_attr).get("return") if inspect.isfunction(module_attr) else None
-    return module_attr() if made is Crew or made == "Crew" else None
+    annotation = inspect.get_annotations(module_attr).get("return") if inspect.isfunction(module_attr) else None
+    return module_attr() if annotation is Crew or annotation == "Crew" else None
 
 
 def get_flow_instance(module_attr: Any) -> Flow[Any] | None:
@@ -137,9 +137,9 @@ def get_flow_instance(module_attr: Any) -> Flow[Any] | None:
 
 def fetch_crews(module_attr: Any) -> list[Crew]:
     """The crews that a name of a module holds, those of a flow's attributes with them."""
-    found = [] if (crew := get_crew_instance(module_attr)) is None else [crew]
+    result = [] if (crew := get_crew_instance(module_attr)) is None else [crew]
     flow = get_flow_instance(module_attr)
-    return found if flow is None else [*found, *(one for one in vars(flow).values() if isinstance(one, Crew))]
+    return result if flow is None else [*result, *(item for item in vars(flow).values() if isinstance(item, Crew))]
 
 
 def get_crews(crew_path: str = "crew.py", require: bool = False) -> list[Crew]:
@@ -152,25 +152,25 @@ def get_crews(crew_path: str = "crew.py", require: bool = False) -> list[Crew]:
     Raises:
         SystemExit: there is none, and has to be.
     """
-    found = [crew for module in _modules(crew_path) for one in _own(module) for crew in fetch_crews(one)]
-    if require and not found:
+    result = [crew for module in _modules(crew_path) for item in _own(module) for crew in fetch_crews(item)]
+    if require and not result:
         raise SystemExit(f"there is no crew in any {crew_path} in {Path.cwd()}")
-    return list({id(one): one for one in found}.values())
+    return list({id(item): item for item in result}.values())
 
 
 def get_flows(flow_path: str = "main.py") -> list[Flow[Any]]:
     """The flows of the files of a name, in this folder, in src/ and below."""
-    found = [get_flow_instance(one) for module in _modules(flow_path) for one in _own(module)]
-    return [flow for flow in found if flow is not None]
+    result = [get_flow_instance(item) for module in _modules(flow_path) for item in _own(module)]
+    return [flow for flow in result if flow is not None]
 
 
 def _own(module: ModuleType) -> list[Any]:
     """What a module holds and does not merely import."""
     members = [value for name, value in vars(module).items() if not name.startswith("_")]
     return [
-        one
-        for one in members
-        if getattr(one, "__module__", module.__name__) == module.__name__ or isinstance(one, Crew)
+        item
+        for item in members
+        if getattr(item, "__module__", module.__name__) == module.__name__ or isinstance(item, Crew)
     ]
 
 
@@ -178,7 +178,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
     here = Path.cwd()
     roots = [here, here / "src"]
     for path in sorted(path for path in here.rglob(name) if not {".venv", "venv", "site-packages"} & {*path.parts}):
-        root = next(one for one in reversed(roots) if path.is_relative_to(one))
+        root = next(item for item in reversed(roots) if path.is_relative_to(item))
         yield _module(path, ".".join(path.relative_to(root).with_suffix("").parts), root)
 
 
@@ -210,10 +210,10 @@ def extract_available_exports(dir_path: str = "src") -> list[AvailableExport]:
     Raises:
         SystemExit: there is none.
     """
-    found: list[AvailableExport] = [{"name": name} for name, _ in _tools(dir_path)]
-    if not found:
+    result: list[AvailableExport] = [{"name": name} for name, _ in _tools(dir_path)]
+    if not result:
         raise SystemExit(f"no `__init__.py` below {dir_path} names a tool in its `__all__`")
-    return found
+    return result
 
 
 def extract_tools_metadata(dir_path: str = "src") -> list[ToolMetadata]:
@@ -226,7 +226,7 @@ def _tools(dir_path: str) -> Iterator[tuple[str, Any]]:
     for path in sorted(root.rglob("__init__.py")):
         module = _module(path, ".".join(path.parent.relative_to(root).parts) or root.name, root)
         names: list[str] = getattr(module, "__all__", [])
-        yield from ((name, one) for name in names if is_valid_tool(one := getattr(module, name, None)))
+        yield from ((name, item) for name in names if is_valid_tool(item := getattr(module, name, None)))
 
 
 def _described(name: str, tool: Any) -> ToolMetadata:
@@ -246,7 +246,7 @@ def _described(name: str, tool: Any) -> ToolMetadata:
         "description": str(values["description"]),
         "run_params_schema": schema.model_json_schema() if hasattr(schema, "model_json_schema") else {},
         "init_params_schema": {},
-        "env_vars": [one.model_dump() for one in values["env_vars"]],
+        "env_vars": [item.model_dump() for item in values["env_vars"]],
     }
 
 

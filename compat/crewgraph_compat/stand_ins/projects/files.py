@@ -201,9 +201,9 @@ def load_json_crew_project(
     path = Path(source)
     folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
     definition = read_jsonc(path, str(path))
-    names = [str(one) for one in _list(definition.get("agents"))]
-    agents = {name: found for name in names if (found := _agent(name, folder)) is not None}
-    tasks = [cast("dict[str, Any]", one) for one in _list(definition.get("tasks")) if isinstance(one, dict)]
+    names = [str(item) for item in _list(definition.get("agents"))]
+    agents = {name: result for name in names if (result := _agent(name, folder)) is not None}
+    tasks = [cast("dict[str, Any]", item) for item in _list(definition.get("tasks")) if isinstance(item, dict)]
     project = JSONCrewProject(path, folder, definition, names, agents, tasks)
     faults = list(_faults(project))
     if faults:
@@ -216,8 +216,8 @@ def validate_crew_project(source: str | Path, agents_dir: Path | None = None) ->
     return load_json_crew_project(source, agents_dir, collect_errors=True)
 
 
-def _list(given: Any) -> list[Any]:
-    return cast("list[Any]", given) if isinstance(given, list) else []
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _agent(name: str, folder: Path) -> JSONAgentDefinition | None:
@@ -249,21 +249,21 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
         if task.get("agent") is not None and task["agent"] not in project.agents:
             yield f"{place} is for the agent '{task['agent']}', which the crew does not list"
         yield from (
-            f"{place} needs '{one}', which is no task before it"
-            for one in _list(task.get("context"))
-            if one not in before
+            f"{place} needs '{item}', which is no task before it"
+            for item in _list(task.get("context"))
+            if item not in before
         )
         before.add(str(task.get("name")))
 
 
-def _unknown(kind: type[BaseModel], given: Mapping[str, Any], where: str, *others: str) -> Iterator[str]:
-    unknown = [key for key in given if key not in kind.model_fields and key not in others]
+def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *others: str) -> Iterator[str]:
+    unknown = [key for key in values if key not in kind.model_fields and key not in others]
     if unknown:
         yield f"{where}: unsupported field(s): {', '.join(unknown)}"
 
 
-def _lacking(given: Mapping[str, Any], wanted: tuple[str, ...], where: str) -> Iterator[str]:
-    yield from (f"{where}: missing required field '{one}'" for one in wanted if given.get(one) is None)
+def _lacking(values: Mapping[str, Any], required: tuple[str, ...], where: str) -> Iterator[str]:
+    yield from (f"{where}: missing required field '{item}'" for item in required if values.get(item) is None)
 
 
 def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
@@ -295,12 +295,12 @@ def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
     Raises:
         ValueError: it is not there, or is something else.
     """
-    found = Path(path).resolve()
-    if not found.exists():
+    result = Path(path).resolve()
+    if not result.exists():
         raise ValueError(f"`{path}` does not exist.")
-    if not (found.is_file() if file_type == "file" else found.is_dir()):
+    if not (result.is_file() if file_type == "file" else result.is_dir()):
         raise ValueError(f"`{path}` is no {file_type}.")
-    return str(found)
+    return str(result)
 
 
 def list_files(directory: str | Path, pattern: str = "*") -> list[str]:

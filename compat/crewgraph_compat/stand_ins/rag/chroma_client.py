@@ -191,24 +191,24 @@ class ChromaDBClient:
         self._async("reset")
         await self.client.reset()
 
-    def _creating(self, given: ChromaDBCollectionCreateParams) -> Program[None]:
+    def _creating(self, params: ChromaDBCollectionCreateParams) -> Program[None]:
         yield _Asked(
-            self.client.create_collection, **self._described(given), get_or_create=given.get("get_or_create", False)
+            self.client.create_collection, **self._described(params), get_or_create=params.get("get_or_create", False)
         )
 
-    def _getting(self, given: ChromaDBCollectionCreateParams) -> Program[Any]:
-        return (yield _Asked(self.client.get_or_create_collection, **self._described(given)))
+    def _getting(self, params: ChromaDBCollectionCreateParams) -> Program[Any]:
+        return (yield _Asked(self.client.get_or_create_collection, **self._described(params)))
 
-    def _adding(self, given: BaseCollectionAddParams) -> Program[None]:
-        if not given["documents"]:
+    def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
+        if not params["documents"]:
             raise ValueError("there are no documents to be kept: the list is empty.")
-        prepared = prepared_documents(given["documents"])
-        collection = yield self._collection(given["collection_name"])
-        size = given.get("batch_size") or self.default_batch_size
+        prepared = prepared_documents(params["documents"])
+        collection = yield self._collection(params["collection_name"])
+        size = params.get("batch_size") or self.default_batch_size
         for start in range(0, len(prepared.ids), size):
             ids, texts, metadatas = batch_slice(prepared, start, size)
-            told = metadatas and [one or None for one in metadatas]  # an empty one is refused
-            yield _Asked(collection.upsert, ids=ids, documents=texts, metadatas=told)
+            stored = metadatas and [item or None for item in metadatas]  # an empty one is refused
+            yield _Asked(collection.upsert, ids=ids, documents=texts, metadatas=stored)
 
     def _searching(self, given: ChromaDBCollectionSearchParams) -> Program[list[SearchResult]]:
         usual = {"limit": self.default_limit, "score_threshold": self.default_score_threshold}
@@ -231,13 +231,13 @@ class ChromaDBClient:
             embedding_function=for_chroma(self.embedding_function),
         )
 
-    def _described(self, given: ChromaDBCollectionCreateParams) -> dict[str, Any]:
+    def _described(self, params: ChromaDBCollectionCreateParams) -> dict[str, Any]:
         return {
-            "name": collection_name(given["collection_name"]),
-            "configuration": given.get("configuration"),
-            "metadata": {_SPACE: "cosine", **(given.get("metadata") or {})},
-            "embedding_function": for_chroma(given.get("embedding_function", self.embedding_function)),
-            "data_loader": given.get("data_loader"),
+            "name": collection_name(params["collection_name"]),
+            "configuration": params.get("configuration"),
+            "metadata": {_SPACE: "cosine", **(params.get("metadata") or {})},
+            "embedding_function": for_chroma(params.get("embedding_function", self.embedding_function)),
+            "data_loader": params.get("data_loader"),
         }
 
     def _sync(self, verb: str) -> None:

@@ -119,14 +119,14 @@ def prepared_documents(documents: Sequence[BaseRecord]) -> PreparedDocuments:
     Raises:
         ValueError: a document has no `content`.
     """
-    found: dict[str, tuple[str, Metadata]] = {}
+    result: dict[str, tuple[str, Metadata]] = {}
     for document in documents:
         if "content" not in document:
             raise ValueError(f"a document has no `content`, only {sorted(document)}.")
         text, metadata = document["content"], document.get("metadata")
         key = str(document["doc_id"]) if "doc_id" in document else _identity(text, metadata)
-        found[key] = (text, _first(metadata))
-    return PreparedDocuments([*found], [text for text, _ in found.values()], [one for _, one in found.values()])
+        result[key] = (text, _first(metadata))
+    return PreparedDocuments([*result], [text for text, _ in result.values()], [item for _, item in result.values()])
 
 
 def batch_slice(
@@ -156,15 +156,15 @@ def extracted_params(kwargs: ChromaDBCollectionSearchParams) -> ExtractedSearchP
     )
 
 
-def _first(given: Metadata | list[Metadata] | None) -> Metadata:
-    if isinstance(given, list):
-        return given[0] if given else {}
-    return given or {}
+def _first(metadata: Metadata | list[Metadata] | None) -> Metadata:
+    if isinstance(metadata, list):
+        return metadata[0] if metadata else {}
+    return metadata or {}
 
 
 def _identity(text: str, metadata: Any) -> str:
-    told = f"{text}|{json.dumps(metadata, sort_keys=True)}" if metadata else text
-    return hashlib.sha256(told.encode()).hexdigest()
+    hashed = f"{text}|{json.dumps(metadata, sort_keys=True)}" if metadata else text
+    return hashlib.sha256(hashed.encode()).hexdigest()
 
 
 Metric = Literal["l2", "cosine", "ip"]
@@ -200,12 +200,12 @@ def search_results(
     Raises:
         ValueError: by this metric nothing is near or far.
     """
-    ids, distances = _chroma_results_first(results, "ids"), _chroma_results_first(results, "distances")
+    ids, distances = _first_list(results, "ids"), _first_list(results, "distances")
     if not ids or not distances or "distances" not in include:
         return []
-    texts = _chroma_results_first(results, "documents") if "documents" in include else []
-    metadatas = _chroma_results_first(results, "metadatas") if "metadatas" in include else []
-    found: list[SearchResult] = [
+    texts = _first_list(results, "documents") if "documents" in include else []
+    metadatas = _first_list(results, "metadatas") if "metadatas" in include else []
+    result: list[SearchResult] = [
         {
             "id": key,
             "content": texts[at] if texts else "",
@@ -214,7 +214,7 @@ def search_results(
         }
         for at, key in enumerate(ids)
     ]
-    return [one for one in found if score_threshold is None or one["score"] >= score_threshold]
+    return [item for item in result if score_threshold is None or item["score"] >= score_threshold]
 
 
 def query_results(collection: Any, results: Mapping[str, Any], params: ExtractedSearchParams) -> list[SearchResult]:
@@ -227,7 +227,7 @@ def query_results(collection: Any, results: Mapping[str, Any], params: Extracted
     return search_results(results, params.include, metric, params.score_threshold)
 
 
-def _chroma_results_first(results: Mapping[str, Any], name: str) -> list[Any]:
+def _first_list(results: Mapping[str, Any], name: str) -> list[Any]:
     rows = results.get(name)
     return rows[0] if rows else []
 

@@ -176,19 +176,19 @@ class FaissClient:
         if (yield from self._shelf(name).some(1)):
             raise ValueError(f"the collection `{name}` exists already; `get_or_create_collection` takes it as it is.")
 
-    def _adding(self, given: BaseCollectionAddParams) -> Program[None]:
-        shelf = self._shelf(given["collection_name"])
-        documents = given["documents"]
+    def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
+        shelf = self._shelf(params["collection_name"])
+        documents = params["documents"]
         if not documents:
             raise ValueError("there are no documents to be kept: the list is empty.")
-        for some in _portions(documents, given.get("batch_size") or self.default_batch_size):
-            yield from shelf.putting([_entry(item) for item in some])
+        for batch in _portions(documents, params.get("batch_size") or self.default_batch_size):
+            yield from shelf.putting([_entry(item) for item in batch])
 
-    def _searching(self, given: BaseCollectionSearchParams) -> Program[list[SearchResult]]:
-        limit = given.get("limit")
-        least = given.get("score_threshold")
-        matches: list[Found] = yield from self._shelf(given["collection_name"]).searching(
-            given["query"], self.default_limit if limit is None else limit, filter=given.get("metadata_filter")
+    def _searching(self, params: BaseCollectionSearchParams) -> Program[list[SearchResult]]:
+        limit = params.get("limit")
+        least = params.get("score_threshold")
+        matches: list[Found] = yield from self._shelf(params["collection_name"]).searching(
+            params["query"], self.default_limit if limit is None else limit, filter=params.get("metadata_filter")
         )
         results: list[SearchResult] = [
             # From the cosine to the scale of results.
@@ -212,11 +212,11 @@ def _portions(documents: Sequence[BaseRecord], size: int) -> Iterator[Sequence[B
         yield documents[start : start + size]
 
 
-def _entry(given: BaseRecord) -> Entry:
-    metadata = given.get("metadata") or {}
+def _entry(record: BaseRecord) -> Entry:
+    metadata = record.get("metadata") or {}
     first = metadata if isinstance(metadata, Mapping) else metadata[0]
     remaining = plain(dict(first))
-    return Entry(given.get("doc_id") or digest(given["content"], remaining), given["content"], remaining)
+    return Entry(record.get("doc_id") or digest(record["content"], remaining), record["content"], remaining)
 
 
 @runtime_checkable

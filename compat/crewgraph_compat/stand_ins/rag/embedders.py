@@ -67,10 +67,10 @@ def build_embedder(spec: object) -> Any:
         return build_embedder_from_provider(cast("BaseEmbeddingsProvider[Any]", spec))
     if not isinstance(spec, Mapping) or "provider" not in spec:
         return embedder_of(cast("object", spec))
-    said = cast("Mapping[str, Any]", spec)
-    beside = {key: value for key, value in said.items() if key not in _KEYS}
-    config: dict[str, Any] = {**(said.get("config") or {}), **beside}
-    return _built(str(said["provider"]), config)
+    settings = cast("Mapping[str, Any]", spec)
+    beside = {key: value for key, value in settings.items() if key not in _KEYS}
+    config: dict[str, Any] = {**(settings.get("config") or {}), **beside}
+    return _built(str(settings["provider"]), config)
 
 
 def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:

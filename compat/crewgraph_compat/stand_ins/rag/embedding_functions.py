@@ -164,9 +164,9 @@ class ProvidedFunction:
     """What the clients used here do anyway, and have no keys for."""
 
     def __init__(self, **config: Any) -> None:
-        told = {key: value for key, value in config.items() if value is not None}
+        parts = {key: value for key, value in config.items() if value is not None}
         self.embedder: NamedEmbedder = self._embedder(
-            {key: value for key, value in told.items() if key not in self.usual or self.usual[key] != value}
+            {key: value for key, value in parts.items() if key not in self.usual or self.usual[key] != value}
         )
 
     def _embedder(self, config: dict[str, Any]) -> NamedEmbedder:
@@ -219,6 +219,6 @@ class ChromaFunction(ProvidedFunction):
             provider_of(self.provider)  # raises, and says what to write instead
         function = getattr(load("chromadb.utils.embedding_functions"), self.chroma)(**config)
         # Named here: looking at it would load its model.
-        told = [str(config[word]) for word in ("model_name", "checkpoint", "instruction") if word in config]
-        name = "/".join([self.provider, *told])
+        parts = [str(config[word]) for word in ("model_name", "checkpoint", "instruction") if word in config]
+        name = "/".join([self.provider, *parts])
         return embedder_of({"provider": "custom", "config": {"embedding_callable": function, "name": name}})

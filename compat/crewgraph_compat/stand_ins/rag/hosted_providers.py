@@ -12,7 +12,7 @@ from crewgraph_compat.stand_ins.rag.embedding_functions import (
     VoyageAIEmbeddingFunction,
     WatsonXEmbeddingFunction,
 )
-from crewgraph_compat.stand_ins.rag.providers import BaseEmbeddingsProvider, said
+from crewgraph_compat.stand_ins.rag.providers import BaseEmbeddingsProvider, environment_field
 
 __all__ = [
     "BedrockEmbeddings",
@@ -83,7 +83,7 @@ class BedrockProvider(BaseEmbeddingsProvider[Any]):
     """Amazon Bedrock."""
 
     embedding_callable: type[Any] = BedrockEmbeddings
-    model_name: str = said(
+    model_name: str = environment_field(
         "EMBEDDINGS_BEDROCK_MODEL_NAME",
         "BEDROCK_MODEL_NAME",
         "AWS_BEDROCK_MODEL_NAME",
@@ -97,17 +97,19 @@ class CohereProvider(BaseEmbeddingsProvider[Any]):
     """Cohere."""
 
     embedding_callable: type[Any] = CohereEmbeddings
-    api_key: str = said("EMBEDDINGS_COHERE_API_KEY", "COHERE_API_KEY")
-    model_name: str = said("EMBEDDINGS_COHERE_MODEL_NAME", "model", default="large")
+    api_key: str = environment_field("EMBEDDINGS_COHERE_API_KEY", "COHERE_API_KEY")
+    model_name: str = environment_field("EMBEDDINGS_COHERE_MODEL_NAME", "model", default="large")
 
 
 class GenerativeAiProvider(BaseEmbeddingsProvider[Any]):
     """Google's Gemini."""
 
     embedding_callable: type[Any] = GeminiEmbeddings
-    model_name: str = said("EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME", "model", default="gemini-embedding-001")
-    api_key: str = said("EMBEDDINGS_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
-    task_type: str = said(
+    model_name: str = environment_field(
+        "EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME", "model", default="gemini-embedding-001"
+    )
+    api_key: str = environment_field("EMBEDDINGS_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
+    task_type: str = environment_field(
         "EMBEDDINGS_GOOGLE_GENERATIVE_AI_TASK_TYPE",
         "GOOGLE_GENERATIVE_AI_TASK_TYPE",
         "GEMINI_TASK_TYPE",
@@ -119,25 +121,27 @@ class VertexAIProvider(BaseEmbeddingsProvider[Any]):
     """Google's Vertex AI."""
 
     embedding_callable: type[Any] = GoogleGenAIVertexEmbeddingFunction
-    model_name: str = said(
+    model_name: str = environment_field(
         "EMBEDDINGS_GOOGLE_VERTEX_MODEL_NAME", "GOOGLE_VERTEX_MODEL_NAME", "model", default="textembedding-gecko"
     )
-    api_key: str | None = said(
+    api_key: str | None = environment_field(
         "EMBEDDINGS_GOOGLE_CLOUD_API_KEY", "GOOGLE_CLOUD_API_KEY", "GOOGLE_API_KEY", default=None
     )
-    project_id: str | None = said("EMBEDDINGS_GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT", default=None)
-    location: str = said(
+    project_id: str | None = environment_field("EMBEDDINGS_GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT", default=None)
+    location: str = environment_field(
         "EMBEDDINGS_GOOGLE_CLOUD_LOCATION",
         "EMBEDDINGS_GOOGLE_CLOUD_REGION",
         "GOOGLE_CLOUD_LOCATION",
         "GOOGLE_CLOUD_REGION",
         default="us-central1",
     )
-    region: str | None = said("EMBEDDINGS_GOOGLE_VERTEX_REGION", "GOOGLE_VERTEX_REGION", default=None)
+    region: str | None = environment_field("EMBEDDINGS_GOOGLE_VERTEX_REGION", "GOOGLE_VERTEX_REGION", default=None)
     """The location, by its former name."""
 
-    task_type: str = said("EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE", default="RETRIEVAL_DOCUMENT")
-    output_dimensionality: int | None = said(
+    task_type: str = environment_field(
+        "EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE", default="RETRIEVAL_DOCUMENT"
+    )
+    output_dimensionality: int | None = environment_field(
         "EMBEDDINGS_GOOGLE_VERTEX_OUTPUT_DIMENSIONALITY", "GOOGLE_VERTEX_OUTPUT_DIMENSIONALITY", default=None
     )
 
@@ -146,9 +150,11 @@ class HuggingFaceProvider(BaseEmbeddingsProvider[Any]):
     """Hugging Face, or with `url` a server of its kind."""
 
     embedding_callable: type[Any] = HuggingFaceEmbeddings
-    url: str | None = said("EMBEDDINGS_HUGGINGFACE_URL", default=None)
-    api_key: str | None = said("EMBEDDINGS_HUGGINGFACE_API_KEY", "HUGGINGFACE_API_KEY", "HF_TOKEN", default=None)
-    model_name: str = said(
+    url: str | None = environment_field("EMBEDDINGS_HUGGINGFACE_URL", default=None)
+    api_key: str | None = environment_field(
+        "EMBEDDINGS_HUGGINGFACE_API_KEY", "HUGGINGFACE_API_KEY", "HF_TOKEN", default=None
+    )
+    model_name: str = environment_field(
         "EMBEDDINGS_HUGGINGFACE_MODEL_NAME",
         "HUGGINGFACE_MODEL_NAME",
         "model",
@@ -160,8 +166,8 @@ class JinaProvider(BaseEmbeddingsProvider[Any]):
     """Jina."""
 
     embedding_callable: type[Any] = JinaEmbeddings
-    api_key: str = said("EMBEDDINGS_JINA_API_KEY", "JINA_API_KEY")
-    model_name: str = said(
+    api_key: str = environment_field("EMBEDDINGS_JINA_API_KEY", "JINA_API_KEY")
+    model_name: str = environment_field(
         "EMBEDDINGS_JINA_MODEL_NAME", "JINA_MODEL_NAME", "model", default="jina-embeddings-v2-base-en"
     )
 
@@ -170,28 +176,32 @@ class RoboflowProvider(BaseEmbeddingsProvider[Any]):
     """Roboflow, for texts and images."""
 
     embedding_callable: type[Any] = RoboflowEmbeddings
-    api_key: str = said("EMBEDDINGS_ROBOFLOW_API_KEY", "ROBOFLOW_API_KEY", default="")
-    api_url: str = said("EMBEDDINGS_ROBOFLOW_API_URL", "ROBOFLOW_API_URL", default="https://infer.roboflow.com")
+    api_key: str = environment_field("EMBEDDINGS_ROBOFLOW_API_KEY", "ROBOFLOW_API_KEY", default="")
+    api_url: str = environment_field(
+        "EMBEDDINGS_ROBOFLOW_API_URL", "ROBOFLOW_API_URL", default="https://infer.roboflow.com"
+    )
 
 
 class VoyageAIProvider(BaseEmbeddingsProvider[Any]):
     """Voyage AI."""
 
     embedding_callable: type[Any] = VoyageAIEmbeddingFunction
-    model: str = said("EMBEDDINGS_VOYAGEAI_MODEL", "VOYAGEAI_MODEL", default="voyage-2")
-    api_key: str = said("EMBEDDINGS_VOYAGEAI_API_KEY", "VOYAGEAI_API_KEY")
-    input_type: str | None = said("EMBEDDINGS_VOYAGEAI_INPUT_TYPE", "VOYAGEAI_INPUT_TYPE", default=None)
-    truncation: bool = said("EMBEDDINGS_VOYAGEAI_TRUNCATION", "VOYAGEAI_TRUNCATION", default=True)
-    output_dtype: str | None = said("EMBEDDINGS_VOYAGEAI_OUTPUT_DTYPE", "VOYAGEAI_OUTPUT_DTYPE", default=None)
-    output_dimension: int | None = said(
+    model: str = environment_field("EMBEDDINGS_VOYAGEAI_MODEL", "VOYAGEAI_MODEL", default="voyage-2")
+    api_key: str = environment_field("EMBEDDINGS_VOYAGEAI_API_KEY", "VOYAGEAI_API_KEY")
+    input_type: str | None = environment_field("EMBEDDINGS_VOYAGEAI_INPUT_TYPE", "VOYAGEAI_INPUT_TYPE", default=None)
+    truncation: bool = environment_field("EMBEDDINGS_VOYAGEAI_TRUNCATION", "VOYAGEAI_TRUNCATION", default=True)
+    output_dtype: str | None = environment_field(
+        "EMBEDDINGS_VOYAGEAI_OUTPUT_DTYPE", "VOYAGEAI_OUTPUT_DTYPE", default=None
+    )
+    output_dimension: int | None = environment_field(
         "EMBEDDINGS_VOYAGEAI_OUTPUT_DIMENSION", "VOYAGEAI_OUTPUT_DIMENSION", default=None
     )
-    max_retries: int = said("EMBEDDINGS_VOYAGEAI_MAX_RETRIES", "VOYAGEAI_MAX_RETRIES", default=0)
-    timeout: float | None = said("EMBEDDINGS_VOYAGEAI_TIMEOUT", "VOYAGEAI_TIMEOUT", default=None)
+    max_retries: int = environment_field("EMBEDDINGS_VOYAGEAI_MAX_RETRIES", "VOYAGEAI_MAX_RETRIES", default=0)
+    timeout: float | None = environment_field("EMBEDDINGS_VOYAGEAI_TIMEOUT", "VOYAGEAI_TIMEOUT", default=None)
 
 
 def _said(name: str, default: Any = ...) -> Any:
-    return said(f"EMBEDDINGS_WATSONX_{name}", f"WATSONX_{name}", default=default)
+    return environment_field(f"EMBEDDINGS_WATSONX_{name}", f"WATSONX_{name}", default=default)
 
 
 class WatsonXProvider(BaseEmbeddingsProvider[Any]):

@@ -32,7 +32,7 @@ __all__ = [
     "SentenceTransformerProvider",
     "Text2VecEmbeddings",
     "Text2VecProvider",
-    "said",
+    "environment_field",
 ]
 
 
@@ -72,28 +72,28 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_environment(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        words = dict(cast("Mapping[str, Any]", given))
+    def _from_environment(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        words = dict(cast("Mapping[str, Any]", values))
         there = {name.upper(): value for name, value in os.environ.items()}
         for name, field in cls.model_fields.items():
-            known = [name, *_names(field)]
-            variable = next((one for one in known if one.isupper() and one in there), None)
-            if variable is not None and not any(one in words for one in known):
+            known = [name, *_alias_names(field)]
+            variable = next((item for item in known if item.isupper() and item in there), None)
+            if variable is not None and not any(item in words for item in known):
                 words[name] = there[variable]
         return words
 
 
-def said(*names: str, default: Any = ...) -> Any:
+def environment_field(*names: str, default: Any = ...) -> Any:
     """A field that is also given by other names; those in capitals may stand in the environment."""
     return Field(default, validation_alias=AliasChoices(*names))
 
 
-def _names(field: FieldInfo) -> Iterator[str]:
-    found = field.validation_alias
-    if isinstance(found, AliasChoices):
-        yield from (one for one in found.choices if isinstance(one, str))
+def _alias_names(field: FieldInfo) -> Iterator[str]:
+    result = field.validation_alias
+    if isinstance(result, AliasChoices):
+        yield from (item for item in result.choices if isinstance(item, str))
 
 
 class OpenAIEmbeddings(ProvidedFunction):
@@ -118,34 +118,46 @@ class OpenAIProvider(BaseEmbeddingsProvider[Any]):
     """OpenAI, or with `api_base` whoever speaks its protocol."""
 
     embedding_callable: type[Any] = OpenAIEmbeddings
-    api_key: str | None = said("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY", default=None)
-    model_name: str = said("EMBEDDINGS_OPENAI_MODEL_NAME", "model_name", "model", default="text-embedding-3-large")
-    api_base: str | None = said("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_API_BASE", default=None)
-    api_type: str | None = said("EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE", default=None)
-    api_version: str | None = said("EMBEDDINGS_OPENAI_API_VERSION", "OPENAI_API_VERSION", default=None)
+    api_key: str | None = environment_field("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY", default=None)
+    model_name: str = environment_field(
+        "EMBEDDINGS_OPENAI_MODEL_NAME", "model_name", "model", default="text-embedding-3-large"
+    )
+    api_base: str | None = environment_field("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_API_BASE", default=None)
+    api_type: str | None = environment_field("EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE", default=None)
+    api_version: str | None = environment_field("EMBEDDINGS_OPENAI_API_VERSION", "OPENAI_API_VERSION", default=None)
     default_headers: dict[str, Any] | None = None
-    dimensions: int | None = said("EMBEDDINGS_OPENAI_DIMENSIONS", "OPENAI_DIMENSIONS", default=None)
-    deployment_id: str | None = said("EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "OPENAI_DEPLOYMENT_ID", default=None)
-    organization_id: str | None = said("EMBEDDINGS_OPENAI_ORGANIZATION_ID", "OPENAI_ORGANIZATION_ID", default=None)
+    dimensions: int | None = environment_field("EMBEDDINGS_OPENAI_DIMENSIONS", "OPENAI_DIMENSIONS", default=None)
+    deployment_id: str | None = environment_field(
+        "EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "OPENAI_DEPLOYMENT_ID", default=None
+    )
+    organization_id: str | None = environment_field(
+        "EMBEDDINGS_OPENAI_ORGANIZATION_ID", "OPENAI_ORGANIZATION_ID", default=None
+    )
 
 
 class AzureProvider(BaseEmbeddingsProvider[Any]):
     """OpenAI on Azure."""
 
     embedding_callable: type[Any] = AzureEmbeddings
-    api_key: str = said("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY")
-    api_base: str | None = said("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_API_BASE", default=None)
-    api_type: str = said("EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE", "AZURE_OPENAI_API_TYPE", default="azure")
-    api_version: str | None = said(
+    api_key: str = environment_field("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY")
+    api_base: str | None = environment_field("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_API_BASE", default=None)
+    api_type: str = environment_field(
+        "EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE", "AZURE_OPENAI_API_TYPE", default="azure"
+    )
+    api_version: str | None = environment_field(
         "EMBEDDINGS_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION", default="2024-02-01"
     )
-    model_name: str = said("EMBEDDINGS_OPENAI_MODEL_NAME", "AZURE_OPENAI_MODEL_NAME", default="text-embedding-3-large")
+    model_name: str = environment_field(
+        "EMBEDDINGS_OPENAI_MODEL_NAME", "AZURE_OPENAI_MODEL_NAME", default="text-embedding-3-large"
+    )
     default_headers: dict[str, Any] | None = None
-    dimensions: int | None = said(
+    dimensions: int | None = environment_field(
         "EMBEDDINGS_OPENAI_DIMENSIONS", "OPENAI_DIMENSIONS", "AZURE_OPENAI_DIMENSIONS", default=None
     )
-    deployment_id: str = said("EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "AZURE_OPENAI_DEPLOYMENT", "AZURE_DEPLOYMENT_ID")
-    organization_id: str | None = said(
+    deployment_id: str = environment_field(
+        "EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "AZURE_OPENAI_DEPLOYMENT", "AZURE_DEPLOYMENT_ID"
+    )
+    organization_id: str | None = environment_field(
         "EMBEDDINGS_OPENAI_ORGANIZATION_ID",
         "OPENAI_ORGANIZATION_ID",
         "AZURE_OPENAI_ORGANIZATION_ID",
@@ -157,18 +169,20 @@ class OpenRouterProvider(BaseEmbeddingsProvider[Any]):
     """OpenRouter."""
 
     embedding_callable: type[Any] = OpenRouterEmbeddings
-    api_key: str = said("EMBEDDINGS_OPENROUTER_API_KEY", "OPENROUTER_API_KEY")
-    model_name: str = said(
+    api_key: str = environment_field("EMBEDDINGS_OPENROUTER_API_KEY", "OPENROUTER_API_KEY")
+    model_name: str = environment_field(
         "EMBEDDINGS_OPENROUTER_MODEL_NAME",
         "OPENROUTER_MODEL_NAME",
         "model",
         default="openai/text-embedding-3-small",
     )
-    api_base: str = said(
+    api_base: str = environment_field(
         "EMBEDDINGS_OPENROUTER_API_BASE", "OPENROUTER_API_BASE", default="https://openrouter.ai/api/v1"
     )
     default_headers: dict[str, Any] | None = None
-    dimensions: int | None = said("EMBEDDINGS_OPENROUTER_DIMENSIONS", "OPENROUTER_DIMENSIONS", default=None)
+    dimensions: int | None = environment_field(
+        "EMBEDDINGS_OPENROUTER_DIMENSIONS", "OPENROUTER_DIMENSIONS", default=None
+    )
 
 
 class OllamaEmbeddings(ProvidedFunction):
@@ -217,22 +231,24 @@ class OllamaProvider(BaseEmbeddingsProvider[Any]):
     """Ollama; the model has to be named."""
 
     embedding_callable: type[Any] = OllamaEmbeddings
-    url: str = said("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", default="http://localhost:11434/api/embeddings")
-    model_name: str = said("EMBEDDINGS_OLLAMA_MODEL_NAME", "OLLAMA_MODEL_NAME", "OLLAMA_MODEL", "model")
+    url: str = environment_field("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", default="http://localhost:11434/api/embeddings")
+    model_name: str = environment_field("EMBEDDINGS_OLLAMA_MODEL_NAME", "OLLAMA_MODEL_NAME", "OLLAMA_MODEL", "model")
 
 
 class SentenceTransformerProvider(BaseEmbeddingsProvider[Any]):
     """Models of Sentence Transformers."""
 
     embedding_callable: type[Any] = SentenceTransformerEmbeddings
-    model_name: str = said(
+    model_name: str = environment_field(
         "EMBEDDINGS_SENTENCE_TRANSFORMER_MODEL_NAME",
         "SENTENCE_TRANSFORMER_MODEL_NAME",
         "model",
         default="all-MiniLM-L6-v2",
     )
-    device: str = said("EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE", "SENTENCE_TRANSFORMER_DEVICE", default="cpu")
-    normalize_embeddings: bool = said(
+    device: str = environment_field(
+        "EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE", "SENTENCE_TRANSFORMER_DEVICE", default="cpu"
+    )
+    normalize_embeddings: bool = environment_field(
         "EMBEDDINGS_SENTENCE_TRANSFORMER_NORMALIZE_EMBEDDINGS",
         "SENTENCE_TRANSFORMER_NORMALIZE_EMBEDDINGS",
         default=False,
@@ -243,7 +259,7 @@ class ONNXProvider(BaseEmbeddingsProvider[Any]):
     """A small model in ONNX."""
 
     embedding_callable: type[Any] = ONNXEmbeddings
-    preferred_providers: list[str] | None = said(
+    preferred_providers: list[str] | None = environment_field(
         "EMBEDDINGS_ONNX_PREFERRED_PROVIDERS", "ONNX_PREFERRED_PROVIDERS", default=None
     )
 
@@ -252,26 +268,32 @@ class OpenCLIPProvider(BaseEmbeddingsProvider[Any]):
     """OpenCLIP, for texts and images."""
 
     embedding_callable: type[Any] = OpenCLIPEmbeddings
-    model_name: str = said("EMBEDDINGS_OPENCLIP_MODEL_NAME", "OPENCLIP_MODEL_NAME", "model", default="ViT-B-32")
-    checkpoint: str = said("EMBEDDINGS_OPENCLIP_CHECKPOINT", "OPENCLIP_CHECKPOINT", default="laion2b_s34b_b79k")
-    device: str | None = said("EMBEDDINGS_OPENCLIP_DEVICE", "OPENCLIP_DEVICE", default="cpu")
+    model_name: str = environment_field(
+        "EMBEDDINGS_OPENCLIP_MODEL_NAME", "OPENCLIP_MODEL_NAME", "model", default="ViT-B-32"
+    )
+    checkpoint: str = environment_field(
+        "EMBEDDINGS_OPENCLIP_CHECKPOINT", "OPENCLIP_CHECKPOINT", default="laion2b_s34b_b79k"
+    )
+    device: str | None = environment_field("EMBEDDINGS_OPENCLIP_DEVICE", "OPENCLIP_DEVICE", default="cpu")
 
 
 class InstructorProvider(BaseEmbeddingsProvider[Any]):
     """Instructor, whose embeddings follow an instruction."""
 
     embedding_callable: type[Any] = InstructorEmbeddings
-    model_name: str = said(
+    model_name: str = environment_field(
         "EMBEDDINGS_INSTRUCTOR_MODEL_NAME", "INSTRUCTOR_MODEL_NAME", "model", default="hkunlp/instructor-base"
     )
-    device: str = said("EMBEDDINGS_INSTRUCTOR_DEVICE", "INSTRUCTOR_DEVICE", default="cpu")
-    instruction: str | None = said("EMBEDDINGS_INSTRUCTOR_INSTRUCTION", "INSTRUCTOR_INSTRUCTION", default=None)
+    device: str = environment_field("EMBEDDINGS_INSTRUCTOR_DEVICE", "INSTRUCTOR_DEVICE", default="cpu")
+    instruction: str | None = environment_field(
+        "EMBEDDINGS_INSTRUCTOR_INSTRUCTION", "INSTRUCTOR_INSTRUCTION", default=None
+    )
 
 
 class Text2VecProvider(BaseEmbeddingsProvider[Any]):
     """text2vec, for Chinese."""
 
     embedding_callable: type[Any] = Text2VecEmbeddings
-    model_name: str = said(
+    model_name: str = environment_field(
         "EMBEDDINGS_TEXT2VEC_MODEL_NAME", "TEXT2VEC_MODEL_NAME", "model", default="shibing624/text2vec-base-chinese"
     )

@@ -221,7 +221,7 @@ class _Shelf:
     def put(self, owner: UUID, files: _Files, seconds: float) -> None:
         now = time.monotonic()
         with self._lock:
-            self._held = {one: held for one, held in self._held.items() if held[0] > now}
+            self._held = {item: held for item, held in self._held.items() if held[0] > now}
             self._held[owner] = (now + seconds, dict(files))
 
     def get(self, owner: UUID) -> _Files | None:

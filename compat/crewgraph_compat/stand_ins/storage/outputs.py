@@ -221,7 +221,7 @@ class KickoffTaskOutputsSQLiteStorage:
             with self._opened(DatabaseError.LOAD_ERROR) as database:
                 if not self._is_of_runs or _taken(database) == _key(run):
                     return _rows(database)
-        return [] if run is None else [{**one, "timestamp": _shown(run)} for one in run.outputs]
+        return [] if run is None else [{**item, "timestamp": _shown(run)} for item in run.outputs]
 
     def add(
         self,
@@ -257,8 +257,8 @@ class KickoffTaskOutputsSQLiteStorage:
         values = [_stored(name, value) for name, value in kwargs.items()]
         with self._changed(DatabaseError.UPDATE_ERROR) as database:
             done = database.execute(f"UPDATE task_outputs SET {words} WHERE task_index = ?", (*values, task_index))
-            found = done.rowcount
-        if not found:
+            result = done.rowcount
+        if not result:
             warnings.warn(f"no output of a task has the number {task_index}; nothing was changed", stacklevel=2)
 
     def delete_all(self) -> None:
@@ -279,8 +279,8 @@ class KickoffTaskOutputsSQLiteStorage:
                 database.execute("DELETE FROM task_outputs")
                 database.execute("DELETE FROM taken")
                 database.execute("INSERT INTO taken VALUES (?)", (_key(run),))
-                for one in run.outputs if run is not None else ():
-                    _insert(database, tuple(one[name] for name in _COLUMNS))
+                for item in run.outputs if run is not None else ():
+                    _insert(database, tuple(item[name] for name in _COLUMNS))
             yield database
 
     @contextmanager
@@ -307,8 +307,8 @@ def _stored(name: str, value: Any) -> Any:
 
 def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
     names = (*_COLUMNS, "timestamp")
-    found = database.execute(f"SELECT {', '.join(names)} FROM task_outputs ORDER BY task_index")
-    rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in found]
+    result = database.execute(f"SELECT {', '.join(names)} FROM task_outputs ORDER BY task_index")
+    rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in result]
     return [
         {**row, **{name: json.loads(row[name]) for name in _JSON}, "was_replayed": bool(row["was_replayed"])}
         for row in rows
@@ -317,8 +317,8 @@ def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
 
 def _taken(database: sqlite3.Connection) -> str | None:
     """The run that the outputs begin with; None where there is none yet."""
-    found = database.execute("SELECT run FROM taken").fetchone()
-    return None if found is None else str(found[0])
+    result = database.execute("SELECT run FROM taken").fetchone()
+    return None if result is None else str(result[0])
 
 
 def _key(run: LatestRun | None) -> str:

@@ -75,14 +75,14 @@ def validate_import_path(v: str) -> Any:
     if not module or not name:
         raise ValueError(f"{v!r} is no path of something to import; write it as `module.Name`")
     try:
-        found = importlib.import_module(module)
+        result = importlib.import_module(module)
     except ImportError as error:
         raise ValueError(
             f"`{module}` cannot be imported ({error}): pip install {module.partition('.')[0]}, or mend the path {v!r}"
         ) from error
-    if not hasattr(found, name):
+    if not hasattr(result, name):
         raise ValueError(f"the module `{module}` has nothing named `{name}`")
-    return getattr(found, name)
+    return getattr(result, name)
 
 
 ImportedDefinition = Annotated[Any, AfterValidator(validate_import_path)]
@@ -125,12 +125,12 @@ def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = No
     Raises:
         InvalidRefError: there is none, or it is none of `base_class` (also ValueError).
     """
-    found = resolve_ref(ref, field=field)
-    if not isinstance(found, type):
+    result = resolve_ref(ref, field=field)
+    if not isinstance(result, type):
         raise InvalidRefError(f"`{field}` is {ref!r}, which is no class")
-    if base_class is not None and not issubclass(found, base_class):
+    if base_class is not None and not issubclass(result, base_class):
         raise InvalidRefError(f"`{field}` is {ref!r}, which is no subclass of `{base_class.__name__}`")
-    return found
+    return result
 
 
 def callable_to_string(fn: Callable[..., Any]) -> str | None:

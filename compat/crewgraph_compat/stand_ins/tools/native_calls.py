@@ -79,15 +79,15 @@ def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
     Raises:
         ValueError: one is no tool.
     """
-    made: list[CrewStructuredTool] = []
+    result: list[CrewStructuredTool] = []
     for tool in tools:
         if isinstance(tool, CrewStructuredTool):
-            made.append(tool)
+            result.append(tool)
         elif isinstance(tool, BaseTool):
-            made.append(tool.to_structured_tool())
+            result.append(tool.to_structured_tool())
         else:
             raise ValueError(f"{tool!r:.80} is no tool; give a `BaseTool`, or a function with `@tool` above it")
-    return made
+    return result
 
 
 def get_tool_names(tools: Sequence[Any]) -> str:
@@ -97,7 +97,7 @@ def get_tool_names(tools: Sequence[Any]) -> str:
 
 def render_text_description_and_args(tools: Sequence[Any]) -> str:
     """What tools do and take, for a prompt."""
-    return "\n".join(prompt_text(one.spec) for one in parse_tools(tools))
+    return "\n".join(prompt_text(item.spec) for item in parse_tools(tools))
 
 
 def build_text_tool_calling_fallback_message(tools_description: str, tools_names: str) -> str:
@@ -113,8 +113,8 @@ def check_native_tool_support(llm: Any, original_tools: Sequence[Any] | None) ->
 
 def is_native_tool_calling_unsupported_error(error: BaseException) -> bool:
     """Whether a request failed because the model has no tool calls of its own."""
-    told = str(error).lower()
-    return any(what in told for what in ("tool", "function")) and any(why in told for why in _UNSUPPORTED)
+    message = str(error).lower()
+    return any(what in message for what in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
 
 
 def is_tool_call_list(response: Sequence[Any]) -> bool:
@@ -128,11 +128,11 @@ def extract_tool_call_info(tool_call: Any) -> tuple[str, str, dict[str, Any] | s
     own = _fields(call.get("function") or call.get("function_call") or call)
     if not own.get("name"):
         return None
-    given: dict[str, Any] | str = next(
+    values: dict[str, Any] | str = next(
         (own[name] for name in ("arguments", "args", "input") if own.get(name) is not None), cast("dict[str, Any]", {})
     )
     call_id = call.get("id") or call.get("toolUseId") or f"call_{uuid4().hex[:24]}"
-    return call_id, sanitize_tool_name(own["name"]), given
+    return call_id, sanitize_tool_name(own["name"]), values
 
 
 def _fields(thing: Any) -> Mapping[str, Any]:
@@ -150,8 +150,8 @@ def parse_tool_call_args(
     try:
         return json.loads(func_args), None
     except ValueError as error:
-        told = f"`{func_name}` was not used: the arguments are no JSON object ({error}). Write them as one."
-        refused = {"call_id": call_id, "func_name": func_name, "result": told, "from_cache": False}
+        message = f"`{func_name}` was not used: the arguments are no JSON object ({error}). Write them as one."
+        refused = {"call_id": call_id, "func_name": func_name, "result": message, "from_cache": False}
         return None, {**refused, "original_tool": original_tool}
 
 
@@ -159,17 +159,17 @@ def convert_tools_to_openai_schema(
     tools: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], dict[str, Callable[..., Any]], dict[str, Any]]:
     """Tools in OpenAI's form, their functions by name, and themselves by name."""
-    told: list[dict[str, Any]] = []
+    schemas: list[dict[str, Any]] = []
     functions: dict[str, Callable[..., Any]] = {}
     named: dict[str, Any] = {}
     for tool in tools:
         name = sanitize_tool_name(tool.name)
         parameters = json_schema(tool.args_schema)
         function = {"name": name, "description": tool.description, "parameters": parameters}
-        told.append({"type": "function", "function": function})
+        schemas.append({"type": "function", "function": function})
         functions[name] = tool.run if isinstance(tool, BaseTool) else tool.func
         named[name] = tool
-    return told, functions, named
+    return schemas, functions, named
 
 
 def setup_native_tools(
@@ -188,9 +188,9 @@ def build_tool_calls_assistant_message(
         {
             "id": call_id,
             "type": "function",
-            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            "function": {"name": name, "arguments": values if isinstance(values, str) else json.dumps(values)},
         }
-        for call_id, name, given in infos
+        for call_id, name, values in infos
     ]
     return ({"role": "assistant", "content": None, "tool_calls": calls} if calls else None), calls
 
@@ -235,8 +235,8 @@ def execute_single_native_tool_call(
     info = extract_tool_call_info(tool_call)
     if info is None:
         return _shown("", "unknown", "this is no call of a tool")
-    call_id, name, given = info
-    arguments, refused = parse_tool_call_args(given, name, call_id)
+    call_id, name, values = info
+    arguments, refused = parse_tool_call_args(values, name, call_id)
     if arguments is None:
         return _shown(call_id, name, str((refused or {}).get("result")))
     tools = {sanitize_tool_name(tool.name): tool for tool in (*(structured_tools or ()), *original_tools)}

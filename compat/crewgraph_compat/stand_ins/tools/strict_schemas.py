@@ -88,7 +88,7 @@ def ensure_type_in_schemas(d: Any, _seen: set[int] | None = None) -> Any:
     def typed(node: _Schema) -> None:
         for choice in ("anyOf", "oneOf"):
             if isinstance(node.get(choice), list):
-                node[choice] = [one or {"type": "object"} if isinstance(one, dict) else one for one in node[choice]]
+                node[choice] = [item or {"type": "object"} if isinstance(item, dict) else item for item in node[choice]]
 
     return _everywhere(d, typed)
 
@@ -108,11 +108,11 @@ def strip_null_from_types(schema: _Schema, _seen: set[int] | None = None) -> _Sc
 
     def stripped(node: _Schema) -> None:
         kinds: Any = node.get("type")
-        if isinstance(kinds, list) and (left := [one for one in cast("list[Any]", kinds) if one != "null"]):
+        if isinstance(kinds, list) and (left := [item for item in cast("list[Any]", kinds) if item != "null"]):
             node["type"] = left[0] if len(left) == 1 else left
         choices: Any = node.get("anyOf")
         if isinstance(choices, list):
-            rest = [one for one in cast("list[Any]", choices) if one != {"type": "null"}]
+            rest = [item for item in cast("list[Any]", choices) if item != {"type": "null"}]
             if len(rest) == 1:
                 node.pop("anyOf")
                 node.update(rest[0])
@@ -137,7 +137,7 @@ def lift_top_level_anyof(schema: _Schema) -> _Schema:
     """Put the object among the choices of a schema in the place of these; in place."""
     choices: Any = schema.get("anyOf")
     if isinstance(choices, list):
-        objects = [one for one in cast("list[_Schema]", choices) if one.get("type") == "object"]
+        objects = [item for item in cast("list[_Schema]", choices) if item.get("type") == "object"]
         if len(objects) == 1:
             schema.pop("anyOf")
             schema.update(objects[0])
@@ -150,7 +150,9 @@ def fix_discriminator_mappings(schema: _Schema) -> _Schema:
     def fixed(node: _Schema) -> None:
         discriminator: _Schema = node.get("discriminator") or {}
         mapping: _Schema = discriminator.get("mapping") or {}
-        refs = {str(one["$ref"]).rpartition("/")[2]: one["$ref"] for one in node.get("oneOf") or () if "$ref" in one}
+        refs = {
+            str(item["$ref"]).rpartition("/")[2]: item["$ref"] for item in node.get("oneOf") or () if "$ref" in item
+        }
         for value, ref in list(mapping.items()):
             mapping[value] = refs.get(str(ref).rpartition("/")[2], ref)
 
@@ -164,11 +166,11 @@ def add_const_to_oneof_variants(schema: _Schema) -> _Schema:
         discriminator: _Schema = node.get("discriminator") or {}
         mapping: _Schema = discriminator.get("mapping") or {}
         by_title = {str(ref).rpartition("/")[2]: value for value, ref in mapping.items()}
-        for one in cast("list[_Schema]", node.get("oneOf") or []):
-            properties: dict[str, _Schema] = one.get("properties") or {}
+        for item in cast("list[_Schema]", node.get("oneOf") or []):
+            properties: dict[str, _Schema] = item.get("properties") or {}
             field = properties.get(str(discriminator.get("propertyName")))
-            if field is not None and "const" not in field and one.get("title") in by_title:
-                field["const"] = by_title[one["title"]]
+            if field is not None and "const" not in field and item.get("title") in by_title:
+                field["const"] = by_title[item["title"]]
 
     return _everywhere(deepcopy(schema), told)
 
@@ -219,15 +221,15 @@ def _strict(params: _Schema) -> _Schema:
 def _everywhere(node: Any, change: Callable[[_Schema], Any]) -> Any:
     """Change each schema within a schema, from the outside in; names of the user's are no schemas."""
     if isinstance(node, list):
-        for one in cast("list[Any]", node):
-            _everywhere(one, change)
+        for item in cast("list[Any]", node):
+            _everywhere(item, change)
     elif isinstance(node, dict):
-        found = cast("_Schema", node)
-        change(found)
-        for key, value in found.items():
+        result = cast("_Schema", node)
+        change(result)
+        for key, value in result.items():
             if key in _NAMES and isinstance(value, dict):
-                for one in cast("_Schema", value).values():
-                    _everywhere(one, change)
+                for item in cast("_Schema", value).values():
+                    _everywhere(item, change)
             else:
                 _everywhere(value, change)
     return node  # pyright: ignore[reportUnknownVariableType]
@@ -254,7 +256,7 @@ def _resolved(node: Any, definitions: _Schema, above: tuple[str, ...]) -> Any:
 
 def _without(node: Any, keys: set[str]) -> Any:
     if isinstance(node, list):
-        return [_without(one, keys) for one in cast("list[Any]", node)]
+        return [_without(item, keys) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
     return {
@@ -265,4 +267,4 @@ def _without(node: Any, keys: set[str]) -> Any:
 
 
 def _names_without(named: Any, keys: set[str]) -> _Schema:
-    return {name: _without(one, keys) for name, one in cast("_Schema", named).items()}
+    return {name: _without(item, keys) for name, item in cast("_Schema", named).items()}

@@ -92,10 +92,10 @@ class CacheTools(BaseModel):
         Raises:
             ValueError: it is not written so.
         """
-        name, found, given = key.removeprefix("tool:").partition("|input:")
-        if not found:
+        name, separator, arguments = key.removeprefix("tool:").partition("|input:")
+        if not separator:
             raise ValueError(f"{key!r} is no key of a cache; write it as `tool:name|input:arguments`")
-        return self.cache_handler.read(name.strip(), given.strip())
+        return self.cache_handler.read(name.strip(), arguments.strip())
 
 
 class ToolUsage:
@@ -127,12 +127,12 @@ class ToolUsage:
         self.agent, self.crew, self.function_calling_llm = agent, crew, function_calling_llm
         self.fingerprint_context = fingerprint_context or {}
         self._given: list[Any] = []
-        made = [_Noted(as_tool(tool), self._given) for tool in self.tools]
+        result = [_Noted(as_tool(tool), self._given) for tool in self.tools]
         handler = tools_handler.cache if tools_handler else None
-        kept = {one.name: one if handler is None else CachedTool(one, handler) for one in made}
-        self._guarded = {one.name: one for one in made}
+        kept = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
+        self._guarded = {item.name: item for item in result}
         self._toolbox = Toolbox(
-            {name: ObservedTool(one, agent or cast("Any", _Nobody()), task) for name, one in kept.items()}
+            {name: ObservedTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
         )
 
     def parse_tool_calling(self, tool_string: str) -> ToolCalling | ToolUsageError:
