@@ -8,8 +8,8 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
-from crewgraph_compat.eject.writing.helpers import HelperFunctions
 from crewgraph_compat.eject.writing.models import ModelExpressions
+from crewgraph_compat.eject.writing.node_functions import HelperFunctions
 from crewgraph_compat.eject.writing.sheet import ProgramText
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 

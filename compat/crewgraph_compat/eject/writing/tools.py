@@ -13,7 +13,7 @@ from crewgraph.tools.langchain import is_langchain_tool
 from crewgraph.tools.use import GuardedTool
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
-from crewgraph_compat.eject.writing.helpers import ToolLoop
+from crewgraph_compat.eject.writing.node_functions import ToolLoop
 from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 
 __all__ = ["ToolFunctions"]
