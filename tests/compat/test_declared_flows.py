@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from crewgraph_compat import installed
-from crewgraph_compat.stand_ins.flows import actions
+from crewgraph_compat.stand_ins.flows import actions as flow_actions
 from crewgraph_compat.stand_ins.flows.state import FlowMeta, FlowTrackable, ensure_state_type
 from crewgraph_compat.stand_ins.flows.structure import build_flow_structure
 from crewgraph_compat.stand_ins.flows.types import FlowMethod, ListenMethod, RouterMethod, StartMethod
@@ -54,12 +54,12 @@ def test_the_names_lead_to_the_parts():
         assert (flow.Expression, definitions.FlowDefinition, runtime.Flow) == (Expression, FlowDeclaration, Flow)
         assert runtime.FlowScriptExecutionDisabledError is ScriptRefused
         assert issubclass(expressions.ExpressionError, ValueError)
-        assert actions.build_action is actions.build_action and definitions.FlowActionDefinition is not None
+        assert actions.build_action is flow_actions.build_action and definitions.FlowActionDefinition is not None
         assert dsl.build_flow_definition(type(done())).name == "X"
 
 
 def test_actions_are_carried_out_one_by_one():
-    flow, parts = done(), actions
+    flow, parts = done(), flow_actions
     expression = FlowExpressionActionDefinition(call="expression", expr="outputs.a")
     assert parts.ExpressionAction(flow, expression).run() == "A"
     code = FlowCodeActionDefinition.model_validate({"ref": f"{__name__}:called", "with": {"x": "${item}"}})
@@ -79,8 +79,8 @@ def test_actions_are_carried_out_one_by_one():
 
 def test_outputs_stand_by_the_names_of_methods():
     said = [{"method": "a", "output": 1}, {"method": "a", "output": 2}]
-    assert actions.outputs_by_name(said, local_outputs={"b": {1}}) == {"a": 2, "b": {1}}
-    assert actions.outputs_by_name(said, local_outputs={"b": {1}}, serialize=True) == {"a": 2, "b": [1]}
+    assert flow_actions.outputs_by_name(said, local_outputs={"b": {1}}) == {"a": 2, "b": {1}}
+    assert flow_actions.outputs_by_name(said, local_outputs={"b": {1}}, serialize=True) == {"a": 2, "b": [1]}
 
 
 class Trip(Flow[dict[str, Any]]):
