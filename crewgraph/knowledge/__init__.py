@@ -45,24 +45,24 @@ __all__ = [
 ]
 
 _WHERE = {
-    "BaseFileKnowledgeSource": "source.base_file_knowledge_source",
-    "BaseKnowledgeSource": "source.base_knowledge_source",
-    "BaseKnowledgeStorage": "storage.base_knowledge_storage",
-    "CSVKnowledgeSource": "source.csv_knowledge_source",
-    "CrewDoclingSource": "source.crew_docling_source",
-    "DocumentsKnowledgeSource": "source.langchain_source",
-    "ExcelKnowledgeSource": "source.excel_knowledge_source",
-    "JSONKnowledgeSource": "source.json_knowledge_source",
-    "Knowledge": "knowledge",
-    "KnowledgeConfig": "knowledge_config",
-    "KnowledgeStorage": "storage.knowledge_storage",
-    "MarkdownKnowledgeSource": "source.markdown_knowledge_source",
-    "PDFKnowledgeSource": "source.pdf_knowledge_source",
-    "RetrieverKnowledgeSource": "source.langchain_source",
-    "SearchResult": "passage",
-    "StringKnowledgeSource": "source.string_knowledge_source",
-    "TextFileKnowledgeSource": "source.text_file_knowledge_source",
-    "URLKnowledgeSource": "source.url_knowledge_source",
+    "BaseFileKnowledgeSource": "crewgraph.knowledge.source.base_file_knowledge_source",
+    "BaseKnowledgeSource": "crewgraph.knowledge.source.base_knowledge_source",
+    "BaseKnowledgeStorage": "crewgraph.knowledge.storage.base_knowledge_storage",
+    "CSVKnowledgeSource": "crewgraph.knowledge.source.csv_knowledge_source",
+    "CrewDoclingSource": "crewgraph.knowledge.source.crew_docling_source",
+    "DocumentsKnowledgeSource": "crewgraph.knowledge.source.langchain_source",
+    "ExcelKnowledgeSource": "crewgraph.knowledge.source.excel_knowledge_source",
+    "JSONKnowledgeSource": "crewgraph.knowledge.source.json_knowledge_source",
+    "Knowledge": "crewgraph.knowledge.knowledge",
+    "KnowledgeConfig": "crewgraph.knowledge.knowledge_config",
+    "KnowledgeStorage": "crewgraph.knowledge.storage.knowledge_storage",
+    "MarkdownKnowledgeSource": "crewgraph.knowledge.source.markdown_knowledge_source",
+    "PDFKnowledgeSource": "crewgraph.knowledge.source.pdf_knowledge_source",
+    "RetrieverKnowledgeSource": "crewgraph.knowledge.source.langchain_source",
+    "SearchResult": "crewgraph.knowledge.passage",
+    "StringKnowledgeSource": "crewgraph.knowledge.source.string_knowledge_source",
+    "TextFileKnowledgeSource": "crewgraph.knowledge.source.text_file_knowledge_source",
+    "URLKnowledgeSource": "crewgraph.knowledge.source.url_knowledge_source",
 }
 
 if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
@@ -71,4 +71,4 @@ if not TYPE_CHECKING:  # type checkers know all names, and are to tell of others
         # Agents and crews are declared without any of these.
         if name not in _WHERE:
             raise AttributeError(f"module `crewgraph.knowledge` has no attribute `{name}`")
-        return getattr(load(f"crewgraph.knowledge.{_WHERE[name]}"), name)
+        return getattr(load(_WHERE[name]), name)

@@ -4,9 +4,8 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_DECLARED = "crewgraph.definitions.declared"
 _ACTION_KINDS = rows(
-    f"{_DECLARED}.actions",
+    "crewgraph.definitions.declared.actions",
     "FlowActionDefinition",
     "FlowAgentActionDefinition",
     "FlowAtomicActionDefinition",
@@ -19,7 +18,7 @@ _ACTION_KINDS = rows(
     "FlowToolActionDefinition",
 )
 _STATES = rows(
-    f"{_DECLARED}.state",
+    "crewgraph.definitions.declared.state",
     "FlowDictStateDefinition",
     "FlowJsonSchemaStateDefinition",
     "FlowPydanticStateDefinition",
@@ -27,15 +26,15 @@ _STATES = rows(
     "FlowUnknownStateDefinition",
 )
 _METHODS = rows(
-    f"{_DECLARED}.method",
+    "crewgraph.definitions.declared.method",
     "FlowDefinitionCondition",
     "FlowHumanFeedbackDefinition",
     "FlowMethodDefinition",
     "FlowPersistenceDefinition",
 )
 _FLOW = {
-    **rows(f"{_DECLARED}.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
-    **rows(f"{_DECLARED}.flow", FlowDefinition="FlowDeclaration"),
+    **rows("crewgraph.definitions.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
+    **rows("crewgraph.definitions.declared.flow", FlowDefinition="FlowDeclaration"),
 }
 _TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _BUILT = rows(f"{_DECLARED}.written", build_flow_definition="declaration_of")
@@ -45,7 +44,7 @@ _ACTIONS = "crewgraph_compat.stand_ins.flows.actions"
 MODULES: dict[str, dict[str, str]] = {
     "crewai.flow.conversational_definition": _TALKS,
     "crewai.flow.expressions": {
-        **rows(f"{_DECLARED}.expression", "Expression", "ExpressionData"),
+        **rows("crewgraph.definitions.declared.expression", "Expression", "ExpressionData"),
         **rows("crewgraph.errors", "ExpressionError"),
     },
     "crewai.flow.flow_definition": {
@@ -53,7 +52,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_STATES,
         **_METHODS,
         **_FLOW,
-        **rows(f"{_DECLARED}.expression", "ExpressionData"),
+        **rows("crewgraph.definitions.declared.expression", "ExpressionData"),
     },
     "crewai.flow.runtime": {
         **rows("crewgraph.definitions.flow.flow", "Flow"),
@@ -77,7 +76,7 @@ MODULES: dict[str, dict[str, str]] = {
             "ToolAction",
             "build_action",
         ),
-        **rows(f"{_DECLARED}.expression", "ExpressionData"),
+        **rows("crewgraph.definitions.declared.expression", "ExpressionData"),
         **_REFUSED,
     },
     "crewai.flow.runtime._outputs": rows(_ACTIONS, "outputs_by_name"),

@@ -5,12 +5,14 @@ from crewgraph_compat.surface.table.rows import rows
 __all__ = ["MODULES"]
 
 _HOOKS = "crewgraph.hooks"
-_POINTS = rows(f"{_HOOKS}.points", "EXECUTION_BOUNDARY_POINTS", "HookAborted", "InterceptionPoint")
-_DECORATORS = rows(f"{_HOOKS}.decorators", "after_llm_call", "after_tool_call", "before_llm_call", "before_tool_call")
-_ON = rows(f"{_HOOKS}.decorators", "on")
-_DISPATCH = rows(f"{_HOOKS}.dispatching", "dispatch")
+_POINTS = rows("crewgraph.hooks.points", "EXECUTION_BOUNDARY_POINTS", "HookAborted", "InterceptionPoint")
+_DECORATORS = rows(
+    "crewgraph.hooks.decorators", "after_llm_call", "after_tool_call", "before_llm_call", "before_tool_call"
+)
+_ON = rows("crewgraph.hooks.decorators", "on")
+_DISPATCH = rows("crewgraph.hooks.dispatching", "dispatch")
 _MODEL = rows(
-    f"{_HOOKS}.llm_hooks",
+    "crewgraph.hooks.llm_hooks",
     "LLMCallHookContext",
     "clear_after_llm_call_hooks",
     "clear_all_llm_call_hooks",
@@ -23,7 +25,7 @@ _MODEL = rows(
     "unregister_before_llm_call_hook",
 )
 _TOOL = rows(
-    f"{_HOOKS}.tool_hooks",
+    "crewgraph.hooks.tool_hooks",
     "ToolCallHookContext",
     "clear_after_tool_call_hooks",
     "clear_all_tool_call_hooks",
@@ -35,9 +37,9 @@ _TOOL = rows(
     "unregister_after_tool_call_hook",
     "unregister_before_tool_call_hook",
 )
-_OF_MODELS = rows(f"{_HOOKS}.types", "AfterLLMCallHookType", "BeforeLLMCallHookType")
-_OF_TOOLS = rows(f"{_HOOKS}.types", "AfterToolCallHookType", "BeforeToolCallHookType")
-_GLOBAL_LIST = rows(f"{_HOOKS}.registry", "get_global_hook_list")
+_OF_MODELS = rows("crewgraph.hooks.types", "AfterLLMCallHookType", "BeforeLLMCallHookType")
+_OF_TOOLS = rows("crewgraph.hooks.types", "AfterToolCallHookType", "BeforeToolCallHookType")
+_GLOBAL_LIST = rows("crewgraph.hooks.registry", "get_global_hook_list")
 _INTERCEPTOR = rows("crewgraph.llm.interceptor", "BaseInterceptor")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -49,7 +51,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_MODEL,
         **_TOOL,
         **rows(
-            f"{_HOOKS}.registry",
+            "crewgraph.hooks.registry",
             "get_hooks",
             clear_all_hooks="clear_all",
             clear_hooks="clear",
@@ -59,7 +61,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows(_HOOKS, "clear_all_global_hooks"),
     },
     "crewai.hooks.contexts": rows(
-        f"{_HOOKS}.contexts",
+        "crewgraph.hooks.contexts",
         "ExecutionEndContext",
         "ExecutionStartContext",
         "InputContext",
@@ -73,9 +75,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_ON,
         **_DISPATCH,
         **_GLOBAL_LIST,
-        **rows(f"{_HOOKS}.dispatching", "Reducer", "run_hooks", "source_name"),
+        **rows("crewgraph.hooks.dispatching", "Reducer", "run_hooks", "source_name"),
         **rows(
-            f"{_HOOKS}.registry",
+            "crewgraph.hooks.registry",
             "HookFn",
             "clear",
             "clear_all",
@@ -91,9 +93,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_MODEL,
         **_OF_MODELS,
         **_GLOBAL_LIST,
-        **rows(f"{_HOOKS}.points", "HookAborted", "InterceptionPoint", "LegacyHookBlocked"),
+        **rows("crewgraph.hooks.points", "HookAborted", "InterceptionPoint", "LegacyHookBlocked"),
         **rows(
-            f"{_HOOKS}.llm_hooks",
+            "crewgraph.hooks.llm_hooks",
             "after_llm_call_reducer",
             "before_llm_call_reducer",
             "model_call_hooks_already_dispatched",
@@ -105,9 +107,9 @@ MODULES: dict[str, dict[str, str]] = {
         **_OF_TOOLS,
         **_DISPATCH,
         **_GLOBAL_LIST,
-        **rows(f"{_HOOKS}.points", "HookAborted", "InterceptionPoint"),
+        **rows("crewgraph.hooks.points", "HookAborted", "InterceptionPoint"),
         **rows(
-            f"{_HOOKS}.tool_hooks",
+            "crewgraph.hooks.tool_hooks",
             "after_tool_call_reducer",
             "before_tool_call_reducer",
             "run_after_tool_call_hooks",
@@ -118,7 +120,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_OF_MODELS,
         **_OF_TOOLS,
         **rows(
-            f"{_HOOKS}.types",
+            "crewgraph.hooks.types",
             "AfterLLMCallHook",
             "AfterToolCallHook",
             "BeforeLLMCallHook",
@@ -127,7 +129,7 @@ MODULES: dict[str, dict[str, str]] = {
         ),
     },
     "crewai.hooks.wrappers": rows(
-        f"{_HOOKS}.methods",
+        "crewgraph.hooks.methods",
         "AfterLLMCallHookMethod",
         "AfterToolCallHookMethod",
         "BeforeLLMCallHookMethod",

@@ -4,16 +4,15 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_SOURCES = "crewgraph.knowledge.source"
-_BASE = rows(f"{_SOURCES}.base_knowledge_source", "BaseKnowledgeSource")
-_FILE = rows(f"{_SOURCES}.base_file_knowledge_source", "BaseFileKnowledgeSource")
-_CSV = rows(f"{_SOURCES}.csv_knowledge_source", "CSVKnowledgeSource")
-_DOCLING = rows(f"{_SOURCES}.crew_docling_source", "CrewDoclingSource")
-_EXCEL = rows(f"{_SOURCES}.excel_knowledge_source", "ExcelKnowledgeSource")
-_JSON = rows(f"{_SOURCES}.json_knowledge_source", "JSONKnowledgeSource")
-_PDF = rows(f"{_SOURCES}.pdf_knowledge_source", "PDFKnowledgeSource")
-_STRING = rows(f"{_SOURCES}.string_knowledge_source", "StringKnowledgeSource")
-_TEXT = rows(f"{_SOURCES}.text_file_knowledge_source", "TextFileKnowledgeSource")
+_BASE = rows("crewgraph.knowledge.source.base_knowledge_source", "BaseKnowledgeSource")
+_FILE = rows("crewgraph.knowledge.source.base_file_knowledge_source", "BaseFileKnowledgeSource")
+_CSV = rows("crewgraph.knowledge.source.csv_knowledge_source", "CSVKnowledgeSource")
+_DOCLING = rows("crewgraph.knowledge.source.crew_docling_source", "CrewDoclingSource")
+_EXCEL = rows("crewgraph.knowledge.source.excel_knowledge_source", "ExcelKnowledgeSource")
+_JSON = rows("crewgraph.knowledge.source.json_knowledge_source", "JSONKnowledgeSource")
+_PDF = rows("crewgraph.knowledge.source.pdf_knowledge_source", "PDFKnowledgeSource")
+_STRING = rows("crewgraph.knowledge.source.string_knowledge_source", "StringKnowledgeSource")
+_TEXT = rows("crewgraph.knowledge.source.text_file_knowledge_source", "TextFileKnowledgeSource")
 _BASE_STORAGE = rows("crewgraph.knowledge.storage.base_knowledge_storage", "BaseKnowledgeStorage")
 _STORAGE = rows("crewgraph.knowledge.storage.knowledge_storage", "KnowledgeStorage")
 _RESULT = rows("crewgraph.knowledge.passage", "SearchResult")
@@ -51,7 +50,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.source.text_file_knowledge_source": {**_TEXT, **_FILE},
     "crewai.knowledge.source.utils": {},
     "crewai.knowledge.source.utils.source_helper": {
-        **rows(f"{_SOURCES}.given", SourceHelper="SourceKinds"),
+        **rows("crewgraph.knowledge.source.given", SourceHelper="SourceKinds"),
         **_BASE,
         **_CSV,
         **_EXCEL,
