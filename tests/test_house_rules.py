@@ -14,7 +14,7 @@ TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 DOOR = ROOT / "crewgraph" / "definitions" / "door.py"
 BROAD_EXCEPTS = {
     "crewgraph/cel/expressions.py",  # whatever the evaluator raises is told with the expression
-    "crewgraph/core/rules.py",  # thrown into the body, which may catch it
+    "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "compat/crewgraph_compat/stand_ins/events.py",  # given to the caller
     "compat/crewgraph_compat/stand_ins/flows/streaming.py",  # raised by whoever takes the frames

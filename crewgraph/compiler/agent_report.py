@@ -6,7 +6,7 @@ from typing import Any
 
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.core.effects import EffectFailed
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.step import AgentAction, AgentFinish
@@ -179,7 +179,7 @@ class AgentReport:
         )
 
     def _tell(self, event: type[BaseEvent], **fields: Any) -> None:
-        if crewai_event_bus.wants(event) and not is_told_again():
+        if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             of_agent = self._about is None or issubclass(event, AgentEvent)
             crewai_event_bus.tell(self._agent if of_agent else self._about, event, fields)

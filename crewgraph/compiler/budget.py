@@ -8,8 +8,8 @@ from threading import RLock
 from typing import Any
 
 from crewgraph.caller import callers_level
-from crewgraph.core.meter import Meter, Place, Stopped
-from crewgraph.core.players import Players
+from crewgraph.core.draining import ActiveNodes
+from crewgraph.core.limits import Meter, Place, Stopped
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.given_budget import BUDGETS, checked_budget
@@ -25,7 +25,7 @@ __all__ = ["RunMeter", "check_prices", "unknown_price"]
 _MOST_TOLD = 5
 
 
-class RunMeter(Players):
+class RunMeter(ActiveNodes):
     """What a run of a crew has spent, in this process and before.
 
     Args:

@@ -8,8 +8,8 @@ from weakref import ref
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.shared import given_handler, own_handler
-from crewgraph.core.bridge import acall, call
-from crewgraph.core.digest import encoded
+from crewgraph.core.digests import encoded
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import plain

@@ -11,7 +11,7 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 
-from crewgraph.core.meter import ASKING, METER, heed
+from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.usage import read_usage
 
@@ -46,7 +46,7 @@ class UsageCounter(BaseCallbackHandler):
     def _asked(self, name: str, run: UUID) -> None:
         self._names[run] = name
         if not ASKING.get():
-            heed(name)
+            check_limits(name)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """A model has answered."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from crewgraph.compiler.engagement import Engagement, own_tools
 from crewgraph.compiler.remotes import found, meant_remotes, remotes_offered
-from crewgraph.core.bridge import in_thread
 from crewgraph.core.effects import Body, Call, Together
-from crewgraph.core.opened import Opened
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
+from crewgraph.core.resources import RunResources
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.own_version import own_version
@@ -91,7 +91,7 @@ class LookAhead(Operation):
         ToolFailed: code is to be run, and there is no place for it.
     """
 
-    def __init__(self, engagements: Sequence[Engagement], opened: Opened) -> None:
+    def __init__(self, engagements: Sequence[Engagement], opened: RunResources) -> None:
         sources = [tool.tool.source for one in engagements for tool in one.tools.values()]
         coworkers = [agent for one in sources if isinstance(one, CoworkerTool) for agent in one.agents]
         self.agents = list({id(one): one for one in [*(one.agent for one in engagements), *coworkers]}.values())

@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.terminal import said_at_terminal
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.definitions.door import alone
 from crewgraph.definitions.step import AgentFinish

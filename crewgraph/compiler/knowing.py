@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from crewgraph.compiler.engagement import Engagement
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import CoworkerTool

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent import Agent, BaseAgent
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
@@ -64,5 +64,5 @@ class KnowledgeReport:
         self._tell(KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=told)
 
     def _tell(self, event: type[KnowledgeEventBase], **fields: Any) -> None:
-        if crewai_event_bus.wants(event) and not is_told_again():
+        if crewai_event_bus.wants(event) and not is_replayed():
             crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))

@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.shared import controllers_of
+from crewgraph.core.limits import check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.meter import heed
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
@@ -81,7 +81,7 @@ class LimitedModel(AroundModel[ObservedModel]):
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        heed(self.name)
+        check_limits(self.name)
         if self.controllers:
             wait_for_room(self.controllers, self.is_delayed)
         return self.model.complete(messages, tools, stop, config)
@@ -89,7 +89,7 @@ class LimitedModel(AroundModel[ObservedModel]):
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        heed(self.name)
+        check_limits(self.name)
         if self.controllers:
             await await_room(self.controllers, self.is_delayed)
         return await self.model.acomplete(messages, tools, stop, config)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from crewgraph.compiler.memories import Memories
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.memory.reads import MemoryReads
 from crewgraph.prompts.book import Book
 from crewgraph.tools.memory import create_memory_tools

@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from crewgraph.compiler.budget import RunMeter
-from crewgraph.core.meter import METER, Stopped, metering
+from crewgraph.core.limits import METER, Stopped, metering
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.crew import Crew
 

@@ -11,7 +11,7 @@ from crewgraph.compiler.tool_hooks import Hooked, ToolHooks
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.effects import Effect, ToolCall
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
@@ -129,7 +129,7 @@ class ObservedTool:
 
     def starting(self, args: dict[str, Any]) -> datetime:
         """Tell that it is used; when that began."""
-        if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_told_again():
+        if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_replayed():
             crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._about(args)))
         return datetime.now(UTC)
 
@@ -146,7 +146,7 @@ class ObservedTool:
     def finished(self, args: dict[str, Any], started: datetime, done: Done, outcome: Outcome | None = None) -> Outcome:
         """Tell what came of it, in the end of what hooks made of it, and put it as the loop takes it."""
         outcome = outcome or self.outcome_of(done)
-        if is_told_again():
+        if is_replayed():
             return outcome
         if outcome["failed"] and not outcome.get("blocked") and not _is_reported(outcome):
             if crewai_event_bus.wants(ToolUsageErrorEvent):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.plan_steps import StepObservation, StepRefinement, TodoItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
@@ -71,7 +71,7 @@ class PlanReport:
         self._tell(GoalAchievedEarlyEvent, step_number=step.step_number, steps_completed=done, steps_remaining=left)
 
     def _tell(self, event: Callable[..., BaseEvent], **fields: Any) -> None:
-        if crewai_event_bus.wants(event) and not is_told_again():  # pyright: ignore[reportArgumentType]
+        if crewai_event_bus.wants(event) and not is_replayed():  # pyright: ignore[reportArgumentType]
             told = event(from_task=self._task, from_agent=self._agent, agent_role=self._role, **fields)
             crewai_event_bus.emit(self._agent, told)
 

@@ -12,7 +12,7 @@ from langgraph.types import Send
 from crewgraph.compiler.toolbox import Outcome, Toolbox, Wanted
 from crewgraph.core.effects import ToolCall
 from crewgraph.core.messages import Message, Reply
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import CompileError
 from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book

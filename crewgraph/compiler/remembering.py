@@ -9,7 +9,7 @@ from langgraph.config import get_store
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.memories import Memories
-from crewgraph.core.bridge import call
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
 from crewgraph.events.memory import (

@@ -11,7 +11,7 @@ from langgraph.utils.runnable import RunnableCallable
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.bodies.task import skipped_output
 from crewgraph.compiler.state import INPUTS, PLANNING, schema
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.definitions.faults import title
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import ConditionalTask

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.given_skills import merged_skills
@@ -57,7 +57,7 @@ def told_skills(skills: Sequence[Skill], tool: str, book: Book) -> list[str]:
 
 def tell_skills_used(skills: Sequence[Skill], agent: BaseAgent, task: Any) -> None:
     """Tell that an agent begins with the skills that were read before."""
-    if crewai_event_bus.wants(SkillUsedEvent) and not is_told_again():
+    if crewai_event_bus.wants(SkillUsedEvent) and not is_replayed():
         for skill in _active(skills):
             crewai_event_bus.emit(agent, used(skill, agent, task))
 

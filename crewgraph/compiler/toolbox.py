@@ -8,7 +8,7 @@ from typing import Any, NotRequired, Protocol, TypedDict
 
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.ports import Tool
+from crewgraph.core.protocols import Tool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text

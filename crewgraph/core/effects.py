@@ -17,14 +17,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.types import interrupt
 
-from crewgraph.core.bridge import acall, call
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import Transcript, digest
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
-from crewgraph.core.ports import Model, Tool
-from crewgraph.core.span import aspanned, spanned
-from crewgraph.core.transcript import Transcript
-from crewgraph.core.watched import is_watched
+from crewgraph.core.protocols import Model, Tool
+from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.errors import RunError
 
 __all__ = [
@@ -194,12 +193,12 @@ class Call(Recorded):
         return digest(self.kind, self.name, self.about)
 
     def perform(self, config: RunnableConfig) -> Any:
-        if self.span and is_watched(config):
+        if self.span and is_traced(config):
             return spanned(self.span, self.given, config, self._called)
         return self._called(config)
 
     async def aperform(self, config: RunnableConfig) -> Any:
-        if self.span and is_watched(config):
+        if self.span and is_traced(config):
             return await aspanned(self.span, self.given, config, self._acalled)
         return await self._acalled(config)
 

@@ -3,25 +3,64 @@
 A record is one write of the checkpointer's own `put_writes`, filed under the checkpoint that the node was started from, so
 every LangGraph saver carries it. Path and digest stand in the write's task id, for savers ignore a second write to the
 same id.
+
+What a checkpoint tells of what was spent: for a run that is gone on with counts what it spent before.
 """
 
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.effects import Mark, Recorded
-from crewgraph.core.meter import METER, SPENT, Meter
+from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
-from crewgraph.core.pregel import Place, place_of
+from crewgraph.core.pregel import Place, place_of, written_since_start
 from crewgraph.core.questions import filed_in
-from crewgraph.core.recall import named, spent_in
 from crewgraph.errors import CompileError, StorageError
 
-__all__ = ["CHANNEL", "Journal", "JournalError", "Record", "appended_in"]
+__all__ = ["CHANNEL", "Journal", "JournalError", "Record", "appended_in", "sealed_id", "spent_before", "with_spent"]
+
+
+_Told = dict[str, Any]
+
+
+def with_spent(address: RunnableConfig) -> tuple[str, str]:
+    """Namespace and id of a checkpoint."""
+    place: Mapping[str, Any] = address.get("configurable") or {}
+    return str(place.get("checkpoint_ns", "")), str(place.get("checkpoint_id"))
+
+
+def sealed_id(update: _Told, spent: Mapping[str, Any]) -> _Told:
+    """An update of the state whose outputs say what was spent for them."""
+    return {name: {**value, **spent} if isinstance(value, dict) else value for name, value in update.items()}
+
+
+def spent_before(saved: Any, records: str) -> list[_Told]:
+    """The outputs and records at a checkpoint of a crew's graph that say what was spent, each of it once.
+
+    Args:
+        saved: the checkpoint, or None.
+        records: the channel of the journal's records.
+    """
+    if saved is None:
+        return []
+    pending: list[tuple[str, str, Any]] = list(saved.pending_writes or ())
+    ended = {task: value for task, channel, value in pending if channel != records and _is_sealed(value)}
+    open_records = [
+        value for task, channel, value in pending if channel == records and task.partition("#")[0] not in ended
+    ]
+    outputs = [value for value in written_since_start(saved).values() if _is_sealed(value)]
+    return [*outputs, *ended.values(), *open_records]
+
+
+def _is_sealed(value: Any) -> bool:
+    spent: Any = cast("_Told", value).get(SPENT) if isinstance(value, dict) else None
+    return isinstance(spent, dict) and bool(cast("_Told", spent)) and set(cast("_Told", spent)) <= {"used", "at"}
+
 
 CHANNEL = "__effect__"
 """The channel name of a record's write."""
@@ -105,16 +144,16 @@ class Journal:
         meter, above = METER.get(), self.place.above
         if meter is None or not above:
             return
-        names = [named(address) for address in above]
+        names = [with_spent(address) for address in above]
         for level in range(len(above))[-2 if self.stepwise else -1 :]:
             if meter.recalls(names[level], names):
                 saved = yield Saving(self.saver, "get_tuple", above[level])
                 own = level == len(above) - 1
-                meter.remember(names[level], self._spent_in(saved) if own else spent_in(saved, CHANNEL))
+                meter.remember(names[level], self._spent_in(saved) if own else spent_before(saved, CHANNEL))
 
     def _spent_in(self, saved: Any) -> list[Record]:
         """What says, at the checkpoint that the node was started from, what was spent."""
-        return spent_in(saved, CHANNEL)
+        return spent_before(saved, CHANNEL)
 
     def answer(self, here: str, effect: Recorded) -> Record | None:
         """The record of an effect at a path, if it is that of the same request."""

@@ -6,13 +6,12 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from crewgraph.core.draining import tracked_node
 from crewgraph.core.effects import Body
-from crewgraph.core.journal import Journal
-from crewgraph.core.opened import closing_opened
+from crewgraph.core.interpreter import run_body
+from crewgraph.core.journal import Journal, sealed_id
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.players import at_work
-from crewgraph.core.recall import sealed
-from crewgraph.core.rules import whole
+from crewgraph.core.resources import closing_resources
 
 __all__ = ["BodyNode"]
 
@@ -44,15 +43,15 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        with closing_opened():
-            return drive(at_work(self._played(input, config)))
+        with closing_resources():
+            return drive(tracked_node(self._played(input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        with closing_opened():
-            return await adrive(at_work(self._played(input, config)))
+        with closing_resources():
+            return await adrive(tracked_node(self._played(input, config)))
 
     def _played(self, input: Any, config: RunnableConfig) -> Program[Any]:
         journal = Journal(config, stored=self._stored)
-        update = yield from whole(self._body(input), journal)
-        return sealed(update, journal.spent.told) if self._seals else update
+        update = yield from run_body(self._body(input), journal)
+        return sealed_id(update, journal.spent.told) if self._seals else update

@@ -15,13 +15,12 @@ from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.bridge import TimeIsUp, wait_in_thread, wait_on_loop
+from crewgraph.core.cancellation import giving_up
 from crewgraph.core.effects import Mark, Recorded, Scope
-from crewgraph.core.given_up import giving_up
-from crewgraph.core.meter import METER, Meter, heed, metering
-from crewgraph.core.open_runs import closing_runs
-from crewgraph.core.span import aspanned, spanned
-from crewgraph.core.watched import is_watched
+from crewgraph.core.limits import METER, Meter, check_limits, metering
+from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
+from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import TimeLimitReached
 
 __all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
@@ -157,11 +156,11 @@ class Perform(Operation):
         of_run = None if self.meter is None else self.meter.deadline
         if of_run is None:
             return self.deadline, None
-        heed()
+        check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
 
     async def _aperformed(self) -> Any:
-        if not is_watched(self.config):
+        if not is_traced(self.config):
             return await self.effect.aperform(self.config)
         async with closing_runs(self.config) as config:
             return await self.effect.aperform(config)
@@ -173,7 +172,7 @@ class Perform(Operation):
         except TimeIsUp:
             if of_run is not None:
                 time.sleep(max(of_run - time.monotonic(), 0))  # clocks are read, and waits end, a little early
-                heed()
+                check_limits()
             raise TimeLimitReached(f"{self.effect.label} was still under way when the time was up") from None
 
 

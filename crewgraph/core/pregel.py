@@ -27,7 +27,7 @@ __all__ = [
     "coming",
     "counted",
     "given_to",
-    "goes_on",
+    "has_next",
     "inside_effect",
     "leads_on",
     "place_of",
@@ -35,6 +35,7 @@ __all__ = [
     "with_answers",
     "written_since_start",
 ]
+
 
 _SAVER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
@@ -217,7 +218,7 @@ def leads_on(channel: str) -> bool:
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
-def goes_on(values: Mapping[str, Any]) -> bool:
+def has_next(values: Mapping[str, Any]) -> bool:
     """Whether a graph has something to run at a checkpoint with these values, all of whose writes were applied."""
     return _INPUT in values or bool(coming(values))
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt
 
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.pregel import asked_in
 

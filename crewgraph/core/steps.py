@@ -13,14 +13,13 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from crewgraph.core.draining import tracked_node
 from crewgraph.core.effects import Body, Mark, Recorded
-from crewgraph.core.journal import CHANNEL, Journal, Record
-from crewgraph.core.meter import SPENT
-from crewgraph.core.opened import closing_opened
+from crewgraph.core.interpreter import run_body
+from crewgraph.core.journal import CHANNEL, Journal, Record, sealed_id
+from crewgraph.core.limits import SPENT
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
-from crewgraph.core.players import at_work
-from crewgraph.core.recall import sealed
-from crewgraph.core.rules import whole
+from crewgraph.core.resources import closing_resources
 
 __all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
 
@@ -134,14 +133,14 @@ class Stepper:
         suspended = _suspended.take(self, entries)
         if suspended is None:
             journal = StepJournal(config, entries, stored=self._stored)
-            program: Program[Any] = whole(self._body(state), journal)
+            program: Program[Any] = run_body(self._body(state), journal)
         else:
             program, journal = suspended
             journal.move(config)
             yield from journal.load()
         stopped = yield from self._until(program, stage)
         if not isinstance(stopped, Boundary):
-            return {**sealed(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
+            return {**sealed_id(stopped, journal.spent.told), STEPS: journal.added, PENDING: None}
         _suspended.put(self, [*journal.entries, *journal.added], (program, journal))
         return {STEPS: journal.added, PENDING: _told(stopped)}
 
@@ -174,13 +173,13 @@ class StepNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        with closing_opened():
-            return drive(at_work(self._stepper.play(self._stage, input, config)))
+        with closing_resources():
+            return drive(tracked_node(self._stepper.play(self._stage, input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config) if config is None else config
-        with closing_opened():
-            return await adrive(at_work(self._stepper.play(self._stage, input, config)))
+        with closing_resources():
+            return await adrive(tracked_node(self._stepper.play(self._stage, input, config)))
 
 
 def _told(boundary: Boundary) -> dict[str, Any]:

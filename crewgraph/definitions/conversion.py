@@ -4,7 +4,7 @@ from typing import Any, TypedDict
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import ConverterError
 from crewgraph.llm.structure import read_structure

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import ConverterError
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.structure import read_structure

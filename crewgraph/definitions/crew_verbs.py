@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.door import chunks, each, given_inputs, graphs, kickoffs, restores, streams
 from crewgraph.own_version import ours, own_version
 

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.bridge import begun
+from crewgraph.core.loops.bridge import begun
 from crewgraph.definitions.door import alone
 from crewgraph.outdated import tell_outdated
 from crewgraph.own_version import ours

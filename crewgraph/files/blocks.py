@@ -7,7 +7,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
 from crewgraph.files.record import FileRecord, content_of
 

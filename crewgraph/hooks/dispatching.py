@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from crewgraph.core.bridge import acall, call
-from crewgraph.core.bubble import is_bubble
+from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.extras import load
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import HookFn, hooks_at
@@ -99,7 +99,7 @@ class _Course:
                 aborted.source = hook
             raise
         except Exception as error:  # told; what only looks at a run must not end it
-            if is_bubble(error):
+            if is_control_flow(error):
                 raise
             if self.verbose:
                 _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)

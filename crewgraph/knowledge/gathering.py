@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from crewgraph.core.bridge import call, wait_for
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
+from crewgraph.core.loops.bridge import call, wait_for
 from crewgraph.knowledge.passage import Passage, SearchResult, grouped
 from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage

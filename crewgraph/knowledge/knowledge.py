@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
-from crewgraph.core.bridge import in_thread
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.extras import load
 from crewgraph.knowledge.gathering import Units, gathered
 from crewgraph.knowledge.passage import SearchResult

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 
 __all__ = ["AroundModel"]
 

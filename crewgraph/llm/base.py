@@ -7,8 +7,8 @@ from inspect import get_annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from crewgraph.core.bridge import in_thread
-from crewgraph.core.meter import ASKING, METER
+from crewgraph.core.limits import ASKING, METER
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.extras import load
 from crewgraph.llm.arguments import accepted
 from crewgraph.llm.ongoing import ONGOING

@@ -1,4 +1,4 @@
-"""The adapter to BaseLLM subclasses and any object with `.call`: each as a `crewgraph.core.ports.Model`."""
+"""The adapter to BaseLLM subclasses and any object with `.call`: each as a `crewgraph.core.protocols.Model`."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -6,9 +6,9 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.watched import is_watched
+from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
 from crewgraph.files.blocks import aexpanded, expanded
 from crewgraph.llm.answer import cut_at, read_answer
@@ -139,7 +139,7 @@ class _Call:
         self._ongoing = OngoingCall(observed=True)
         self._errors = ProviderErrors(model.name)
         self._config = config
-        watched = model.traced and is_watched(config)
+        watched = model.traced and is_traced(config)
         self._run = Listened(model.name, model.provider, asked, config) if watched else None
         self._undo: list[Callable[[], None]] = []
 

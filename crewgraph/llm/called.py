@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.resolve import as_model, default_llm, llm_named

@@ -1,4 +1,4 @@
-"""The adapter to LangChain chat models: a `crewgraph.core.ports.Model` around one."""
+"""The adapter to LangChain chat models: a `crewgraph.core.protocols.Model` around one."""
 
 import json
 from collections import OrderedDict

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from crewgraph.core.loop_transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.llm.intercepted import AsyncIntercepted, Intercepted

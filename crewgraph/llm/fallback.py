@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.status import status_of

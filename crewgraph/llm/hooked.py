@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelCallBlocked
 from crewgraph.hooks.dispatching import adispatch, dispatch
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer

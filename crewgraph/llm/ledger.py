@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from crewgraph.core.messages import Reply, Usage
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["UsageLedger", "plain_usage", "total"]

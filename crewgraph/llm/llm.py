@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import DefinitionError, ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched

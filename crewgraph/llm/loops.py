@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from crewgraph.core.loop_transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.extras import load
 
 __all__ = ["across_event_loops"]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
+from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.meter import ASKING, METER, heed
 from crewgraph.core.plain import plain
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
 from crewgraph.llm.around import AroundModel
@@ -39,7 +39,7 @@ class ObservedModel(AroundModel[Model]):
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        heed(self.name)
+        check_limits(self.name)
         call_id = self._asking(messages, tools)
         asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
         try:
@@ -55,7 +55,7 @@ class ObservedModel(AroundModel[Model]):
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
-        heed(self.name)
+        check_limits(self.name)
         call_id = self._asking(messages, tools)
         asking, asker = ASKING.set(True), ASKER.set((self.agent, self.task))
         try:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from crewgraph.core.given_up import when_given_up
+from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.around import AroundModel
 from crewgraph.llm.status import retry_after
 from crewgraph.llm.window import LoopWaiter, Waiter

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError, NoModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.bridge import acall, call
-from crewgraph.core.given_up import when_given_up
+from crewgraph.core.cancellation import when_given_up
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.llm.window import LoopWaiter, Waiter, Window
 from crewgraph.own_version import ours, own_version
 

@@ -11,7 +11,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, cast
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM

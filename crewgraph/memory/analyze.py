@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation, Program, drive
 from crewgraph.errors import LimitReached
 from crewgraph.llm.called import as_llm

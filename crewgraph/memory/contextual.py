@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from crewgraph.core.bridge import call
+from crewgraph.core.loops.bridge import call
 from crewgraph.prompts.book import Book, english
 from crewgraph.text import shorten
 

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.core.bridge import call, in_thread
+from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.errors import StorageError
 from crewgraph.memory.items import EntityMemoryItem
 from crewgraph.memory.provided import provided_storage

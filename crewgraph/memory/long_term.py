@@ -3,7 +3,7 @@
 import time
 from typing import Any, ClassVar, cast
 
-from crewgraph.core.bridge import call, in_thread
+from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
 from crewgraph.memory.ltm_storage import LTMStorage

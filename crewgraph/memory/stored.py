@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.bridge import call, in_thread
+from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.memory.telling import told_save, told_search
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.extras import load
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def told_search(
 def tell(source: Any, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event, where somebody wants it."""
     bus: Any = load(_EVENTS).crewai_event_bus
-    if bus.wants(event) and not is_told_again():
+    if bus.wants(event) and not is_replayed():
         bus.emit(source, event(**fields))
 
 

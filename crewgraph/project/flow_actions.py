@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MethodType
 from typing import Any
 
-from crewgraph.core.bridge import call
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.declared.actions import (
     FlowActionDefinition,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-from crewgraph.core.bridge import wait_for
+from crewgraph.core.loops.bridge import wait_for
 from crewgraph.errors import DefinitionError
 
 __all__ = ["finished", "memoized", "shelf_of"]

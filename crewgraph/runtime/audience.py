@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.config import get_stream_writer
 
-from crewgraph.core.leaving import LEFT, heed
+from crewgraph.core.cancellation import ABANDONED, check_cancelled
 from crewgraph.definitions.stream import Custom, StreamItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import Standing
@@ -61,16 +61,16 @@ class Audience(ABC):
     @contextmanager
     def listening(self) -> Generator[None]:
         """Hear what the code of a block tells, and what is begun in it; nothing of whoever is around the block."""
-        before, left, witnesses = SINKS.get(), LEFT.get(), WITNESSES.get()
+        before, left, witnesses = SINKS.get(), ABANDONED.get(), WITNESSES.get()
         WITNESSES.set(witnesses if self._witnesses is None else self._witnesses)
         SINKS.set((*before, self._hear))
-        LEFT.set(lambda: self._left or (left is not None and left()))
+        ABANDONED.set(lambda: self._left or (left is not None and left()))
         try:
             with self._standing.taken_up():
                 yield
         finally:
             SINKS.set(before)
-            LEFT.set(left)
+            ABANDONED.set(left)
             self._witnesses = WITNESSES.get()
             WITNESSES.set(witnesses)
 
@@ -104,7 +104,7 @@ class Audience(ABC):
 
     def _hear(self, source: Any, event: BaseEvent) -> None:
         if isinstance(event, LLMStreamChunkEvent):
-            heed()
+            check_cancelled()
         item = self.item(source, event)
         if item is None:
             return

@@ -10,8 +10,8 @@ from langgraph.types import Command, StateUpdate
 from crewgraph.compiler.assignment import Assignment
 from crewgraph.compiler.sequential import group_from
 from crewgraph.compiler.state import INPUTS, PLANNING
-from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.crew_step import CrewStep
@@ -59,11 +59,11 @@ async def afork(crew: Crew, asked: Fork) -> CrewOutput:
 
 
 def _forked(crew: Crew, asked: Fork) -> Program[CrewOutput]:
-    with closing(Opened()) as opened:
+    with closing(RunResources()) as opened:
         return (yield from _gone_on(crew, asked, opened))
 
 
-def _gone_on(crew: Crew, asked: Fork, opened: Opened) -> Program[CrewOutput]:
+def _gone_on(crew: Crew, asked: Fork, opened: RunResources) -> Program[CrewOutput]:
     point, inputs = asked.point, checked_inputs(asked.inputs or {})
     of = _run_of(point, asked.of)
     run = StartedRun(crew, own_place(crew, asked.thread_id, asked.checkpointer), "task", opened)

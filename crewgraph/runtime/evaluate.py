@@ -10,7 +10,7 @@ from crewgraph.compiler.limited import first_llm, model_of
 from crewgraph.compiler.memories import FORGETTING
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.evaluation import CrewTestResult, ScoredRound, TaskScore

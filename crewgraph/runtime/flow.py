@@ -20,7 +20,7 @@ from crewgraph.compiler.flow.run import RUNNING, FlowRun, Parked, Running
 from crewgraph.compiler.flow.saving import backends_of, loaded
 from crewgraph.compiler.flow.whole import WHOLE
 from crewgraph.compiler.flow.works import Settle
-from crewgraph.core.leaving import RunLeft
+from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
@@ -369,7 +369,7 @@ def _told(run: FlowRun, ran: Run, retention: Retention) -> Program[Any]:
     """What came of a run, told."""
     try:
         yield ran
-    except RunLeft:
+    except RunAbandoned:
         yield Settle(list(run.works.values()), GRACE)
         raise
     yield retention.trim()

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from crewgraph.compiler.knowing import read_once
 from crewgraph.compiler.shared import results_apart
-from crewgraph.core.given_up import giving_up
+from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.llm.ledger import total

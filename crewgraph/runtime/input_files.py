@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import RUNNING
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.errors import RunError
 from crewgraph.files.given import given_files

@@ -18,9 +18,9 @@ from crewgraph.compiler.knowing import LoadKnowledge
 from crewgraph.compiler.memories import check_memories
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.model_guardrail import model_guardrail
 from crewgraph.definitions.output import CrewOutput
@@ -116,7 +116,7 @@ def kicked_off(
     if beginning is not None:
         gone_on: Program[CrewOutput] = beginning(crew, inputs, thread_id, checkpointer, audience)
         return (yield from gone_on)
-    with closing(Opened()) as opened:
+    with closing(RunResources()) as opened:
         return (yield from _begun(crew, inputs, thread_id, checkpointer, granularity, audience, opened))
 
 
@@ -127,7 +127,7 @@ def _begun(
     checkpointer: Any,
     granularity: str,
     audience: CrewAudience | None,
-    opened: Opened,
+    opened: RunResources,
 ) -> Program[CrewOutput]:
     try:
         run, given = yield from _prepared(crew, inputs, thread_id, checkpointer, granularity, opened)
@@ -156,7 +156,7 @@ def _prepared(
     thread_id: str | None,
     checkpointer: Any,
     granularity: str,
-    opened: Opened,
+    opened: RunResources,
 ) -> "Program[tuple[StartedRun, dict[str, Any]]]":
     """The run, and its inputs as the `before_kickoff` functions and the hooks left them."""
     given, files = parted(checked_inputs(inputs or {}))
@@ -176,11 +176,11 @@ def _prepared(
 
 def resumed(crew: Crew, thread_id: str, checkpointer: Any, answer: Any = None) -> Program[CrewOutput]:
     """A resume as a program."""
-    with closing(Opened()) as opened:
+    with closing(RunResources()) as opened:
         return (yield from _gone_on(crew, thread_id, checkpointer, answer, opened))
 
 
-def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, answer: Any, opened: Opened) -> Program[CrewOutput]:
+def _gone_on(crew: Crew, thread_id: str, checkpointer: Any, answer: Any, opened: RunResources) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
             "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
@@ -227,7 +227,7 @@ def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
 class StartedRun:
     """A run about to begin: the graph and where it is kept."""
 
-    def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: Opened) -> None:
+    def __init__(self, crew: Crew, place: RunPlace, granularity: str, opened: RunResources) -> None:
         self.crew, self.granularity, self.opened = crew, granularity, opened
         made = graph_of(crew, place.checkpointer, granularity)
         self.place = place_to_ask(place, made.tasks)

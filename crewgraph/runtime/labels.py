@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crewgraph.compiler.assignment import Assignment
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 
 __all__ = [
     "CREW_GRANULARITY",

@@ -13,9 +13,9 @@ from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.notes import NOTES, RunNotes
-from crewgraph.core.bridge import acall, call
-from crewgraph.core.opened import Opened
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation
+from crewgraph.core.resources import RunResources
 from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
@@ -89,7 +89,7 @@ class Run(Operation):
         notes: RunNotes | None = None,
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
-        opened: Opened | None = None,
+        opened: RunResources | None = None,
     ) -> None:
         self.graph, self.given, self.config, self.detached = graph, given, config, detached
         self._opened = opened

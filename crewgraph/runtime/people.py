@@ -15,11 +15,11 @@ from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.human_input import given_provider
 from crewgraph.compiler.notes import RunNotes
 from crewgraph.compiler.terminal import has_terminal, said_at_terminal
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
-from crewgraph.core.told import TOLD
+from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.pending_crew import CrewQuestion, PendingCrew, listed
@@ -141,7 +141,7 @@ def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Calla
         run_on: makes the run from that.
     """
     asks_here = place.detached and place.checkpointer is not False and has_terminal()
-    TOLD.set(set() if asks_here else None)  # whoever answers has heard what came before
+    REPORTED.set(set() if asks_here else None)  # whoever answers has heard what came before
     try:
         while True:
             run = run_on(given)
@@ -151,7 +151,7 @@ def conversed(place: RunPlace, config: RunnableConfig, given: Any, run_on: Calla
                 return run
             given = yield from _asked_there(run.questions, place.checkpointer, config)
     finally:
-        TOLD.set(None)
+        REPORTED.set(None)
 
 
 def _position(nodes: Sequence[str], asked: Interrupt) -> int:

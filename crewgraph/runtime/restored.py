@@ -9,8 +9,8 @@ from typing import Any, cast
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.opened import Opened
 from crewgraph.core.operations import Program, Saving
+from crewgraph.core.resources import RunResources
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.crew import Crew
@@ -143,7 +143,7 @@ def _gone_on(
     audience: CrewAudience | None,
 ) -> Program[CrewOutput]:
     given = {**taken.inputs, **plain_inputs(checked_inputs(inputs or {}))}
-    with closing(Opened()) as opened:
+    with closing(RunResources()) as opened:
         saver = taken.saver(crew, checkpointer)
         if thread_id is None and not taken.forks and given == taken.inputs and taken.thread_id is not None and saver:
             run = StartedRun(crew, own_place(crew, taken.thread_id, saver), "task", opened)

@@ -12,8 +12,8 @@ from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.inside import around, threads_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.compiler.flow.whole import caught_up
-from crewgraph.core.bridge import in_thread
 from crewgraph.core.journal import appended_in
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.keep_history import checkpoints_kept
 

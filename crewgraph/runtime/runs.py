@@ -20,10 +20,10 @@ from crewgraph.compiler.flow.record import revived
 from crewgraph.compiler.flow.report import question_of
 from crewgraph.compiler.flow.whole import caught_up
 from crewgraph.compiler.state import INPUTS
-from crewgraph.core.bridge import in_thread
 from crewgraph.core.journal import CHANNEL, appended_in
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
-from crewgraph.core.pregel import goes_on, leads_on
+from crewgraph.core.pregel import has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
@@ -284,7 +284,7 @@ def _flow_told(plan: Plan | None, found: Latest) -> RunInfo:
 def _crew_told(order: Mapping[str, int], found: Latest) -> RunInfo:
     checkpoint, writes = found.checkpoint.checkpoint, found.checkpoint.pending_writes or ()
     questions = tuple(map(crew_question, questions_in(writes)))
-    status: RunStatus = "pending" if questions else "open" if goes_on(checkpoint["channel_values"]) else "finished"
+    status: RunStatus = "pending" if questions else "open" if has_next(checkpoint["channel_values"]) else "finished"
     versions = cast("Mapping[str, Any]", checkpoint["channel_versions"])
     tasks = [name for name in versions if name != INPUTS and not leads_on(name) and not name.startswith("__")]
     since = [name for name in tasks if INPUTS in versions and versions[name] >= versions[INPUTS]]

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager
 from typing import Any
 
-from crewgraph.core.leaving import RunLeft
+from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.stream import StreamItem
@@ -135,8 +135,8 @@ class _Course:
     def leaving(self) -> Iterator[Operation]:
         """Nobody watches any more: the program ends where it is; what it still has to do for that."""
         self._audience.leave()
-        self._step, self.reply = self._program.throw, RunLeft()
+        self._step, self.reply = self._program.throw, RunAbandoned()
         while (operation := self.next()) is not None:
             yield operation
-        if self._failure is not None and not isinstance(self._failure, RunLeft):
+        if self._failure is not None and not isinstance(self._failure, RunAbandoned):
             raise self._failure

@@ -11,7 +11,7 @@ from crewgraph.compiler.bodies.training import learned
 from crewgraph.compiler.limited import first_llm, model_of
 from crewgraph.compiler.terminal import has_terminal, said_at_terminal
 from crewgraph.compiler.training import TRAINING, TrainingRound
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain

@@ -20,7 +20,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.stores.namespaces import labels, project, unlabel

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel
 
-from crewgraph.core.bridge import acall, call, in_thread, wait_for
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
+from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import DefinitionError, ToolFailed
@@ -35,7 +35,7 @@ __all__ = ["AdaptedTool", "as_tool", "as_tools"]
 
 
 class AdaptedTool(ABC):
-    """A tool of any kind, as a `crewgraph.core.ports.Tool`."""
+    """A tool of any kind, as a `crewgraph.core.protocols.Tool`."""
 
     def __init__(
         self,

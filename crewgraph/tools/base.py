@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import from_signature

@@ -8,7 +8,7 @@ import uuid
 from threading import Thread
 from typing import IO
 
-from crewgraph.core.given_up import when_given_up
+from crewgraph.core.cancellation import when_given_up
 from crewgraph.errors import ToolFailed
 
 __all__ = ["check_docker", "container_command", "run_in_container"]

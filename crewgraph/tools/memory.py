@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.prompts.book import Book, english
 from crewgraph.tools.base import BaseTool
 

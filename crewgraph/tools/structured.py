@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, outline, validated

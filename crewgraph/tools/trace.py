@@ -5,7 +5,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.watched import is_watched
+from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work:
         work: Gets the context to work in: models and graphs called there are children of this run.
     """
     config_module = load("langchain_core.runnables.config")
-    if not is_watched(config):
+    if not is_traced(config):
         with config_module.set_config_context(config) as context:
             return work(context)
     steps = _steps(config_module.get_callback_manager_for_config(config), spec, args, config, work)
@@ -43,7 +43,7 @@ async def atraced(
 ) -> Any:
     """The same for work that is awaited."""
     config_module = load("langchain_core.runnables.config")
-    if not is_watched(config):
+    if not is_traced(config):
         with config_module.set_config_context(config) as context:
             return await work(context)
     steps = _steps(config_module.get_async_callback_manager_for_config(config), spec, args, config, work)

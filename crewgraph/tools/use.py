@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from crewgraph.core.bubble import is_bubble
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.text import shorten
@@ -45,7 +45,7 @@ class Outcome(TypedDict):
 
 
 class GuardedTool:
-    """A `crewgraph.core.ports.Tool` that never fails: its results are `Outcome`s.
+    """A `crewgraph.core.protocols.Tool` that never fails: its results are `Outcome`s.
 
     Interrupts of LangGraph, cancellation, KeyboardInterrupt and SystemExit pass through.
 
@@ -108,7 +108,7 @@ class GuardedTool:
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason))
         except Exception as error:
-            if isinstance(error, self._passing) or is_bubble(error):
+            if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
             self._failed(outcome, _told(self.name, error), _failure_of(error))

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from crewgraph.core.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call
 
 __all__ = ["FunctionEmbeddings"]
 

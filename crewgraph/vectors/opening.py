@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 
-from crewgraph.core.loop_transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.errors import EmbedderError
 from crewgraph.extras import load, require
 from crewgraph.vectors.checked import CheckedEmbeddings

@@ -2,7 +2,7 @@
 
 from langchain_core.embeddings import Embeddings
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 
 __all__ = ["ThreadedEmbeddings"]
 

@@ -11,10 +11,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.graph import END, START, StateGraph
 
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, ModelCall, ToolCall
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.node import BodyNode
-from crewgraph.core.transcript import Transcript
 
 Function = Callable[[dict[str, Any]], Any]
 

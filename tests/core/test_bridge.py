@@ -7,7 +7,7 @@ import threading
 import pytest
 from until import LONG, until
 
-from crewgraph.core.bridge import TimeIsUp, in_thread, wait_for, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, in_thread, wait_for, wait_in_thread, wait_on_loop
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 

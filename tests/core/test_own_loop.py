@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from until import LONG, until
 
-from crewgraph.core.own_loop import begin_loop
+from crewgraph.core.loops.threads import start_loop
 
 
 class Lingers:
@@ -53,7 +53,7 @@ def test_a_stream_that_nobody_holds_any_more_is_closed_when_the_collector_is_thr
 ):
     told = list[Any]()
     monkeypatch.setattr(sys, "unraisablehook", told.append)
-    loop, closing, closed = begin_loop("crewgraph-tested"), threading.Event(), list[str]()
+    loop, closing, closed = start_loop("crewgraph-tested"), threading.Event(), list[str]()
 
     async def read() -> None:
         async for _ in Stream(closing, closed).pieces:

@@ -18,7 +18,7 @@ from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, asked_in, goes_on, place_of, untraced, with_answers
+from crewgraph.core.pregel import Place, asked_in, has_next, place_of, untraced, with_answers
 
 
 class State(TypedDict, total=False):
@@ -176,7 +176,9 @@ def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked(
     graph.invoke(Command(resume="yes"), at("t"), durability="sync")
     states = list(graph.get_state_history(at("t")))
     found = [saver.get_tuple(state.config) for state in states]
-    assert [goes_on(one.checkpoint["channel_values"]) for one in found if one] == [bool(state.next) for state in states]
+    assert [has_next(one.checkpoint["channel_values"]) for one in found if one] == [
+        bool(state.next) for state in states
+    ]
     assert [bool(state.next) for state in states] == [False, *[True] * (len(states) - 1)] and len(states) > 6
     assert found[0] is not None and asked_in(found[0].pending_writes or ()) == []
 

@@ -17,7 +17,7 @@ from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM

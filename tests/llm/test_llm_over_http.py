@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import ToolFailed
 from crewgraph.llm.errors import ContextLengthExceeded, UnreadableAnswer
 from crewgraph.llm.llm import LLM

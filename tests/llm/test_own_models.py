@@ -17,7 +17,7 @@ from servers.openai_api import OpenAIServer
 from until import LONG
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.errors import ContextLengthExceeded

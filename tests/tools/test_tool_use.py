@@ -17,7 +17,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, field_validator
 from until import LONG, Held
 
-from crewgraph.core import ports
+from crewgraph.core import protocols
 from crewgraph.errors import DefinitionError
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
@@ -26,21 +26,21 @@ from crewgraph.tools.observation import observation
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool
 
-Mode = Callable[[ports.Tool, dict[str, Any], RunnableConfig], Any]
+Mode = Callable[[protocols.Tool, dict[str, Any], RunnableConfig], Any]
 
 
-def sync(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def sync(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
     return used.run(args, config)
 
 
-def later(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def later(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
     async def whole() -> Any:
         return await used.arun(args, config)
 
     return asyncio.run(whole())
 
 
-def inside_a_loop(used: ports.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def inside_a_loop(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
     async def cell() -> Any:
         return used.run(args, config)
 
@@ -124,8 +124,8 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
 
 
 def test_an_adapted_tool_is_a_tool_of_the_core():
-    adapted: ports.Tool = as_tool(Repeat(once=True))
-    guarded: ports.Tool = GuardedTool(as_tool(Repeat()))
+    adapted: protocols.Tool = as_tool(Repeat(once=True))
+    guarded: protocols.Tool = GuardedTool(as_tool(Repeat()))
     assert (adapted.name, adapted.once) == ("Repeat_it", True)
     assert guarded.spec["parameters"]["required"] == ["text"]
     assert as_tool(as_tool(shout)).spec == {

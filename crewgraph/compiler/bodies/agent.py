@@ -28,7 +28,7 @@ from crewgraph.compiler.skills import skills_of, tell_skills_used, told_skills
 from crewgraph.compiler.tool_failures import Failing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.frame import around

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 from crewgraph.compiler.bodies.protocol import Action, final_text
 from crewgraph.compiler.toolbox import PreparedTool, Wanted
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json

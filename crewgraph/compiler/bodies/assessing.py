@@ -5,7 +5,7 @@ from pydantic import BaseModel, Field
 from crewgraph.compiler.bodies.formed import formed
 from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.memory.entities import entities_in
 from crewgraph.memory.items import EntityMemoryItem

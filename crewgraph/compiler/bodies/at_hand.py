@@ -16,7 +16,7 @@ from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.react_graph import react_graph
 from crewgraph.compiler.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.definitions.task import Task
 from crewgraph.errors import CompileError

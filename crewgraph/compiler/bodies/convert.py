@@ -9,10 +9,10 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.bodies.protocol import text_of
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.task import Task
 from crewgraph.errors import NoModelError
 from crewgraph.llm.called import as_llm

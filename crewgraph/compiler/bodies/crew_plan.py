@@ -16,7 +16,7 @@ from crewgraph.compiler.state import INPUTS
 from crewgraph.compiler.toolbox import Toolbox
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.errors import OutputInvalid

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from crewgraph.compiler.bodies.protocol import final_text, text_of
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Hooked, Message, Reply
-from crewgraph.core.transcript import Transcript
 from crewgraph.llm.conversation import plain_messages
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten

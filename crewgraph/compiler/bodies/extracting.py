@@ -7,7 +7,7 @@ from crewgraph.compiler.bodies.formed import formed
 from crewgraph.compiler.remembering import is_ours
 from crewgraph.core.effects import Body, Call, EffectFailed
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.ongoing import ONGOING, OngoingCall
 from crewgraph.memory.analysis import ExtractedMemories

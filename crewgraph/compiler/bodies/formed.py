@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from crewgraph.compiler.bodies.protocol import final_text
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, ModelCall
 from crewgraph.core.messages import Message, Reply
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.structure import read_structure
 from crewgraph.prompts.book import Book

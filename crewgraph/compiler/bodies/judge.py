@@ -8,7 +8,7 @@ from crewgraph.compiler.bodies.formed import formed
 from crewgraph.compiler.bodies.guard import Judged
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.model_guardrail import (
     Faithfulness,
     HallucinationGuardrail,

@@ -8,10 +8,10 @@ from typing import Any
 from crewgraph.compiler.bodies.protocol import text_of
 from crewgraph.compiler.knowing import knowledge_of
 from crewgraph.compiler.knowledge_report import KnowledgeReport
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import SourceError

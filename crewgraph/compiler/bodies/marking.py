@@ -7,7 +7,7 @@ from typing import Any
 from crewgraph.compiler.bodies.formed import formed
 from crewgraph.core.effects import Body, EffectFailed, Scope, Together
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.evaluation import Mark
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.llm.ledger import UsageLedger

@@ -13,10 +13,10 @@ from crewgraph.compiler.bodies.dialogue import Dialogue, is_too_long
 from crewgraph.compiler.bodies.people import Asker
 from crewgraph.compiler.bodies.protocol import Action, Actions, Answer, Malformed, final_text, read
 from crewgraph.compiler.toolbox import Outcome, Toolbox, Wanted
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, Effect, EffectFailed, ModelCall, Notify, OutcomeUnknown, Together
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.errors import ContextLengthExceeded

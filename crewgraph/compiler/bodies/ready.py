@@ -6,7 +6,7 @@ from crewgraph.compiler.agent_report import AgentReport
 from crewgraph.compiler.bodies.agent import AgentAtWork
 from crewgraph.compiler.engagement import Engagement
 from crewgraph.compiler.executor import made_executor
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
 from crewgraph.llm.ledger import UsageLedger

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from crewgraph.compiler.bodies.prompt import retold
 from crewgraph.compiler.bodies.protocol import text_of
 from crewgraph.compiler.briefing import Briefing
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply, ToolSpec
-from crewgraph.core.ports import Model
-from crewgraph.core.transcript import Transcript
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.plan_steps import PlanStep
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.llm.ledger import UsageLedger

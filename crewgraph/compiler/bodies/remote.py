@@ -10,7 +10,7 @@ from crewgraph.compiler.bodies.handover import hook
 from crewgraph.compiler.observed import ObservedTool
 from crewgraph.compiler.toolbox import Outcome
 from crewgraph.core.effects import Body, Call, Mark, Notify, Scope
-from crewgraph.core.told import is_told_again
+from crewgraph.core.replay import is_replayed
 from crewgraph.errors import ToolFailed
 from crewgraph.events.a2a_conversation import (
     A2AConversationCompletedEvent,
@@ -172,7 +172,7 @@ class RemoteAtHand(ObservedTool):
             tell(self.agent, A2AResponseReceivedEvent, told, response=answer["text"], status=status, final=final)
 
     def _tell(self, event: type[A2AEventBase], about: dict[str, Any], **more: Any) -> None:
-        if not is_told_again():
+        if not is_replayed():
             tell(self.agent, event, about, **more)
 
 

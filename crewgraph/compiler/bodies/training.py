@@ -10,7 +10,7 @@ from crewgraph.compiler.briefing import Briefing
 from crewgraph.compiler.training import TrainingRound, round_of
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
-from crewgraph.core.ports import Model
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.training import Feedback, TrainedAgent

@@ -12,7 +12,7 @@ from langgraph.errors import GraphInterrupt
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import RUNNING, Parked, Running
 from crewgraph.compiler.terminal import has_terminal, read_line, said_at_terminal
-from crewgraph.core.bridge import TimeIsUp, wait_in_thread
+from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import FEEDBACK, FeedbackWish, HumanFeedbackResult, Question

@@ -10,7 +10,7 @@ from crewgraph.compiler.flow.hooked import HookedMethod
 from crewgraph.compiler.flow.run import RUNNING, FlowRun, Running
 from crewgraph.compiler.flow.surroundings import current
 from crewgraph.compiler.flow.trace import atraced, traced
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.events.lineage import apart

@@ -14,7 +14,7 @@ from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun, Parked
 from crewgraph.compiler.flow.saving import saved
 from crewgraph.compiler.flow.works import Begin, Called, Settle, WaitForAny, Work
-from crewgraph.core.leaving import heed
+from crewgraph.core.cancellation import check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
@@ -40,7 +40,7 @@ Landed = Ended | Parked
 
 def alone(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Landed]:
     """Run a method that nothing runs beside."""
-    heed()
+    check_cancelled()
     try:
         return (yield from _ran(run, progress, name, execution))
     except GraphBubbleUp:
@@ -70,7 +70,7 @@ def all_begun(run: FlowRun, progress: Progress) -> Program[None]:
 def _begun(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
     if name in run.works or run.failed:
         return
-    heed()
+    check_cancelled()
     try:
         work = _opened(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to

@@ -7,7 +7,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 
 from crewgraph.compiler.flow.run import Parked, Running
-from crewgraph.core.span import aspanned, spanned
+from crewgraph.core.tracing import aspanned, spanned
 
 __all__ = ["atraced", "traced"]
 

@@ -7,8 +7,8 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from crewgraph.core.bridge import acall, begun, call
-from crewgraph.core.given_up import giving_up, told_later
+from crewgraph.core.cancellation import giving_up, told_later
+from crewgraph.core.loops.bridge import acall, begun, call
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "Settle", "WaitForAny", "Work"]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.bridge import call
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.door import flow_frames, flow_history, flow_streams, flows, runs
 from crewgraph.definitions.flow.feedback import PendingFlow

@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.chunks import OVERLAP, SIZE, chunked, sizes_fault
 from crewgraph.knowledge.passage import Passage

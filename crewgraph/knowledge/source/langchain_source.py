@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from pydantic import Field
 
-from crewgraph.core.bridge import acall, in_thread
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
+from crewgraph.core.loops.bridge import acall, in_thread
 from crewgraph.core.plain import plain
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import Passage, SearchResult

@@ -6,7 +6,7 @@ It needs LangGraph, which takes a while to import: `crewgraph.extras.load` on fi
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult

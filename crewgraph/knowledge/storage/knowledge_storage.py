@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage

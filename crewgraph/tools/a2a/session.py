@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from crewgraph.core.loop_thread import LoopThread
-from crewgraph.core.opened import opened_around
+from crewgraph.core.loops.threads import LoopThread
+from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import RemoteAgentError
 from crewgraph.events.a2a_progress import (
     A2AArtifactReceivedEvent,
@@ -243,7 +243,7 @@ def _plain(value: Any) -> Any:
 @contextmanager
 def _used(remote: RemoteAgent) -> Generator[_Session]:
     """The run's session, which stays open, or one for this alone where there is no run."""
-    around = opened_around()
+    around = enclosing_resources()
     if around is not None:
         yield around.of(("a2a", id(remote)), lambda: _Session(remote))
         return

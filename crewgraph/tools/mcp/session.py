@@ -8,8 +8,8 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from crewgraph.core.loop_thread import LoopThread
-from crewgraph.core.opened import opened_around
+from crewgraph.core.loops.threads import LoopThread
+from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
 from crewgraph.tools.mcp.server import MCPServer
@@ -34,7 +34,7 @@ class _Lost(Exception):
 
 def known_tools(server: MCPServer) -> list[dict[str, Any]] | None:
     """A server's tools, where it was asked for them before: in this run, or at all if its list is kept."""
-    around = opened_around()
+    around = enclosing_resources()
     if server.listed is not None or around is None:
         return server.listed
     return around.of(server.key, lambda: MCPSession(server)).known
@@ -73,7 +73,7 @@ class _Used:
     """A session in use: the run's, which stays open, or one for this alone where there is no run."""
 
     def __init__(self, server: MCPServer) -> None:
-        around = opened_around()
+        around = enclosing_resources()
         self._is_own = around is None
         self._session = MCPSession(server) if around is None else around.of(server.key, lambda: MCPSession(server))
 

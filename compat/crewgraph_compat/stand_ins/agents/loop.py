@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from pydantic import BaseModel
 
 from crewgraph.compiler.bodies.parser import OutputParserError, parse
-from crewgraph.core.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.errors import ContextLengthExceeded, is_context_length

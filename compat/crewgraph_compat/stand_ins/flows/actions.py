@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from crewgraph.core.bridge import acall
+from crewgraph.core.loops.bridge import acall
 from crewgraph.definitions.declared.actions import (
     FlowActionDefinition,
     FlowAgentActionDefinition,

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel, PrivateAttr
 
-from crewgraph.core.loop_thread import LoopThread
+from crewgraph.core.loops.threads import LoopThread
 from crewgraph.errors import ToolFailed
 from crewgraph.schema import from_json_schema
 from crewgraph.tools.base import BaseTool

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Required, Unpack, runtime_checkable
 from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
 
 from crewgraph import BaseAgent
-from crewgraph.core.digest import digest
+from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult

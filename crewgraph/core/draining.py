@@ -8,15 +8,16 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from crewgraph.core.meter import METER, Meter, Stopped
+from crewgraph.core.limits import METER, Meter, Stopped
 from crewgraph.core.operations import Operation, Program
 
-__all__ = ["Players", "at_work"]
+__all__ = ["ActiveNodes", "tracked_node"]
+
 
 T = TypeVar("T")
 
 
-class Players(Meter):
+class ActiveNodes(Meter):
     """The meter of a run, which knows how many of its nodes are at work."""
 
     def __init__(self, around: Meter | None = None) -> None:
@@ -50,7 +51,7 @@ class Players(Meter):
 class _Rest(Operation):
     """Waits until no node of a run is at work."""
 
-    def __init__(self, players: Players) -> None:
+    def __init__(self, players: ActiveNodes) -> None:
         self.players = players
 
     def run(self) -> None:
@@ -64,10 +65,10 @@ class _Rest(Operation):
         await rest.wait()
 
 
-def at_work(program: Program[T]) -> Program[T]:
+def tracked_node(program: Program[T]) -> Program[T]:
     """What a node does, known to the meter of its run."""
     players = METER.get()
-    if not isinstance(players, Players):
+    if not isinstance(players, ActiveNodes):
         return (yield from program)
     players.enter()
     stopped: Stopped | None = None

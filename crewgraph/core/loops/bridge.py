@@ -14,10 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.given_up import giving_up, when_given_up
-from crewgraph.core.own_loop import begin_loop
+from crewgraph.core.cancellation import giving_up, when_given_up
+from crewgraph.core.loops.threads import start_loop
 
 __all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class _Workers:
         # One loop for all: clients that keep connections (httpx, databases) are bound to the loop they were first used on.
         with self._lock:
             if self._loop is None:
-                self._loop = begin_loop("crewgraph-loop")
+                self._loop = start_loop("crewgraph-loop")
             return self._loop
 
 

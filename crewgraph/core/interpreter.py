@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
+from crewgraph.core.cancellation import check_cancelled
 from crewgraph.core.effects import (
     Ask,
     Body,
@@ -23,21 +24,20 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
-from crewgraph.core.leaving import heed
-from crewgraph.core.meter import Stopped
+from crewgraph.core.limits import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
-from crewgraph.core.told import TOLD, told_once
-from crewgraph.core.watched import is_watched
+from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
 
-__all__ = ["whole"]
+__all__ = ["run_body"]
+
 
 T = TypeVar("T")
 
 
-def whole(body: Body[T], journal: Journal) -> Program[T]:
+def run_body(body: Body[T], journal: Journal) -> Program[T]:
     """A body from its first effect to its result, answered from the journal where it ran before."""
     yield from journal.load()
     try:
@@ -134,8 +134,8 @@ def _played(body: Body[T], frame: _Frame, path: str) -> Program[T]:
 def _passing(effect: Notify | Enter, frame: _Frame, here: str) -> Program[Any]:
     """What has no place in the record."""
     if isinstance(effect, Notify):
-        told = TOLD.get()
-        return effect.tell() if told is None else told_once(effect.tell, f"{frame.journal.body}#{here}", told)
+        told = REPORTED.get()
+        return effect.tell() if told is None else report_once(effect.tell, f"{frame.journal.body}#{here}", told)
     if frame.journal.stepwise:
         yield Boundary(effect.stage)
     return None
@@ -185,7 +185,7 @@ def _recorded(effect: Recorded, frame: _Frame, here: str) -> Program[Any]:
     record = yield from _remembered(effect, frame, here)
     if record is not None:
         return record["value"]
-    heed()
+    check_cancelled()
     if effect.once:
         if journal.started(here, effect) is not None:
             raise OutcomeUnknown(
@@ -210,7 +210,7 @@ def _asked(ask: Ask, frame: _Frame, here: str) -> Program[Any]:
     record = yield from _remembered(ask, frame, here)
     if record is not None:
         return record["value"]
-    heed()
+    check_cancelled()
     if journal.saver is None:
         raise RunError(
             f"{_text_of(ask)}: there is nobody to ask, and the run is kept nowhere, so it cannot wait for an answer. Run "
@@ -257,7 +257,7 @@ def _text_of(ask: Ask) -> str:
 def _scoped(scope: Scope, frame: _Frame, here: str) -> Program[Any]:
     frame = frame.within(scope.seconds)
     # Nobody would see the span; and a span cannot be open across the steps of a graph.
-    if frame.journal.stepwise or not is_watched(frame.config):
+    if frame.journal.stepwise or not is_traced(frame.config):
         return (yield from _played(scope.body(), frame, f"{here}."))
     return (yield Spanned(scope, frame.config, lambda own: _played(scope.body(), replace(frame, own=own), f"{here}.")))
 

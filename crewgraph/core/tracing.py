@@ -1,10 +1,12 @@
-"""The requests and tool calls that are open in the trace while an effect is under way.
+"""A piece of work as a run of its own in the trace: traces, streams and handlers see what it was given and what it gave.
+
+The requests and tool calls that are open in the trace while an effect is under way.
 
 LangChain leaves them open for ever when the task that awaits them is cancelled: because a parallel task failed, because the
 time is up, because whoever watched the run went away.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -15,10 +17,41 @@ from langchain_core.callbacks import (
     BaseCallbackHandler,
     BaseCallbackManager,
 )
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import get_async_callback_manager_for_config
 
-__all__ = ["closing_runs"]
+__all__ = ["aspanned", "closing_runs", "spanned"]
+
+
+def spanned(name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Any]) -> Any:
+    """What `work` gives for the config of a run called `name`, whose input is shown as `given`."""
+
+    def inner(_: Any, config: RunnableConfig) -> Any:
+        return work(config)
+
+    return RunnableLambda(inner, name=name).invoke(given, _named(name, config))
+
+
+async def aspanned(
+    name: str, given: Any, config: RunnableConfig, work: Callable[[RunnableConfig], Awaitable[Any]]
+) -> Any:
+    """The same for work that is awaited."""
+
+    async def inner(_: Any, config: RunnableConfig) -> Any:
+        return await work(config)
+
+    return await RunnableLambda(inner, name=name).ainvoke(given, _named(name, config))
+
+
+def _named(name: str, config: RunnableConfig) -> RunnableConfig:
+    callbacks: Any = config.get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        # LangGraph marks the runs below a node as the first of a sequence, which says nothing here.
+        callbacks = callbacks.copy()
+        callbacks.tags = list(callbacks.inheritable_tags)
+    named: RunnableConfig = {**config, "run_name": name, "callbacks": callbacks}
+    return named
+
 
 _RunKind = type[AsyncCallbackManagerForLLMRun] | type[AsyncCallbackManagerForToolRun]
 

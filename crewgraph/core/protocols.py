@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 
-if TYPE_CHECKING:  # langchain_core is heavy, and definitions reach this module
+if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["Model", "Tool"]

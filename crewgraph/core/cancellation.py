@@ -1,11 +1,46 @@
-"""Saying to work in threads, which cannot be cancelled, that nobody waits for it any longer."""
+"""A run that nobody wants to go on: it stops before its next effect, so that nothing is begun and nothing done is lost.
+
+Saying to work in threads, which cannot be cancelled, that nobody waits for it any longer.
+
+What passes through user code that may fail: LangGraph's exceptions that steer a graph.
+"""
 
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["giving_up", "told_later", "when_given_up"]
+__all__ = [
+    "ABANDONED",
+    "RunAbandoned",
+    "check_cancelled",
+    "giving_up",
+    "is_control_flow",
+    "told_later",
+    "when_given_up",
+]
+
+
+class RunAbandoned(BaseException):
+    """Raised inside of a run that is left; no `except Exception` holds it."""
+
+    def __init__(self) -> None:
+        super().__init__("whoever watched the run went away before its end")
+
+
+ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_left", default=None)
+"""Says whether the run of the running code is left; None where nobody can leave it."""
+
+
+def check_cancelled() -> None:
+    """Stop here if the run is left.
+
+    Raises:
+        RunLeft: it is.
+    """
+    left = ABANDONED.get()
+    if left is not None and left():
+        raise RunAbandoned
 
 
 class _GivenUp:
@@ -76,3 +111,8 @@ def when_given_up(listener: Callable[[], None]) -> Generator[None]:
         yield
     finally:
         given_up.remove(listener)
+
+
+def is_control_flow(error: BaseException) -> bool:
+    """Whether it is one of LangGraph's, which steer the graph (that package is not imported here)."""
+    return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)

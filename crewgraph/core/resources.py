@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from crewgraph.errors import RunError
 
-__all__ = ["Opened", "closing_opened", "opened_around"]
+__all__ = ["RunResources", "closing_resources", "enclosing_resources"]
 
 
 class _Closable(Protocol):
@@ -21,10 +21,10 @@ class _Closable(Protocol):
 
 _C = TypeVar("_C", bound=_Closable)
 
-_around: ContextVar["Opened | None"] = ContextVar("crewgraph_opened", default=None)
+_around: ContextVar["RunResources | None"] = ContextVar("crewgraph_opened", default=None)
 
 
-class Opened:
+class RunResources:
     """What one run has opened."""
 
     def __init__(self) -> None:
@@ -64,18 +64,18 @@ class Opened:
             _around.set(before)  # not by a token: a generator may go on in another context
 
 
-def opened_around() -> Opened | None:
+def enclosing_resources() -> RunResources | None:
     """What the run around the code has opened; None outside of any run."""
     return _around.get()
 
 
 @contextmanager
-def closing_opened() -> Generator[None]:
+def closing_resources() -> Generator[None]:
     """A block that closes at its end what is opened in it, unless the run around it does."""
     if _around.get() is not None:
         yield
         return
-    opened = Opened()
+    opened = RunResources()
     try:
         with opened.used():
             yield

@@ -12,7 +12,8 @@ from typing import Any
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "Used", "heed", "metering"]
+__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "Used", "check_limits", "metering"]
+
 
 SPENT = "spent"
 """Where records and outputs hold what was spent for them: a dict with "used" and "at", both left out where empty."""
@@ -150,7 +151,7 @@ def metering(meter: Meter | None) -> Generator[None]:
         METER.reset(token)
 
 
-def heed(model: str | None = None) -> None:
+def check_limits(model: str | None = None) -> None:
     """Stop here if a run around may not go on, or not ask a model.
 
     Raises:

@@ -1,0 +1,113 @@
+"""Event loops in threads of our own.
+
+An event loop in a thread of its own, for what lives and dies with the loop that it was made on.
+"""
+
+import asyncio
+import gc
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from crewgraph.core.cancellation import when_given_up
+
+__all__ = ["LoopThread", "start_loop"]
+
+
+_PAUSE = 0.001
+
+
+def start_loop(name: str) -> asyncio.AbstractEventLoop:
+    """A loop that runs for as long as the process does.
+
+    Args:
+        name: the thread's name.
+    """
+    if _Collector.noted not in gc.callbacks:
+        gc.callbacks.append(_Collector.noted)
+    loop = asyncio.new_event_loop()
+    loop.call_soon(_close_what_was_collected, loop)  # a loop puts its own hooks in place as it begins to run
+    threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+    return loop
+
+
+class _Collector:
+    """Whether the garbage collector is at work, in whichever thread."""
+
+    busy = False
+
+    @staticmethod
+    def noted(phase: str, _: dict[str, int]) -> None:
+        _Collector.busy = phase == "start"
+
+
+def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
+    """Have async generators that nobody holds any more closed once the collector has gone through all it found.
+
+    A stream that was left in the middle is such a cluster of generators. The loop would begin to close the outermost one while
+    the collector, in another thread, still comes to those inside, finds them at work and tells of a ValueError.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    close = hooks.finalizer
+    assert close is not None
+
+    def finalize(left: AsyncGenerator[Any, Any]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(later, left)
+
+    def later(left: AsyncGenerator[Any, Any]) -> None:
+        if _Collector.busy:
+            loop.call_later(_PAUSE, later, left)
+        else:
+            close(left)
+
+    sys.set_asyncgen_hooks(hooks.firstiter, finalize)
+
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """A loop on which nothing blocks; started when first needed, anew after a fork.
+
+    Args:
+        name: the thread's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin some work, in the caller's context, and do not wait for it; cancelling the future cancels it."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = start_loop(self._name)
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What some work gives; waited for on this thread, which is not the loop's."""
+        future = self.begin(work)
+
+        def cancel() -> None:
+            future.cancel()
+
+        try:
+            with when_given_up(cancel):
+                return future.result()
+        except BaseException:
+            cancel()
+            raise
+
+    async def arun(self, work: Coroutine[Any, Any, T]) -> T:
+        """What some work gives; waited for on the running event loop, whichever that is."""
+        return await asyncio.wrap_future(self.begin(work))
