@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crewgraph.vectors.local import LocalEmbeddings
+from crewgraph.storage.vectors.local import LocalEmbeddings
 
 __all__ = ["MARKS", "PAGE", "PAIRS", "main", "table"]
 

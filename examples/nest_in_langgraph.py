@@ -14,7 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 class Mail(TypedDict, total=False):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 THREAD = "tides-1"
 BEGUN = "the second task has begun"

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from crewgraph import Agent, BaseLLM, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, and_, human_feedback, listen, or_, router, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 __all__ = ["Triage", "letters", "triage"]
 

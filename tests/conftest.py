@@ -53,7 +53,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     database = None if opened is None else opened._opened.pop(folder / opened.DATABASE, None)
     if database is not None:
         database.close()
-    stores = sys.modules.get("crewgraph.stores.opened")
+    stores = sys.modules.get("crewgraph.storage.store.shelf")
     if stores is not None:
         stores.close_stores(folder)
 

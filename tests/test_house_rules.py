@@ -39,7 +39,7 @@ BROAD_EXCEPTS = {
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
     "crewgraph/memory/foreign.py",  # any failure of a storage of somebody becomes a StorageError
-    "crewgraph/stores/shelf.py",  # any store's failure becomes a StorageError
+    "crewgraph/storage/store/shelf.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name
     "compat/crewgraph_compat/stand_ins/jobs.py",  # told with the job

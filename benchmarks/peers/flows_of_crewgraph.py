@@ -36,7 +36,7 @@ def flows(case: str, verb: str, granularity: str) -> dict[str, float]:
 
 
 def kept(case: str, verb: str, granularity: str) -> dict[str, float]:
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     with SqliteCheckpointer("kept.db") as saver:
         return _timed(case, verb, granularity, saver)
@@ -56,7 +56,7 @@ def _timed(case: str, verb: str, granularity: str, checkpointer: Any) -> dict[st
 
 def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
     """One loop of so many rounds; a short one before."""
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     saver = SqliteCheckpointer("long.db") if keep == "kept" else False
     flow_of("loop", 100, "kickoff", granularity)(checkpointer=saver).kickoff()

@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmarks.peers.clock import printed
 from benchmarks.peers.database import taken
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow, listen, persist, router, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 FILE = Path("loop.db")
 

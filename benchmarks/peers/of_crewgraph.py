@@ -90,7 +90,7 @@ def compiled(count: str) -> dict[str, float]:
 
 
 def kept(count: str) -> dict[str, float]:
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     crew, outputs = crew_of(int(count), ZeroLLM()), heard()
     with SqliteCheckpointer("kept.db") as saver:
@@ -98,7 +98,7 @@ def kept(count: str) -> dict[str, float]:
 
 
 def stored(count: str) -> dict[str, float]:
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     crew, outputs = crew_of(int(count), ZeroLLM()), heard()
     with SqliteCheckpointer("stored.db") as saver:
@@ -136,7 +136,7 @@ def first(keep: str) -> dict[str, float]:
 
 
 def http(url: str, keep: str) -> dict[str, float]:
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     llm = LLM("openai/test", base_url=url, api_key="key")
     crew, outputs = crew_of(1, llm), heard()
@@ -146,7 +146,7 @@ def http(url: str, keep: str) -> dict[str, float]:
 
 def each(keep: str) -> dict[str, float]:
     """One crew for a hundred inputs at once."""
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     crew = crew_of(1, SlowLLM("slow"))
     crew.tasks[0].description = "Look into {matter}"

@@ -11,8 +11,8 @@ from langgraph.store.base import PutOp
 
 from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
 from benchmarks.peers.recollection import main
-from crewgraph.stores import FaissStore
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.store import FaissStore
+from crewgraph.storage.vectors.index import GrowingIndex
 
 _PIECE = 5_000
 

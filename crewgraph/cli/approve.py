@@ -145,7 +145,7 @@ def _opened(database: Path | None) -> Any:
         return None
     if not database.is_file():
         raise RunError(f"there is no database `{database}`")
-    return load("crewgraph.checkpoints.sqlite").SqliteCheckpointer(database)
+    return load("crewgraph.storage.checkpoints.sqlite").SqliteCheckpointer(database)
 
 
 def _list(saver: Any) -> None:

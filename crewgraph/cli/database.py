@@ -28,7 +28,7 @@ def opened(path: Path | None) -> Generator[Any]:
         StorageError: there is no such file, or it is no database of ours.
     """
     storage: Any = load("crewgraph.runtime.storage")  # LangGraph comes with it, and the other commands do not need it
-    sqlite: Any = load("crewgraph.checkpoints.sqlite")
+    sqlite: Any = load("crewgraph.storage.checkpoints.sqlite")
     file = path or storage_dir() / storage.DATABASE
     if not file.is_file():
         hint = "" if path else "; the first run that is kept creates it"

@@ -21,7 +21,7 @@ def where() -> None:
     """Show where runs are kept, how much room they take, and how many there are."""
     # LangGraph comes with both, and the other commands do not need it.
     storage: Any = load("crewgraph.runtime.storage")
-    databases: Any = load("crewgraph.checkpoints.database")
+    databases: Any = load("crewgraph.storage.database")
     database = storage_dir() / storage.DATABASE
     typer.echo(f"database  {database}")
     if not database.is_file():

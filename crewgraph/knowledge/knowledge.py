@@ -207,7 +207,7 @@ class Knowledge(BaseModel):
         async def asearch(text: str) -> "list[Document]":
             return _documents(await self.aquery(text, results_limit, score_threshold, metadata_filter))
 
-        made: BaseRetriever = load("crewgraph.stores.retriever").Retriever(search=search, asearch=asearch)
+        made: BaseRetriever = load("crewgraph.storage.store.retriever").Retriever(search=search, asearch=asearch)
         return made
 
     def as_tool(
@@ -219,7 +219,7 @@ class Knowledge(BaseModel):
     ) -> "BaseTool":
         """The search as a LangChain tool: for `Agent(tools=[...])`, and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
-        made: BaseTool = load("crewgraph.stores.retriever").as_tool(retriever, name, description)
+        made: BaseTool = load("crewgraph.storage.store.retriever").as_tool(retriever, name, description)
         return made
 
     @property

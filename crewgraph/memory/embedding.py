@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 
 __all__ = ["embed_text", "embed_texts"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.memory.shelves import shelf
 
 if TYPE_CHECKING:
-    from crewgraph.stores.shelf import Shelf
+    from crewgraph.storage.store.shelf import Shelf
 
 __all__ = ["LTMStorage"]
 

@@ -11,7 +11,7 @@ from crewgraph.memory.storage import Storage
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
-    from crewgraph.stores.shelf import Shelf
+    from crewgraph.storage.store.shelf import Shelf
 
 __all__ = ["RAGStorage"]
 
@@ -61,7 +61,7 @@ class RAGStorage(Storage):
             MissingExtra: its provider needs a package that is not installed.
         """
         if self._named is None and self.embedder_config is not None:
-            self._named = load("crewgraph.vectors.resolve").embedder_of(self.embedder_config)
+            self._named = load("crewgraph.storage.vectors.resolve").embedder_of(self.embedder_config)
         return self._named
 
     def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:

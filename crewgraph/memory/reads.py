@@ -157,7 +157,7 @@ class MemoryReads(ABC):
         async def asearch(query: str) -> Any:
             return documents(await self.arecall(query, **given))
 
-        return load("crewgraph.stores.retriever").Retriever(search=search, asearch=asearch)
+        return load("crewgraph.storage.store.retriever").Retriever(search=search, asearch=asearch)
 
     def as_tool(
         self, name: str = "search_memory", description: str | None = None, limit: int = 4, **words: Any
@@ -170,7 +170,7 @@ class MemoryReads(ABC):
             limit: at most so many texts.
             words: as for `as_retriever`.
         """
-        retriever = load("crewgraph.stores.retriever")
+        retriever = load("crewgraph.storage.store.retriever")
         told = description or load("crewgraph.prompts.book").english().text("tools", "recall_memory")
         return retriever.as_tool(self.as_retriever(limit, **words), name, told)
 

@@ -7,7 +7,7 @@ from crewgraph.core.operations import Program
 from crewgraph.memory.paths import parts_of
 from crewgraph.memory.record import MemoryRecord
 from crewgraph.memory.wanted import Wanted
-from crewgraph.stores.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.shelf import Entry, Found, Shelf
 
 __all__ = ["ShelvedRecords"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.extras import load
 
 if TYPE_CHECKING:
-    from crewgraph.stores.shelf import Shelf
+    from crewgraph.storage.store.shelf import Shelf
 
 __all__ = ["KEPT_IN", "shelf"]
 
@@ -26,5 +26,5 @@ def shelf(*namespace: str, storage: Any = None, embedder: Any = None) -> "Shelf"
         embedder: what turns texts into vectors; of no meaning for a store, which has its own.
     """
     kept = KEPT_IN.get() if storage is None else storage
-    made: Any = load("crewgraph.stores.shelf").Shelf
+    made: Any = load("crewgraph.storage.store.shelf").Shelf
     return made(_MEMORIES, *namespace, storage=kept, embedder=embedder, of_project=kept is None)

@@ -124,10 +124,10 @@ class Memory(MemoryWrites, MemoryConfig):
         return self._records
 
     def _kept(self) -> Any:
-        shelves = load("crewgraph.stores.shelf")
+        shelves = load("crewgraph.storage.store.shelf")
         storage = self.storage
         if storage is not None and not isinstance(storage, (str, Path)) and not shelves.is_store(storage):
-            resolve = load("crewgraph.vectors.resolve")
+            resolve = load("crewgraph.storage.vectors.resolve")
             return load("crewgraph.memory.foreign").ForeignRecords(storage, lambda: resolve.embedder_of(self.embedder))
         shelf = shelves.Shelf("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
         return load("crewgraph.memory.shelved").ShelvedRecords(shelf)

@@ -7,7 +7,6 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.caller import callers_level
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.inside import around, threads_of
 from crewgraph.compiler.flow.plan import Plan
@@ -16,6 +15,7 @@ from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.keep_history import checkpoints_kept
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["Retention", "Trim"]
 

@@ -10,8 +10,6 @@ from typing import Any, cast
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Interrupt
 
-from crewgraph.checkpoints.latest import Latest
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.assignment import assignments
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.inside import around
@@ -34,6 +32,8 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.labels import CREW_NAME, FLOW_NAME, crew_labels, is_whole
 from crewgraph.runtime.operations import refuse_without_async_face
 from crewgraph.runtime.storage import checkpointer_for
+from crewgraph.storage.checkpoints.listing import Latest
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
     "acrew_runs",

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.runtime_state import RuntimeState
 from crewgraph.errors import StorageError
@@ -19,6 +18,7 @@ from crewgraph.events.depends import RUNTIME_STATE
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.pairs import ENDS, STARTS
 from crewgraph.events.stream_context import WITNESSES
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["SnapshotTaker", "database_of", "saver_at", "saver_in", "taking"]
 

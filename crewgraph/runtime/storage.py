@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.settings import retention_days, size_cap, storage_dir
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["DATABASE", "checkpointer_for", "default_checkpointer"]
 

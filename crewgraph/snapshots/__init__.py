@@ -1,6 +1,6 @@
 """Snapshots of what runs, as texts: in files of a folder, or in an SQLite file.
 
-A run itself is kept by a checkpointer (`crewgraph.checkpoints`); a snapshot says which run that is, how far it was, and of what.
+A run itself is kept by a checkpointer (`crewgraph.storage.checkpoints`); a snapshot says which run that is, how far it was, and of what.
 """
 
 from crewgraph.snapshots.detect import detect_provider

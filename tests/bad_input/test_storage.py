@@ -7,8 +7,8 @@ from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import Crew, ScriptedLLM
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def solo(llm: ScriptedLLM) -> Crew:

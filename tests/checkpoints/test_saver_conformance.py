@@ -6,7 +6,7 @@ from pathlib import Path
 
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 CAPABILITIES = [
     "put",

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from saver_graphs import Mode, chain, on, run, told
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def refused(path: Path, *words: str, **options: Any) -> None:
@@ -216,7 +216,7 @@ def test_a_failed_put_harms_nothing_and_the_run_can_be_resumed(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
 sys.path.insert(0, sys.argv[2])
 from saver_graphs import chain, on, run
@@ -249,7 +249,7 @@ def test_a_write_that_fails_in_the_middle_harms_nothing(tmp_path: Path):
 
 READ_ONLY = """
 import os, sys
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
 if os.getuid() == 0:
     os.setuid(65534)

@@ -13,7 +13,7 @@ from langgraph.types import Command
 from saver_graphs import MODES, Looped, Mode, State, chain, looped, on, run, told
 from until import until
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def travelled(saver: BaseCheckpointSaver[Any], mode: Mode) -> list[Any]:

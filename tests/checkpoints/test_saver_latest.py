@@ -9,8 +9,8 @@ import pytest
 from langgraph.types import Command
 from saver_graphs import chain, looped, on, run, told
 
-from crewgraph.checkpoints import SqliteCheckpointer
-from crewgraph.checkpoints.schema import VERSION
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.database import VERSION
 
 
 def test_the_latest_of_each_thread_comes_with_what_was_asked_for(tmp_path: Path):

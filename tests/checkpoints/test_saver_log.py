@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from saver_graphs import MODES, Mode, chain, on, run
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 @pytest.mark.parametrize("mode", MODES)

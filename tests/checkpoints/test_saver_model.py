@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from saver_graphs import on
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 Put = dict[str, Any]
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from saver_graphs import chain, on, run
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 HERE = Path(__file__).parent
 START = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from saver_graphs import chain, looped, on, run
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 """
 
 

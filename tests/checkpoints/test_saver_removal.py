@@ -14,8 +14,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from saver_graphs import MODES, Mode, State, chain, looped, on, run, told
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def joined(value: Any, writes: Sequence[Any]) -> list[str]:

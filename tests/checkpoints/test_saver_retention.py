@@ -10,7 +10,7 @@ from typing import Any
 
 from saver_graphs import chain, on, run
 
-from crewgraph.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 DAY = 86_400
 
@@ -87,7 +87,7 @@ def test_bounds_are_applied_once_a_process(tmp_path: Path):
         assert threads(saver) == ["a", "b"]
     with SqliteCheckpointer(tmp_path / "runs", retention_days=5) as saver:
         assert threads(saver) == ["a", "b"]
-    code = "import sys, crewgraph.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=5)"
+    code = "import sys, crewgraph.storage.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=5)"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, tmp_path / "runs"], env=environment, check=True)
     with SqliteCheckpointer(tmp_path / "runs") as saver:

@@ -20,9 +20,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.types import Interrupt, Send
 from saver_graphs import chain, on, run
 
-from crewgraph.checkpoints import SqliteCheckpointer
-from crewgraph.checkpoints.serializer import StrictSerializer
 from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints.values import StrictSerializer
 
 
 @dataclass
@@ -267,8 +267,8 @@ def test_a_namespace_is_no_prefix_of_another():
 
 STRICT = """
 import sys
-from crewgraph.checkpoints import SqliteCheckpointer
-from crewgraph.checkpoints.serializer import StrictSerializer
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.checkpoints.values import StrictSerializer
 sys.path.insert(0, sys.argv[1])
 from saver_graphs import looped, on, run
 with SqliteCheckpointer(":memory:") as saver:

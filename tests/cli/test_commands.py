@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 import crewgraph
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 CREWGRAPH = ("-m", "crewgraph")
 

@@ -10,10 +10,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, RetryPolicy, interrupt
 from modes import Mode
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.core.effects import Ask, Body, Call, EffectFailed, ModelCall, Notify, Scope, Together
 from crewgraph.core.plain import NotPlain
 from crewgraph.errors import CompileError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 ONCE_MORE = RetryPolicy(initial_interval=0.01, jitter=False)
 

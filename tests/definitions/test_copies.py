@@ -9,10 +9,10 @@ from modes import Mode
 from pydantic import PrivateAttr
 
 from crewgraph import LLM, Agent, BaseAgent, ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.definition import Definition
 from crewgraph.definitions.security import Fingerprint, SecurityConfig
 from crewgraph.definitions.task import NOT_SPECIFIED
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def look(what: str) -> str:

@@ -14,7 +14,6 @@ from runtime.parts import assessing
 from servers.openai_api import OpenAIServer
 
 from crewgraph import LLM, Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.converter import Converter
 from crewgraph.events.listener import BaseEventListener
 from crewgraph.flow import Flow, listen, start
@@ -28,6 +27,7 @@ from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.prompts.i18n import I18N
 from crewgraph.runtime.sqlite_persistence import SQLiteFlowPersistence
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.cache import CacheHandler
 

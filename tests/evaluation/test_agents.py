@@ -10,7 +10,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph import Agent, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.evaluation import (
     AgentEvaluationResult,
     AgentEvaluator,
@@ -28,6 +27,7 @@ from crewgraph.events import (
     AgentEvaluationFailedEvent,
     AgentEvaluationStartedEvent,
 )
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools.base import tool
 from evaluation.parts import Fixed, Judge, clerk, crew_of, named
 

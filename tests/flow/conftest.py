@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 @pytest.fixture(autouse=True, params=["method", "flow"])

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.flow import Flow, listen, router, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 __all__ = ["Rounds"]
 

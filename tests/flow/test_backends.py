@@ -14,10 +14,10 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError, StorageError
 from crewgraph.flow import Flow, PendingFlow, human_feedback, listen, persist, start
 from crewgraph.flow.persistence import FlowPersistence, PendingFeedbackContext, SQLiteFlowPersistence
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
 

@@ -16,11 +16,11 @@ from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.declared.flow import FlowDeclaration
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
 from crewgraph.flow.persistence import SQLiteFlowPersistence
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from . import declared_parts
 from .declared_parts import Book, Harbor, Verdict, happened

@@ -15,9 +15,9 @@ from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow, listen, router, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
 

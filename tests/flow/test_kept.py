@@ -14,9 +14,9 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError, RunError, StorageError
 from crewgraph.flow import Flow, FlowPersistence, and_, listen, persist, router, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
 

@@ -10,9 +10,9 @@ import pytest
 from modes import Mode
 
 from crewgraph import ScriptedLLM
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.errors import StorageError
 from crewgraph.flow import Flow, listen, persist, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from . import twins
 from .parts import kickoff, resume

@@ -19,9 +19,9 @@ from langgraph.types import interrupt
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import ModelError
 from crewgraph.flow import Flow, listen, persist, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import kickoff, resume

@@ -12,10 +12,10 @@ from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from until import auntil, until
 
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.flow.noted import StateDict
 from crewgraph.errors import RunError, StateInvalid, StorageError
 from crewgraph.flow import Flow, and_, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.planning_config import PlanningConfig
 from crewgraph.hooks import after_llm_call, after_tool_call, before_llm_call, before_tool_call
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 from kills.ledger import Ledger
 from kills.program import watched

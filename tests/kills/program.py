@@ -17,8 +17,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from crewgraph import Agent, Crew, CrewOutput, PendingCrew, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.core.journal import CHANNEL
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 from kills.ledger import Ledger
 from kills.voyage import voyage_of

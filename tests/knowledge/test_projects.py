@@ -10,7 +10,7 @@ from modes import Mode
 from crewgraph import Agent, Crew, Knowledge, ScriptedLLM, Task
 from crewgraph.knowledge import KnowledgeStorage, MarkdownKnowledgeSource, StringKnowledgeSource
 from crewgraph.project import CrewBase, agent, crew, load_crew, task
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 
 MODEL = ScriptedLLM(["when the mill closes", "noon"], repeat_last=True)
 

@@ -19,7 +19,7 @@ from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSo
 from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
 from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
 from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 
 from .parts import Counting
 

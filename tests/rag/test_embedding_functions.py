@@ -14,7 +14,7 @@ from crewgraph_compat.stand_ins.rag.embedding_functions import (
 )
 from modes import Mode
 
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 
 
 def test_one_thing_becomes_a_list_of_it():

@@ -48,7 +48,7 @@ from servers.openai_api import OpenAIServer
 from crewgraph import Agent, Crew, Knowledge, ScriptedLLM, Task
 from crewgraph.errors import EmbedderError, MissingExtra
 from crewgraph.outdated import Outdated
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 
 
 class Lengths(CustomEmbeddingFunction):

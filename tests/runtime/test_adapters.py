@@ -13,7 +13,6 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.adapter_parts import BaseConverterAdapter, BaseToolAdapter
 from crewgraph.definitions.agent_adapter import BaseAgentAdapter
 from crewgraph.definitions.langgraph_adapter import (
@@ -26,6 +25,7 @@ from crewgraph.definitions.openai_adapter import OpenAIAgentAdapter
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.llm.errors import MissingKey
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.structured import CrewStructuredTool
 from runtime.parts import agent, asked, crew, task

@@ -20,7 +20,6 @@ from typing_extensions import TypedDict
 from until import Held
 
 from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import HallucinationGuardrail
 from crewgraph.errors import CompileError, DefinitionError, GuardrailFailed, OutputInvalid, RunError, TimeLimitReached
@@ -35,6 +34,7 @@ from crewgraph.events import (
 )
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.i18n import I18N
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 from runtime.parts import agent, asked, crew, task
 from runtime.test_executors import fake, graph_of, says

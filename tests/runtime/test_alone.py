@@ -13,9 +13,9 @@ from modes import Mode
 from typing_extensions import TypedDict
 
 from crewgraph import Agent, BaseAgent, ScriptedLLM, Task, TaskOutput
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import RunError
 from crewgraph.events import TaskCompletedEvent, TaskStartedEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from runtime.parts import agent, asked, crew, task
 
 

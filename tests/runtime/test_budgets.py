@@ -23,11 +23,11 @@ from servers.openai_api import OpenAIServer, text
 from until import LIMITS, LONG, Held, until
 
 from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.flow import Flow, persist, start
 from crewgraph.llm import prices
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, served, task
@@ -126,7 +126,7 @@ def test_whatever_asks_a_model_counts_and_nothing_is_asked_twice(mode: Mode):
 PROGRAM = """
     import os, signal, sys
     from crewgraph import Agent, Crew, ScriptedLLM, Task
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     def reply(messages):
         if len(llm.requests) == 3:

@@ -16,8 +16,8 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task
 

@@ -11,9 +11,9 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import ConditionalTask, Crew, CrewStep, ScriptedLLM
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow import Flow, persist, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task
 

@@ -13,7 +13,6 @@ from modes import Mode
 from until import LIMITS, LONG, Held
 
 from crewgraph import Agent, BaseAgent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.coworkers import AgentTools, AskQuestionTool, DelegateTaskTool
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.stream import Token
@@ -25,6 +24,7 @@ from crewgraph.events import (
     ToolUsageFinishedEvent,
     crewai_event_bus,
 )
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, asked, task

@@ -22,9 +22,9 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from crewgraph import Agent, BaseAgent, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import CompileError, OutputInvalid, RunError, TimeLimitReached
 from crewgraph.events import AgentExecutionCompletedEvent, AgentExecutionStartedEvent, AgentStepEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from runtime.parts import agent, asked, crew, task
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 from until import LONG
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, by_prompt, crew, task
 

@@ -8,8 +8,8 @@ from heard import heard
 from modes import Mode
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.events import CrewKickoffFailedEvent, CrewKickoffStartedEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task

@@ -14,7 +14,6 @@ from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.compiler.bodies.memories import MemoryFailed
 from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent
@@ -25,7 +24,8 @@ from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import Storage
-from crewgraph.stores import FaissStore
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.store import FaissStore
 
 from .parts import agent, assessing, crew, is_assessment, task
 

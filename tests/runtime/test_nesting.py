@@ -10,8 +10,8 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import CompileError
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task

@@ -19,7 +19,6 @@ from modes import Mode
 from servers.openai_api import OpenAIServer
 
 from crewgraph import Agent, ConditionalTask, Crew, Finished, PendingCrew, ScriptedLLM, Task, ToolUse
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.errors import RunError
 from crewgraph.events import (
     AgentExecutionCompletedEvent,
@@ -30,6 +29,7 @@ from crewgraph.events import (
     HumanInputRequestedEvent,
 )
 from crewgraph.flow import Flow, PendingFlow, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.text import printable
 from crewgraph.tools import tool
 

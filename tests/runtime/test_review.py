@@ -8,7 +8,6 @@ import pytest
 from modes import Mode
 
 from crewgraph import CrewOutput, PendingCrew, ScriptedLLM
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.compiler.human_input import (
     HumanInputProvider,
     SyncHumanInputProvider,
@@ -18,6 +17,7 @@ from crewgraph.compiler.human_input import (
 )
 from crewgraph.definitions.content_processor import NoOpContentProcessor, get_processor, process_content, set_processor
 from crewgraph.definitions.step import AgentFinish
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task
 

@@ -10,7 +10,6 @@ from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import Agent, CheckpointConfig, Crew, Task
-from crewgraph.checkpoints import SqliteCheckpointer
 from crewgraph.definitions.checkpointed import apply_checkpoint
 from crewgraph.definitions.runtime_state import RuntimeState
 from crewgraph.errors import DefinitionError
@@ -18,6 +17,7 @@ from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointBaseEvent, CheckpointForkBaseEvent, CheckpointRestoreBaseEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.snapshots import JsonProvider, SqliteProvider, detect_provider
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from state.killed import Depth, Model, Walk, look
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from modes import Mode
 
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 from stores.faces import Face
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from langgraph.store.base import PutOp
 
-from crewgraph.stores import FaissStore, index_copy
+from crewgraph.storage.store import FaissStore, search_space
 from stores.bag import Bag
 
 __all__ = ["killed"]
@@ -98,7 +98,7 @@ def _opened(path: Path) -> FaissStore:
 
 def _write(path: Path, ledger: Path, telling: int, seed: int) -> None:
     dice = random.Random(seed)
-    index_copy._WORTH = _COPIED  # pyright: ignore[reportPrivateUsage]
+    search_space._WORTH = _COPIED  # pyright: ignore[reportPrivateUsage]
     note = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         with _opened(path) as store:
@@ -150,7 +150,7 @@ def _check(path: Path, ledger: Path, report: Path) -> None:
     if path.exists():
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "the file is torn"
-    index_copy._WORTH = _COPIED  # pyright: ignore[reportPrivateUsage]
+    search_space._WORTH = _COPIED  # pyright: ignore[reportPrivateUsage]
     with _opened(path) as store:
         items = store.search((), limit=100_000)
         held: _State = {(item.namespace[0], item.key): item.value["n"] for item in items}

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.faces import Face
 
 

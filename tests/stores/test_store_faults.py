@@ -17,11 +17,11 @@ import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
-from crewgraph.checkpoints.database import Database
 from crewgraph.errors import StorageError
-from crewgraph.stores import FaissStore, index_copy
-from crewgraph.stores.tables import TABLES
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.database import Database
+from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.store.schema import TABLES
+from crewgraph.storage.vectors.index import GrowingIndex
 from stores.bag import Bag
 from stores.faces import Face
 
@@ -31,7 +31,7 @@ MANY = 300
 @pytest.fixture(autouse=True)
 def copied_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexes of a hundred vectors are copied."""
-    monkeypatch.setattr(index_copy, "_WORTH", 100)
+    monkeypatch.setattr(search_space, "_WORTH", 100)
 
 
 def opened(path: Path, bag: Bag | None = None, **options: Any) -> FaissStore:
@@ -175,7 +175,7 @@ LIMITED = """
 import resource, sys
 from langgraph.store.base import PutOp
 from crewgraph.errors import StorageError
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -235,16 +235,16 @@ def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
 def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path):
     rows = np.random.default_rng(3).normal(size=(9000, 8)).astype(np.float32)
     with closing(Database(str(filled), synchronous="NORMAL", timeout=5, tables=TABLES)) as database:
-        copy = index_copy.IndexCopy(database, 1)
+        copy = search_space.IndexCopy(database, 1)
         index = GrowingIndex(8, background=False)
         index.add(np.arange(len(rows)), rows)
         waiting = index.waiting
-        copy.save(index, index_copy.Mark(0, 0, 0))
+        copy.save(index, search_space.Mark(0, 0, 0))
         assert not copy.is_old(index)
         index.settle()
         assert index.waiting < waiting - 100
         assert copy.is_old(index)
-        copy.save(index, index_copy.Mark(0, 0, 0))
+        copy.save(index, search_space.Mark(0, 0, 0))
         kept = copy.load(8)
         assert kept is not None
         assert (len(kept[0]), kept[0].waiting) == (9000, index.waiting)
@@ -268,7 +268,7 @@ def test_a_database_of_another_program_is_not_touched(tmp_path: Path):
 
 
 def test_the_checkpoints_of_runs_are_no_store(tmp_path: Path):
-    from crewgraph.checkpoints import SqliteCheckpointer
+    from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     SqliteCheckpointer(tmp_path / "runs.db").close()
     with pytest.raises(StorageError, match="a database of another program"):
@@ -327,7 +327,7 @@ def test_an_async_with_closes(tmp_path: Path):
 
 def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
     code = (
-        "import sys; from crewgraph.stores import FaissStore; from stores.bag import Bag\n"
+        "import sys; from crewgraph.storage.store import FaissStore; from stores.bag import Bag\n"
         "s = FaissStore(sys.argv[1], index={'embed': Bag(), 'fields': ['text']})\n"
         "s.put(('n',), 'a', {'text': 'tea'}); s.search((), query='tea'); s.start_ttl_sweeper()\n"
         "del s\n"

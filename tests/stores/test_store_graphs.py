@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from modes import Mode
 
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 
 

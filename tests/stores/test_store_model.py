@@ -21,7 +21,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 
 LABELS = st.sampled_from(["a", "ab", "b", "a_b", "ü"])

@@ -15,13 +15,13 @@ from langgraph.store.base import PutOp
 from until import LONG
 
 from crewgraph.errors import StorageError
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 
 ROOT = Path(__file__).parent.parent.parent
 START = """
 import sys
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def opened():

@@ -10,7 +10,7 @@ from langgraph.store.base import PutOp
 from modes import Mode
 
 from crewgraph.errors import EmbedderError
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 from stores.faces import Face
 

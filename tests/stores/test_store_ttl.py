@@ -11,7 +11,7 @@ from langgraph.store.base import TTLConfig
 from modes import Mode
 from until import LONG, until
 
-from crewgraph.stores import FaissStore
+from crewgraph.storage.store import FaissStore
 from stores.bag import Bag
 from stores.faces import Face
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from crewgraph.errors import EmbedderError, MissingExtra
-from crewgraph.vectors.providers import PROVIDERS
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.providers import PROVIDERS
+from crewgraph.storage.vectors.resolve import embedder_of
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "google": {

@@ -12,8 +12,8 @@ from servers.embeddings import Doing, vector_of
 from servers.openai_api import OpenAIServer, error, garbage
 
 from crewgraph.errors import EmbedderError
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 
 
 def documents(mode: Mode, embedder: NamedEmbedder, texts: list[str]) -> Any:

@@ -11,8 +11,8 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from modes import Mode
 
 from crewgraph.errors import EmbedderError
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 
 TEXTS = ["one", "three", "eleven"]
 

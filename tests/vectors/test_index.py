@@ -8,7 +8,7 @@ import pytest
 from vectors.clusters import clustered, nearest_ids, recall
 
 from crewgraph.errors import VectorInvalid
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 
 
 def small(dims: int = 32, exact_up_to: int = 200, buffered: int = 50) -> GrowingIndex:
@@ -222,7 +222,7 @@ def test_what_was_told_and_does_not_come_is_waited_for_in_the_block():
 
 def test_importing_it_starts_no_thread_and_loads_nothing_that_is_not_needed():
     program = """
-import sys, threading, crewgraph.vectors.index
+import sys, threading, crewgraph.storage.vectors.index
 assert threading.active_count() == 1
 assert not {"langgraph", "langchain_core"} & set(sys.modules)
 """

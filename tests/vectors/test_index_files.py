@@ -13,7 +13,7 @@ import pytest
 from vectors.clusters import clustered
 
 from crewgraph.errors import StorageError, TornIndex
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 
 DIMS = 8
 
@@ -167,7 +167,7 @@ def test_where_the_disk_is_full_the_old_file_stays(tmp_path: Path):
 import resource, signal, sys
 import numpy as np
 from crewgraph.errors import StorageError
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 index = GrowingIndex(8, background=False)
 index.add(np.arange(10), np.eye(10, 8))
 index.save(sys.argv[1], generation=1)
@@ -191,7 +191,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
     program = """
 import sys
 import numpy as np
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 index = GrowingIndex(64, exact_up_to=500, background=False)
 index.add(np.arange(6000), np.random.default_rng(1).standard_normal((6000, 64)))
 index.settle()

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from vectors.clusters import clustered
 
-from crewgraph.vectors.background import Background
-from crewgraph.vectors.index import GrowingIndex
-from crewgraph.vectors.turns import Turns
+from crewgraph.storage.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.threads import Background, Turns
 
 
 def beside(*work: Callable[[], None]) -> None:
@@ -153,7 +152,7 @@ def test_saves_and_searches_go_together(tmp_path: Path):
 def test_a_process_ends_while_it_works():
     program = """
 import numpy as np
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 index = GrowingIndex(64)
 index.add(np.arange(19_000), np.random.default_rng(1).standard_normal((19_000, 64)))
 print("added")
@@ -169,7 +168,7 @@ def test_a_forked_process_goes_on_with_a_copy():
     program = """
 import os, sys, threading, warnings
 import numpy as np
-from crewgraph.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex
 warnings.simplefilter("ignore", DeprecationWarning)  # forks of processes with threads
 rows = np.random.default_rng(1).standard_normal((30_000, 32))
 index = GrowingIndex(32, exact_up_to=500, buffered=50)

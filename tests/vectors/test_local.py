@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modes import Mode
 
-from crewgraph.vectors.local import LocalEmbeddings
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.local import LocalEmbeddings
+from crewgraph.storage.vectors.resolve import embedder_of
 
 TEXTS = [
     "The tide comes at six.",
@@ -57,7 +57,7 @@ def test_a_change_of_any_vector_is_seen_here_and_needs_a_new_version_in_the_name
 
 def test_another_process_with_another_hash_seed_gives_the_same_vectors():
     program = (
-        "import json, sys; from crewgraph.vectors.local import LocalEmbeddings; "
+        "import json, sys; from crewgraph.storage.vectors.local import LocalEmbeddings; "
         "json.dump(LocalEmbeddings(64).embed_documents(json.load(sys.stdin)), sys.stdout)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}

@@ -40,8 +40,8 @@ _PUBLIC = (
     "crewgraph.memory",
     "crewgraph.events",
     "crewgraph.hooks",
-    "crewgraph.checkpoints",
-    "crewgraph.stores",
+    "crewgraph.storage.checkpoints",
+    "crewgraph.storage.store",
     "crewgraph.errors",
 )
 """Where crewgraph's programs import from; the first that has a name is its home."""

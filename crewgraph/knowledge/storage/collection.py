@@ -10,7 +10,7 @@ from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
-from crewgraph.stores.shelf import Entry, Found, Shelf
+from crewgraph.storage.store.shelf import Entry, Found, Shelf
 
 __all__ = ["KnowledgeCollection"]
 

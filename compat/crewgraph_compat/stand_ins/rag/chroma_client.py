@@ -7,8 +7,8 @@ from typing import Any, Unpack, cast
 
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.rag.chroma_records import (
     ChromaDBCollectionCreateParams,
     ChromaDBCollectionSearchParams,

@@ -12,10 +12,10 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.memory.rag_storage import RAGStorage
-from crewgraph.stores.faiss_store import FaissStore
-from crewgraph.stores.shelf import Entry, Found, Shelf
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.store.faiss_store import FaissStore
+from crewgraph.storage.store.shelf import Entry, Found, Shelf
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.rag.config import MEMORY, ChromaDBConfig, QdrantConfig
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from crewgraph.outdated import tell_outdated
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.rag.hosted_providers import RoboflowProvider
 from crewgraph_compat.stand_ins.rag.providers import (
     BaseEmbeddingsProvider,

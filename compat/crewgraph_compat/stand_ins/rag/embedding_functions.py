@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crewgraph.extras import load
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.providers import provider_of
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.providers import provider_of
+from crewgraph.storage.vectors.resolve import embedder_of
 
 __all__ = [
     "ChromaFunction",

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from crewgraph.vectors.embedder import NamedEmbedder
-from crewgraph.vectors.resolve import embedder_of
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph_compat.stand_ins.rag.embedding_functions import ChromaFunction, CustomEmbeddingFunction, ProvidedFunction
 
 __all__ = [

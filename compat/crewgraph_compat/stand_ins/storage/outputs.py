@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.compiler.state import TASK
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
@@ -18,6 +17,7 @@ from crewgraph.runtime.kept_run import kept_run
 from crewgraph.runtime.runs import all_runs
 from crewgraph.runtime.storage import DATABASE
 from crewgraph.settings import private_file, storage_dir
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph_compat.stand_ins.constants import Unspecified
 from crewgraph_compat.stand_ins.storage.serialization import CrewJSONEncoder
 

@@ -1,5 +1,0 @@
-"""Where runs are kept: a LangGraph checkpointer on SQLite."""
-
-from crewgraph.checkpoints.sqlite import SqliteCheckpointer
-
-__all__ = ["SqliteCheckpointer"]

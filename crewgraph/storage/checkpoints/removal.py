@@ -1,0 +1,248 @@
+"""Removing and copying threads and checkpoints, each in one transaction; what stays can be read as before.
+
+Bounds on age and size: old threads are forgotten when a database is opened.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from crewgraph.errors import StorageError
+from crewgraph.storage.checkpoints.threads import Threads
+from crewgraph.storage.checkpoints.versions import Versions
+from crewgraph.storage.database import MEMORY, Database
+
+__all__ = ["Removal", "forget_old"]
+
+
+_COUNTERS = "counters_since_delta_snapshot"
+_SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
+_INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_SELECT_WRITES = "SELECT checkpoint, task, idx, path, channel, kind, data, value FROM writes WHERE lineage = ?"
+_INSERT_WRITE = (
+    "INSERT INTO writes (lineage, checkpoint, task, idx, path, channel, kind, data, value) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+
+
+class Removal:
+    """Takes checkpoints out of a database."""
+
+    def __init__(self, threads: Threads, metadata: Callable[[str, bytes], Mapping[str, Any]]) -> None:
+        self._threads = threads
+        self._metadata = metadata
+
+    def delete(self, threads: Sequence[str], *, shrink: bool = True) -> None:
+        """Remove threads, with all namespaces."""
+        self._removing(self._delete, threads, shrink=shrink)
+
+    def keep_latest(self, threads: Sequence[str], count: int, *, shrink: bool = True) -> None:
+        """Keep the latest checkpoints of every namespace, and what a `DeltaChannel` is rebuilt from.
+
+        A subgraph's namespace that belongs to one call goes with the checkpoint the call was made from.
+        """
+        self._removing(partial(self._keep_latest, count), threads, shrink=shrink)
+
+    def delete_runs(self, runs: Sequence[str]) -> None:
+        """Remove the checkpoints that some runs have made.
+
+        Raises:
+            StorageError: the value of a `DeltaChannel` at another checkpoint is rebuilt from one of them.
+        """
+        self._removing(self._delete_runs, runs)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a thread, all namespaces with all checkpoints and writes; what the target has stays."""
+        if source != target:
+            self._threads.database.write(self._copy, source, target)
+
+    def _removing(
+        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str], *, shrink: bool = True
+    ) -> None:
+        if names:
+            self._threads.database.write(work, names)
+            if shrink:
+                self._threads.database.shrink()
+
+    def _delete(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
+        for thread in threads:
+            for no in _lineages(connection, thread).values():
+                self._delete_lineage(connection, no)
+        self._threads.forget()
+
+    def _keep_latest(self, count: int, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
+        for thread in threads:
+            lineages = _lineages(connection, thread)
+            removed = self._keep_heads(connection, lineages.pop(""), count) if "" in lineages else set[str]()
+            for ns, no in lineages.items():
+                if ":" in ns and self._root(connection, no) in removed:
+                    self._delete_lineage(connection, no)
+                else:
+                    self._keep_heads(connection, no, count)
+        self._threads.forget()
+
+    def _keep_heads(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
+        ids = _ids(connection, no)
+        if len(ids) <= count:
+            return set()
+        heads = sorted(ids)[-count:]
+        needed = {one for head in heads for one in self._rebuilt_from(connection, no, head)}
+        return self._keep(connection, no, ids, needed.union(heads))
+
+    def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
+        removed: dict[int, set[str]] = {}
+        for run in runs:
+            for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
+                removed.setdefault(no, set()).add(id)
+        for no, ids in removed.items():
+            there = _ids(connection, no)
+            for id in there - ids:
+                if needed := self._rebuilt_from(connection, no, id) & ids:
+                    raise StorageError(
+                        f"Checkpoint `{id}` rebuilds a DeltaChannel from `{min(needed)}`, which one of these "
+                        "runs has made. Nothing was removed; delete or prune the whole thread."
+                    )
+            self._keep(connection, no, there, there - ids)
+        self._threads.forget()
+
+    def _keep(self, connection: sqlite3.Connection, no: int, ids: set[str], kept: Collection[str]) -> set[str]:
+        removed = ids.difference(kept)
+        if not kept:
+            self._delete_lineage(connection, no)
+            return removed
+        if not removed:
+            return removed
+        payloads = self._threads.payloads(connection, no)
+        for id, parent in connection.execute("SELECT id, parent FROM checkpoints WHERE lineage = ?", (no,)).fetchall():
+            if parent in removed and id in kept:
+                self._threads.chains.make_whole(connection, no, id)
+                connection.execute("UPDATE checkpoints SET parent = NULL WHERE lineage = ? AND id = ?", (no, id))
+        for table, column in (("writes", "checkpoint"), ("checkpoints", "id")):
+            connection.executemany(
+                f"DELETE FROM {table} WHERE lineage = ? AND {column} = ?", [(no, id) for id in removed]
+            )
+        self._threads.values.drop(connection, payloads - self._threads.payloads(connection, no))
+        return removed
+
+    def _delete_lineage(self, connection: sqlite3.Connection, no: int) -> None:
+        self._threads.values.drop(connection, self._threads.payloads(connection, no))
+        connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
+
+    def _rebuilt_from(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
+        # A DeltaChannel holds a value only now and then; between, it is rebuilt from the writes of the
+        # ancestors.
+        chains, memo = self._threads.chains, dict[str, Versions]()
+        row = connection.execute(
+            "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
+        ).fetchone()
+        parent, needed = row[0], set(self._metadata(row[1], row[2]).get(_COUNTERS) or ())
+        if not needed:
+            return set()
+        versions = chains.versions(connection, no, id, memo)
+        needed = {channel for channel in needed if channel in versions.channels} - versions.places.keys()
+        ancestors: set[str] = set()
+        while needed and parent is not None and parent not in ancestors:
+            row = connection.execute(
+                "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?", (no, parent)
+            ).fetchone()
+            if row is None:
+                break
+            ancestors.add(parent)
+            needed -= chains.versions(connection, no, parent, memo).places.keys()
+            parent = row[0]
+        return ancestors
+
+    def _root(self, connection: sqlite3.Connection, no: int) -> str | None:
+        row = connection.execute(
+            "SELECT kind, head FROM checkpoints WHERE lineage = ? ORDER BY id DESC LIMIT 1", (no,)
+        ).fetchone()
+        parents: dict[str, str] = {} if row is None else self._metadata(*row).get("parents") or {}
+        return parents.get("")
+
+    def _copy(self, connection: sqlite3.Connection, source: str, target: str) -> None:
+        for ns, old in _lineages(connection, source).items():
+            connection.execute(
+                "INSERT INTO lineages (thread, ns, touched, created) "
+                "SELECT ?, ns, touched, created FROM lineages WHERE no = ? "
+                "ON CONFLICT DO NOTHING",
+                (target, old),
+            )
+            new = self._threads.number(connection, target, ns)
+            assert new is not None
+            copies = {number: _copied(connection, number) for number in self._threads.payloads(connection, old)}
+            rows = connection.execute(_SELECT_ALL, (old,)).fetchall()
+            for id, parent, drift, whole, run, kind, head, text in rows:
+                difference = self._threads.chains.read(id, text)
+                places = {channel: copies[number] for channel, number in difference.places.items()}
+                row = (
+                    new,
+                    id,
+                    parent,
+                    drift,
+                    whole,
+                    run,
+                    kind,
+                    head,
+                    difference._replace(places=places).text(),
+                )
+                connection.execute(_INSERT_CHECKPOINT, row)
+            writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
+            connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies.get(row[-1], row[-1])) for row in writes])
+            self._threads.values.drop(connection, set(copies.values()) - self._threads.payloads(connection, new))
+
+
+def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
+    return dict(connection.execute("SELECT ns, no FROM lineages WHERE thread = ?", (thread,)).fetchall())
+
+
+def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
+    return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
+
+
+def _copied(connection: sqlite3.Connection, number: int) -> int:
+    if not number:
+        return number
+    copy = connection.execute(
+        "INSERT INTO payloads (kind, data) SELECT kind, data FROM payloads WHERE no = ?", (number,)
+    )
+    return copy.lastrowid or 0
+
+
+_DAY = 86_400
+_bounded: set[str] = set()
+_lock = threading.Lock()
+
+
+def forget_old(database: Database, removal: Removal, days: float | None, max_bytes: int | None) -> None:
+    """Remove threads not written for some days, and the oldest while the database exceeds a size.
+
+    Done once per process and file. The thread that was written last always stays.
+    """
+    if database.path == MEMORY or not (days or max_bytes):
+        return
+    file = os.path.realpath(database.path)
+    with _lock:
+        if file in _bounded:
+            return
+        _bounded.add(file)
+    ages = database.read(_ages)
+    limit = time.time() - days * _DAY if days else 0
+    old = [thread for thread, touched in ages if touched < limit]
+    removal.delete(old)
+    recent = [thread for thread, touched in ages if touched >= limit]
+    removed = bool(old)
+    while max_bytes and len(recent) > 1 and database.used() > max_bytes:
+        removal.delete([recent.pop(0)])
+        removed = True
+    if removed:
+        database.shrink(wholly=True)
+
+
+def _ages(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    return connection.execute(
+        "SELECT thread, max(touched) FROM lineages GROUP BY thread ORDER BY max(touched), max(no)"
+    ).fetchall()

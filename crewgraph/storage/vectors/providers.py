@@ -1,0 +1,401 @@
+"""Who embeds, by the names that CrewAI's programs use, and what their configurations may say.
+
+One who embeds: a service or a library, and how its LangChain class is spoken to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from crewgraph.errors import EmbedderError
+
+__all__ = ["PROVIDERS", "Provider", "provider_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """A service or library, and the LangChain class that embeds with it."""
+
+    name: str
+    module: str = "langchain_openai"
+    class_name: str = "OpenAIEmbeddings"
+    extra: str = ""
+    """What is installed with `pip install "crewgraph[extra]"`; "" is always there."""
+
+    needs: tuple[str, ...] = ()
+    """Further packages of the extra, by the names that they are imported with."""
+
+    model: str | None = None
+    """The model where none is named; None: one has to be."""
+
+    words: Mapping[str, str]
+    """Keys of the configuration, and what the class calls them."""
+
+    variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Where the environment has what the configuration leaves out, by the class's words."""
+
+    key: str | None = None
+    """The class's word for a key that requests are refused without."""
+
+    fixed: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the class is always told."""
+
+    telling: tuple[str, ...] = ()
+    """The class's words, beside the model, that change vectors."""
+
+
+_MODEL = {"model": "model", "model_name": "model"}
+_KEY = {"api_key": "api_key"}
+_LIMITS = {"timeout": "timeout", "max_retries": "max_retries"}
+_OPENAI = {
+    **_MODEL,
+    **_KEY,
+    **_LIMITS,
+    "api_base": "base_url",
+    "base_url": "base_url",
+    "url": "base_url",
+    "default_headers": "default_headers",
+    "dimensions": "dimensions",
+    "organization": "organization",
+    "organization_id": "organization",
+}
+_OPENAI_VARIABLES = {
+    "model": ("EMBEDDINGS_OPENAI_MODEL_NAME",),
+    "api_key": ("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY"),
+    "base_url": ("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "api_type": ("EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE"),
+    "organization": ("EMBEDDINGS_OPENAI_ORGANIZATION_ID", "OPENAI_ORGANIZATION_ID"),
+    "dimensions": ("EMBEDDINGS_OPENAI_DIMENSIONS", "OPENAI_DIMENSIONS"),
+}
+_GOOGLE = {
+    **_MODEL,
+    **_KEY,
+    "base_url": "base_url",
+    "task_type": "task_type",
+    "dimensions": "output_dimensionality",
+    "output_dimensionality": "output_dimensionality",
+}
+
+
+def _openai_like(name: str, address: str, model: str | None, *keys: str) -> Provider:
+    return Provider(
+        name=name,
+        model=model,
+        words=_OPENAI,
+        variables={"api_key": keys},
+        key="api_key",
+        fixed={"base_url": address},
+        telling=("dimensions",),
+    )
+
+
+_LISTED = (
+    Provider(
+        name="openai",
+        model="text-embedding-3-large",
+        words={
+            **_OPENAI,
+            "api_type": "api_type",
+            "api_version": "api_version",
+            "deployment": "azure_deployment",
+            "deployment_id": "azure_deployment",
+        },
+        variables=_OPENAI_VARIABLES,
+        key="api_key",
+        telling=("dimensions",),
+    ),
+    Provider(
+        name="azure",
+        class_name="AzureOpenAIEmbeddings",
+        words={
+            **{key: word for key, word in _OPENAI.items() if word != "base_url"},
+            "api_base": "azure_endpoint",
+            "base_url": "azure_endpoint",
+            "url": "azure_endpoint",
+            "azure_endpoint": "azure_endpoint",
+            "api_type": "api_type",
+            "api_version": "api_version",
+            "deployment": "azure_deployment",
+            "deployment_id": "azure_deployment",
+            "deployment_name": "azure_deployment",
+            "azure_deployment": "azure_deployment",
+            "azure_ad_token": "azure_ad_token",
+        },
+        variables={
+            "model": ("EMBEDDINGS_OPENAI_MODEL_NAME", "AZURE_OPENAI_MODEL_NAME"),
+            "api_key": ("EMBEDDINGS_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY"),
+            "azure_endpoint": (
+                "EMBEDDINGS_OPENAI_API_BASE",
+                "AZURE_API_BASE",
+                "AZURE_ENDPOINT",
+                "AZURE_OPENAI_ENDPOINT",
+                "OPENAI_API_BASE",
+            ),
+            "api_version": (
+                "EMBEDDINGS_OPENAI_API_VERSION",
+                "AZURE_API_VERSION",
+                "AZURE_OPENAI_API_VERSION",
+                "OPENAI_API_VERSION",
+            ),
+            "azure_deployment": ("EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "AZURE_OPENAI_DEPLOYMENT", "AZURE_DEPLOYMENT_ID"),
+            "azure_ad_token": ("AZURE_OPENAI_AD_TOKEN",),
+            "dimensions": ("EMBEDDINGS_OPENAI_DIMENSIONS", "AZURE_OPENAI_DIMENSIONS"),
+        },
+        telling=("dimensions",),
+    ),
+    Provider(
+        name="ollama",
+        module="langchain_ollama",
+        class_name="OllamaEmbeddings",
+        words={
+            **_MODEL,
+            **_KEY,
+            "url": "base_url",
+            "base_url": "base_url",
+            "api_base": "base_url",
+            "dimensions": "dimensions",
+            "timeout": "timeout",
+        },
+        variables={
+            "model": ("EMBEDDINGS_OLLAMA_MODEL_NAME", "OLLAMA_MODEL_NAME", "OLLAMA_MODEL"),
+            "base_url": ("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", "OLLAMA_API_BASE", "OLLAMA_HOST"),
+            "api_key": ("OLLAMA_API_KEY",),
+        },
+        telling=("dimensions",),
+    ),
+    _openai_like(
+        "jina", "https://api.jina.ai/v1", "jina-embeddings-v2-base-en", "EMBEDDINGS_JINA_API_KEY", "JINA_API_KEY"
+    ),
+    _openai_like(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "openai/text-embedding-3-small",
+        "EMBEDDINGS_OPENROUTER_API_KEY",
+        "OPENROUTER_API_KEY",
+    ),
+    _openai_like("mistral", "https://api.mistral.ai/v1", "mistral-embed", "MISTRAL_API_KEY"),
+    Provider(
+        name="google",
+        module="langchain_google_genai",
+        class_name="GoogleGenerativeAIEmbeddings",
+        extra="google",
+        model="gemini-embedding-001",
+        words=_GOOGLE,
+        variables={
+            "model": ("EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME",),
+            "api_key": ("EMBEDDINGS_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"),
+            "task_type": (
+                "EMBEDDINGS_GOOGLE_GENERATIVE_AI_TASK_TYPE",
+                "GOOGLE_GENERATIVE_AI_TASK_TYPE",
+                "GEMINI_TASK_TYPE",
+            ),
+        },
+        key="api_key",
+        telling=("output_dimensionality", "task_type"),
+    ),
+    Provider(
+        name="google-vertex",
+        module="langchain_google_genai",
+        class_name="GoogleGenerativeAIEmbeddings",
+        extra="google",
+        words={**_GOOGLE, "project_id": "project", "project": "project", "location": "location", "region": "location"},
+        variables={
+            "model": ("EMBEDDINGS_GOOGLE_VERTEX_MODEL_NAME", "GOOGLE_VERTEX_MODEL_NAME"),
+            "api_key": ("EMBEDDINGS_GOOGLE_CLOUD_API_KEY", "GOOGLE_CLOUD_API_KEY"),
+            "project": ("EMBEDDINGS_GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"),
+            "location": ("EMBEDDINGS_GOOGLE_CLOUD_LOCATION", "EMBEDDINGS_GOOGLE_CLOUD_REGION", "GOOGLE_CLOUD_LOCATION"),
+            "task_type": ("EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE"),
+        },
+        fixed={"vertexai": True, "location": "us-central1"},
+        telling=("output_dimensionality", "task_type"),
+    ),
+    Provider(
+        name="cohere",
+        module="langchain_cohere",
+        class_name="CohereEmbeddings",
+        extra="cohere",
+        words={
+            **_MODEL,
+            "api_key": "cohere_api_key",
+            "base_url": "base_url",
+            "truncate": "truncate",
+            "timeout": "request_timeout",
+            "max_retries": "max_retries",
+        },
+        variables={
+            "model": ("EMBEDDINGS_COHERE_MODEL_NAME",),
+            "cohere_api_key": ("EMBEDDINGS_COHERE_API_KEY", "COHERE_API_KEY", "CO_API_KEY"),
+        },
+        key="cohere_api_key",
+        telling=("truncate",),
+    ),
+    Provider(
+        name="voyageai",
+        module="langchain_voyageai",
+        class_name="VoyageAIEmbeddings",
+        extra="voyageai",
+        model="voyage-2",
+        words={
+            **_MODEL,
+            **_KEY,
+            "base_url": "base_url",
+            "batch_size": "batch_size",
+            "dimensions": "output_dimension",
+            "output_dimension": "output_dimension",
+            "truncation": "truncation",
+        },
+        variables={
+            "model": ("EMBEDDINGS_VOYAGEAI_MODEL", "VOYAGEAI_MODEL"),
+            "api_key": ("EMBEDDINGS_VOYAGEAI_API_KEY", "VOYAGEAI_API_KEY", "VOYAGE_API_KEY"),
+        },
+        key="api_key",
+        telling=("output_dimension", "truncation"),
+    ),
+    Provider(
+        name="huggingface",
+        module="langchain_huggingface",
+        class_name="HuggingFaceEndpointEmbeddings",
+        extra="huggingface",
+        model="sentence-transformers/all-MiniLM-L6-v2",
+        words={
+            **_MODEL,
+            "url": "url",
+            "api_url": "url",
+            "api_key": "huggingfacehub_api_token",
+            "provider": "provider",
+            "model_kwargs": "model_kwargs",
+        },
+        variables={
+            "model": ("EMBEDDINGS_HUGGINGFACE_MODEL_NAME", "HUGGINGFACE_MODEL_NAME"),
+            "url": ("EMBEDDINGS_HUGGINGFACE_URL",),
+            "huggingfacehub_api_token": ("EMBEDDINGS_HUGGINGFACE_API_KEY", "HUGGINGFACE_API_KEY", "HF_TOKEN"),
+        },
+        telling=("url", "model_kwargs"),
+    ),
+    Provider(
+        name="sentence-transformer",
+        module="langchain_huggingface",
+        class_name="HuggingFaceEmbeddings",
+        extra="sentence-transformers",
+        needs=("sentence_transformers",),
+        model="all-MiniLM-L6-v2",
+        words={
+            "model": "model_name",
+            "model_name": "model_name",
+            "cache_folder": "cache_folder",
+            "device": "device",
+            "normalize_embeddings": "normalize_embeddings",
+            "model_kwargs": "model_kwargs",
+            "encode_kwargs": "encode_kwargs",
+        },
+        variables={
+            "model_name": ("EMBEDDINGS_SENTENCE_TRANSFORMER_MODEL_NAME", "SENTENCE_TRANSFORMER_MODEL_NAME"),
+            "device": ("EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE", "SENTENCE_TRANSFORMER_DEVICE"),
+        },
+        telling=("normalize_embeddings", "model_kwargs", "encode_kwargs"),
+    ),
+    Provider(
+        name="amazon-bedrock",
+        module="langchain_aws",
+        class_name="BedrockEmbeddings",
+        extra="aws",
+        model="amazon.titan-embed-text-v1",
+        words={
+            "model": "model_id",
+            "model_name": "model_id",
+            "model_id": "model_id",
+            "session": "session",
+            "region": "region_name",
+            "region_name": "region_name",
+            "aws_access_key_id": "aws_access_key_id",
+            "aws_secret_access_key": "aws_secret_access_key",
+            "aws_session_token": "aws_session_token",
+            "credentials_profile_name": "credentials_profile_name",
+            "endpoint_url": "endpoint_url",
+            "base_url": "endpoint_url",
+            "dimensions": "dimensions",
+            "normalize": "normalize",
+            "model_kwargs": "model_kwargs",
+        },
+        variables={
+            "model_id": ("EMBEDDINGS_BEDROCK_MODEL_NAME", "BEDROCK_MODEL_NAME", "AWS_BEDROCK_MODEL_NAME"),
+            "region_name": ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"),
+        },
+        telling=("dimensions", "normalize", "model_kwargs"),
+    ),
+    Provider(
+        name="watsonx",
+        module="langchain_ibm",
+        class_name="WatsonxEmbeddings",
+        extra="watsonx",
+        words={
+            "model": "model_id",
+            "model_name": "model_id",
+            "model_id": "model_id",
+            "url": "url",
+            "api_key": "apikey",
+            "project_id": "project_id",
+            "space_id": "space_id",
+            "token": "token",
+            "username": "username",
+            "password": "password",
+            "instance_id": "instance_id",
+            "version": "version",
+            "verify": "verify",
+            "params": "params",
+            "api_client": "watsonx_client",
+        },
+        variables={
+            "model_id": ("EMBEDDINGS_WATSONX_MODEL_ID", "WATSONX_MODEL_ID"),
+            "url": ("EMBEDDINGS_WATSONX_URL", "WATSONX_URL"),
+            "apikey": ("EMBEDDINGS_WATSONX_API_KEY", "WATSONX_API_KEY", "WATSONX_APIKEY"),
+            "project_id": ("EMBEDDINGS_WATSONX_PROJECT_ID", "WATSONX_PROJECT_ID"),
+            "space_id": ("EMBEDDINGS_WATSONX_SPACE_ID", "WATSONX_SPACE_ID"),
+        },
+        telling=("params",),
+    ),
+)
+
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _LISTED}
+"""Every provider that is reached through a LangChain class, by its name."""
+
+_ALIASES = {
+    "aws": "amazon-bedrock",
+    "azure-openai": "azure",
+    "bedrock": "amazon-bedrock",
+    "gemini": "google",
+    "google-generativeai": "google",
+    "google-genai": "google",
+    "hf": "huggingface",
+    "mistralai": "mistral",
+    "sentence-transformers": "sentence-transformer",
+    "vertex": "google-vertex",
+    "vertexai": "google-vertex",
+    "voyage": "voyageai",
+    "watson": "watsonx",
+}
+
+_NO_EMBEDDINGS = {
+    "anthropic": "it has no embeddings of its own, and recommends `voyageai`",
+    "groq": "it has no embeddings",
+    "instructor": "give a function or a LangChain `Embeddings`",
+    "onnx": 'its model is `{"provider": "sentence-transformer"}`',
+    "openclip": "give a function or a LangChain `Embeddings`",
+    "oracle": "give LangChain's `OracleEmbeddings`",
+    "roboflow": "give a function or a LangChain `Embeddings`",
+    "text2vec": 'its model runs as `{"provider": "sentence-transformer", "config": {"model_name": ...}}`',
+}
+
+
+def provider_of(name: str) -> Provider:
+    """The provider of this name or alias.
+
+    Raises:
+        EmbedderError: there is none; the message lists those there are.
+    """
+    plain = name.strip().lower().replace("_", "-")
+    found = PROVIDERS.get(_ALIASES.get(plain, plain))
+    if found is None:
+        reason = f": {_NO_EMBEDDINGS[plain]}" if plain in _NO_EMBEDDINGS else ""
+        known = ", ".join(sorted([*PROVIDERS, "custom", "local"]))
+        raise EmbedderError(f"`{name}` is no provider of embeddings here{reason}. There are: {known}.")
+    return found

@@ -1,5 +1,0 @@
-"""A LangGraph store that finds by meaning, for any LangGraph program."""
-
-from crewgraph.stores.faiss_store import FaissStore
-
-__all__ = ["FaissStore"]
