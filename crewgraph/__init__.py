@@ -35,7 +35,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.llm.usage import UsageMetrics
-from crewgraph.memory.unified import Memory
+from crewgraph.memory.memory import Memory
 
 if TYPE_CHECKING:
     from crewgraph.definitions.stream import (

@@ -32,13 +32,13 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/task.py",  # the failure is told, then raised again
     "crewgraph/compiler/flow/landing.py",  # raised once what runs beside has been seen to
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
-    "crewgraph/knowledge/reading.py",  # whatever a reader of files raises is told with the file's name
+    "crewgraph/knowledge/files.py",  # whatever a reader of files raises is told with the file's name
     "crewgraph/runtime/chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/runtime/conversation.py",  # a model that fails is told, and the turn goes on by the route that is there for it
     "compat/crewgraph_compat/stand_ins/flows/state.py",  # any backend's failure becomes a RuntimeError
     "crewgraph/runtime/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
-    "crewgraph/memory/foreign.py",  # any failure of a storage of somebody becomes a StorageError
+    "crewgraph/memory/custom_storage.py",  # any failure of a storage of somebody becomes a StorageError
     "crewgraph/storage/store/shelf.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name

@@ -7,7 +7,7 @@ from typing import Any
 from crewgraph.compiler.training import TRAINING
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.memory.rag_storage import RAGStorage
+from crewgraph.memory.storage import RAGStorage
 
 __all__ = ["FORGETTING", "NO_MEMORIES", "Memories", "check_memories", "memories_of"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from crewgraph.compiler.memories import Memories
 from crewgraph.core.protocols import Model
-from crewgraph.memory.reads import MemoryReads
+from crewgraph.memory.memory import MemoryReads
 from crewgraph.prompts.book import Book
 from crewgraph.tools.memory import create_memory_tools
 

@@ -18,8 +18,8 @@ from crewgraph.events.memory import (
     MemoryRetrievalStartedEvent,
 )
 from crewgraph.memory.contextual import LATEST, contents, query_of, recollection
-from crewgraph.memory.shelves import KEPT_IN
-from crewgraph.memory.telling import REMEMBERING, tell, told_save, told_search
+from crewgraph.memory.events import REMEMBERING, tell, told_save, told_search
+from crewgraph.memory.storage import KEPT_IN
 from crewgraph.prompts.book import Book
 
 __all__ = ["Remembers", "is_ours", "looked_up", "put_away"]

@@ -55,5 +55,5 @@ class AgentVerbs:
         """Make a memory of its own, with its own model, where `memory` is True; a run does so where the crew has none."""
         agent = cast(Any, self)
         if agent.memory is True:
-            agent.memory = load("crewgraph.memory.unified").Memory(llm=agent.llm)
+            agent.memory = load("crewgraph.memory.memory").Memory(llm=agent.llm)
         return self

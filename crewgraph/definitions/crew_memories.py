@@ -7,8 +7,7 @@ from crewgraph.definitions.crew_knowledge import CrewKnowledge
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory
-from crewgraph.memory.stored import StoredMemory
+from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
 
 __all__ = ["CrewMemories"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import AfterValidator
 
 from crewgraph.extras import load
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
+from crewgraph.knowledge.passage import KnowledgeConfig
 
 if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
@@ -17,7 +17,7 @@ __all__ = ["GivenKnowledge", "GivenKnowledgeConfig", "GivenSources", "current_kn
 def _sources(given: Any) -> list[Any] | None:
     if not given:
         return given
-    made: list[Any] = load("crewgraph.knowledge.source.given").as_sources(
+    made: list[Any] = load("crewgraph.knowledge.source.kinds").as_sources(
         cast(list[Any], given) if isinstance(given, (list, tuple)) else [given]
     )
     return made

@@ -1,10 +1,7 @@
 """What crews, agents, flows and programs remember."""
 
-from crewgraph.memory.record import MemoryMatch, MemoryRecord, ScopeInfo
-from crewgraph.memory.scope import MemoryScope
-from crewgraph.memory.scoring import MemoryConfig, compute_composite_score
-from crewgraph.memory.slice import MemorySlice
-from crewgraph.memory.unified import Memory
+from crewgraph.memory.memory import Memory, MemoryScope, MemorySlice
+from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, compute_composite_score
 
 __all__ = [
     "Memory",

@@ -12,7 +12,7 @@ from crewgraph.errors import LimitReached
 from crewgraph.llm.called import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
-from crewgraph.memory.record import MemoryRecord, ScopeInfo, now
+from crewgraph.memory.records import MemoryRecord, ScopeInfo, now
 from crewgraph.prompts.book import Book, english
 from crewgraph.schema import described
 

@@ -1,11 +1,21 @@
-"""What a storage of one's own has, to be given to a memory."""
+"""What a storage of one's own has, to be given to a memory.
 
+Who makes the storages that memories name by a text.
+"""
+
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from crewgraph.memory.record import MemoryRecord, ScopeInfo
+from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
-__all__ = ["EmbeddingDimensionMismatchError", "StorageBackend"]
+__all__ = [
+    "EmbeddingDimensionMismatchError",
+    "MemoryStorageFactory",
+    "StorageBackend",
+    "resolve_memory_storage",
+    "set_memory_storage_factory",
+]
 
 
 class EmbeddingDimensionMismatchError(ValueError):
@@ -82,3 +92,20 @@ class StorageBackend(Protocol):
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Forget all records."""
+
+
+MemoryStorageFactory = Callable[[str], Any]
+"""Is given what a memory says of its storage: "lancedb" where it says nothing; gives a `StorageBackend`, or None for the
+usual one."""
+
+_set: list[MemoryStorageFactory] = []
+
+
+def set_memory_storage_factory(factory: MemoryStorageFactory | None) -> None:
+    """Let a function make the storages of memories that are made from here on, in this process; None for none."""
+    _set[:] = [] if factory is None else [factory]
+
+
+def resolve_memory_storage(spec: str) -> Any:
+    """What that function makes of a text; None where there is no such function."""
+    return _set[0](spec) if _set else None

@@ -9,6 +9,7 @@ from crewgraph.text import shorten
 
 __all__ = ["LATEST", "LONGEST", "ContextualMemory", "contents", "query_of", "recollection"]
 
+
 LATEST = 2
 """How many entries of the long-term memory an agent is told of."""
 

@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.errors import StorageError
+from crewgraph.memory.events import told_save
 from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.provided import provided_storage
-from crewgraph.memory.stored import StoredMemory
-from crewgraph.memory.telling import told_save
+from crewgraph.memory.short_term import StoredMemory
+from crewgraph.memory.storage import provided_storage
 
 __all__ = ["EntityMemory"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from crewgraph.errors import StorageError
-from crewgraph.memory.mem0_storage import Mem0Storage
-from crewgraph.memory.stored import StoredMemory
+from crewgraph.memory.short_term import StoredMemory
+from crewgraph.memory.storage import Mem0Storage
 
 __all__ = ["ExternalMemory"]
 

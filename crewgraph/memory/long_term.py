@@ -4,11 +4,10 @@ import time
 from typing import Any, ClassVar, cast
 
 from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.memory.events import told_save, told_search
 from crewgraph.memory.items import LongTermMemoryItem
-from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
-from crewgraph.memory.ltm_storage import LTMStorage
-from crewgraph.memory.stored import StoredMemory
-from crewgraph.memory.telling import told_save, told_search
+from crewgraph.memory.short_term import StoredMemory
+from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage
 
 __all__ = ["LongTermMemory"]
 

@@ -28,7 +28,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod, Notes, method_of, noted
 from crewgraph.definitions.flow.persistence import persist
 from crewgraph.errors import DefinitionError
-from crewgraph.memory.unified import Memory
+from crewgraph.memory.memory import Memory
 from crewgraph.project.flow_actions import bound, code_of, keywords_of, step_of
 from crewgraph.project.python_names import PythonNames
 

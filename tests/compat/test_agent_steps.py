@@ -26,7 +26,7 @@ from crewgraph.definitions.lite_agent import LiteAgent
 from crewgraph.errors import DefinitionError, Fault, ToolFailed
 from crewgraph.events import TaskStartedEvent
 from crewgraph.flow import Flow, start
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
+from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.outdated import Outdated
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools import tool

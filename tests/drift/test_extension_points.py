@@ -18,8 +18,8 @@ from crewgraph.definitions.converter import Converter
 from crewgraph.events.listener import BaseEventListener
 from crewgraph.flow import Flow, listen, start
 from crewgraph.flow.persistence import persist
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
-from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.storage import KnowledgeStorage
 from crewgraph.llm.rpm import RPMController
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory

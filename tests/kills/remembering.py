@@ -13,10 +13,8 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
-from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.memory.short_term import ShortTermMemory
-from crewgraph.memory.storage import Storage
+from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from kills.ledger import Ledger
 from kills.program import watched

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewgraph.knowledge.chunks import chunked
-from crewgraph.knowledge.sections import sections
-from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
-from crewgraph.knowledge.tables import delimiter_of, rows_of_csv, told_rows
-from crewgraph.knowledge.tree import told_tree
+from crewgraph.knowledge.formats import delimiter_of, rows_of_csv, told_rows, told_tree
+from crewgraph.knowledge.passage import chunked, sections
+from crewgraph.knowledge.source.base import StringKnowledgeSource
 
 
 def test_each_chunk_begins_with_the_end_of_the_one_before():

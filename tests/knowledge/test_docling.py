@@ -9,7 +9,7 @@ import pytest
 
 from crewgraph.errors import MissingExtra, SourceError, SourceNotFound, SourceRefused
 from crewgraph.knowledge.passage import Passage
-from crewgraph.knowledge.source.crew_docling_source import CrewDoclingSource
+from crewgraph.knowledge.source.documents import CrewDoclingSource
 
 
 class _ConversionError(RuntimeError):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crewgraph.errors import SourceError, SourceNotFound, SourceRefused
-from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
+from crewgraph.knowledge.source.base import TextFileKnowledgeSource
 
 
 def text_of(*paths: str | Path, **more: object) -> list[str]:

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
-from crewgraph.knowledge.source.langchain_source import RetrieverKnowledgeSource
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 
 
 class News(BaseKnowledgeSource):

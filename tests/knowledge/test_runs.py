@@ -15,10 +15,9 @@ from crewgraph.definitions.coworkers import AgentTools
 from crewgraph.errors import SourceError
 from crewgraph.events.knowledge import KnowledgeEventBase, KnowledgeRetrievalCompletedEvent
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
-from crewgraph.knowledge.passage import SearchResult
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
-from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
+from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.storage import BaseKnowledgeStorage
 
 from .test_own_sources import Fixed
 

@@ -12,16 +12,11 @@ from crewgraph import extras
 from crewgraph.errors import MissingExtra, SourceError
 from crewgraph.extras import load
 from crewgraph.knowledge.passage import Passage
-from crewgraph.knowledge.source.base_file_knowledge_source import BaseFileKnowledgeSource
-from crewgraph.knowledge.source.csv_knowledge_source import CSVKnowledgeSource
-from crewgraph.knowledge.source.excel_knowledge_source import ExcelKnowledgeSource
-from crewgraph.knowledge.source.given import SourceKinds, as_sources
-from crewgraph.knowledge.source.json_knowledge_source import JSONKnowledgeSource
-from crewgraph.knowledge.source.markdown_knowledge_source import MarkdownKnowledgeSource
-from crewgraph.knowledge.source.pdf_knowledge_source import PDFKnowledgeSource, pages_of
-from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
-from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
-from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
+from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, StringKnowledgeSource, TextFileKnowledgeSource
+from crewgraph.knowledge.source.documents import ExcelKnowledgeSource, PDFKnowledgeSource, pages_of
+from crewgraph.knowledge.source.kinds import SourceKinds, as_sources
+from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
+from crewgraph.knowledge.source.url import URLKnowledgeSource
 
 from .parts import write_pdf
 

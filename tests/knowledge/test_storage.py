@@ -15,10 +15,8 @@ import crewgraph
 from crewgraph.errors import StorageError
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
-from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
-from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
-from crewgraph.knowledge.storage.knowledge_storage import KnowledgeStorage
+from crewgraph.knowledge.source.base import StringKnowledgeSource, TextFileKnowledgeSource
+from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage
 from crewgraph.storage.store import FaissStore
 
 from .parts import Counting

@@ -12,10 +12,10 @@ from until import LONG
 
 from crewgraph import extras
 from crewgraph.errors import MissingExtra, SourceError, SourceRefused
-from crewgraph.knowledge import fetched
+from crewgraph.knowledge import files
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import Passage
-from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
+from crewgraph.knowledge.source.url import URLKnowledgeSource
 
 _PAGE = """<html><head><title>The mill</title><style>p {}</style></head><body>
 <nav>Home</nav><main><h2>Hours</h2><p>Until <b>noon</b>.</p><script>no()</script>
@@ -176,7 +176,7 @@ def test_no_form_of_a_private_address_passes_for_a_public_one(monkeypatch: pytes
     def looked_up(*_: Any, **__: Any) -> list[Any]:
         return [(0, 0, 0, "", ("93.184.216.34", 80)), (0, 0, 0, "", (address, 80))]
 
-    monkeypatch.setattr(fetched.socket, "getaddrinfo", looked_up)
+    monkeypatch.setattr(files.socket, "getaddrinfo", looked_up)
     with pytest.raises(SourceRefused):
         read("http://example.org/")
 
@@ -186,19 +186,19 @@ def test_a_page_that_moves_to_a_private_address_is_not_followed(site: Any, monke
     site.put("/out", status=302, Location=site.root.replace("127.0.0.1", "inner.example") + "/secret")
     port = site.server_address[1]
     # The first name is public, as far as anybody can tell; what it leads to is not.
-    real = fetched._is_public  # pyright: ignore[reportPrivateUsage]
+    real = files._is_public  # pyright: ignore[reportPrivateUsage]
     seen: list[str] = []
 
     def public(address: str) -> bool:
         seen.append(address)
         return len(seen) == 1 or real(address)
 
-    monkeypatch.setattr(fetched, "_is_public", public)
+    monkeypatch.setattr(files, "_is_public", public)
 
     def looked_up(*_: Any, **__: Any) -> list[Any]:
         return [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
 
-    monkeypatch.setattr(fetched.socket, "getaddrinfo", looked_up)
+    monkeypatch.setattr(files.socket, "getaddrinfo", looked_up)
     with pytest.raises(SourceRefused, match="inner.example.*is at 127.0.0.1"):
         read(f"http://outer.example:{port}/out")
     assert site.asked == [("/out", f"outer.example:{port}")]
@@ -212,7 +212,7 @@ def test_a_name_is_looked_up_once_and_what_was_checked_is_asked(site: Any, monke
         looked.append(host)
         return [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
 
-    monkeypatch.setattr(fetched.socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(files.socket, "getaddrinfo", look_up)
     assert read(url)[0].text == "at noon"
     assert looked.count("mill.example") == 1 and site.asked[0][1].startswith("mill.example:")
 

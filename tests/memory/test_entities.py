@@ -2,7 +2,7 @@
 
 import pytest
 
-from crewgraph.memory.entities import entities_in
+from crewgraph.memory.items import entities_in
 
 CASES: list[tuple[str, list[str]]] = [
     ("Ada Lovelace met Charles Babbage in London.", ["Ada Lovelace", "Charles Babbage", "London"]),

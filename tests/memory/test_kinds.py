@@ -17,11 +17,8 @@ from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTermMemoryItem, ShortTermMemoryItem
 from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
-from crewgraph.memory.rag_storage import RAGStorage
-from crewgraph.memory.short_term import ShortTermMemory
-from crewgraph.memory.storage import Storage
-from crewgraph.memory.stored import StoredMemory
+from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 
 
 class Noted(Storage):

@@ -13,8 +13,8 @@ from crewgraph.errors import MissingExtra
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.mem0_storage import Mem0Storage
 from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.storage import Mem0Storage
 
 STAND_IN = '''
 calls = []

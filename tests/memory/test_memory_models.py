@@ -13,7 +13,7 @@ from crewgraph.memory.analyze import (
     analyze_query,
     extract_memories_from_content,
 )
-from crewgraph.memory.record import MemoryRecord
+from crewgraph.memory.records import MemoryRecord
 
 from .unified_parts import Answers, ids_in, knowing, words
 

@@ -10,7 +10,7 @@ from crewgraph import Memory
 from crewgraph.errors import StorageError
 from crewgraph.memory.backend import EmbeddingDimensionMismatchError, StorageBackend
 from crewgraph.memory.embedding import embed_text, embed_texts
-from crewgraph.memory.record import MemoryRecord, ScopeInfo
+from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
 from .unified_parts import knowing, words
 

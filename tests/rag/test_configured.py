@@ -13,10 +13,9 @@ from modes import Mode
 from crewgraph import Knowledge, Memory
 from crewgraph.definitions.security import Fingerprint
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.knowledge.storage.base_knowledge_storage import BaseKnowledgeStorage
-from crewgraph.knowledge.storage.factory import resolve_knowledge_storage, set_knowledge_storage_factory
-from crewgraph.memory.rag_storage import RAGStorage
-from crewgraph.memory.storage_factory import resolve_memory_storage, set_memory_storage_factory
+from crewgraph.knowledge.storage import BaseKnowledgeStorage, resolve_knowledge_storage, set_knowledge_storage_factory
+from crewgraph.memory.backend import resolve_memory_storage, set_memory_storage_factory
+from crewgraph.memory.storage import RAGStorage
 
 
 class Shelf(BaseKnowledgeStorage):

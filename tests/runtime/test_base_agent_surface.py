@@ -28,7 +28,7 @@ from crewgraph.definitions.security import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.memory.unified import Memory
+from crewgraph.memory.memory import Memory
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.failure import ToolExecutionFailedError

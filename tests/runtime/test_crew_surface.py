@@ -30,8 +30,8 @@ from crewgraph.llm.rpm import RPMController
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.rag_storage import RAGStorage
 from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.storage import RAGStorage
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools.failure import ToolExecutionFailedError
 

@@ -21,9 +21,8 @@ from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
 from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.ltm_sqlite_storage import LTMSQLiteStorage
 from crewgraph.memory.short_term import ShortTermMemory
-from crewgraph.memory.storage import Storage
+from crewgraph.memory.storage import LTMSQLiteStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.store import FaissStore
 

@@ -10,8 +10,8 @@ from modes import Mode
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.bodies.memories import MemoryFailed
 from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.memory import Memory
 from crewgraph.memory.short_term import ShortTermMemory
-from crewgraph.memory.unified import Memory
 from crewgraph.tools.memory import create_memory_tools
 
 from .parts import agent, crew, task

@@ -16,8 +16,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.knowledge.knowledge_config import KnowledgeConfig
-from crewgraph.knowledge.passage import SearchResult, extract_knowledge_context
+from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
 from crewgraph.llm.ledger import UsageLedger
 from crewgraph.prompts.book import Book
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 from crewgraph.errors import DefinitionError
-from crewgraph.memory.paths import sanitize_scope_name
-from crewgraph.memory.record import MemoryMatch, MemoryRecord
-from crewgraph.memory.unified import Memory
+from crewgraph.memory.memory import Memory
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 
 __all__ = ["FlowMemories", "checked_memory"]
 

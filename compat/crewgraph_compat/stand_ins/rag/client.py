@@ -11,7 +11,7 @@ from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.memory.rag_storage import RAGStorage
+from crewgraph.memory.storage import RAGStorage
 from crewgraph.storage.store.faiss_store import FaissStore
 from crewgraph.storage.store.shelf import Entry, Found, Shelf
 from crewgraph.storage.vectors.embedder import NamedEmbedder

@@ -66,7 +66,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_TASK,
         **_TASK_OUTPUT,
         **rows("crewgraph.definitions.flow.flow", "Flow"),
-        **rows("crewgraph.memory.unified", "Memory"),
+        **rows("crewgraph.memory.memory", "Memory"),
         **rows("crewgraph_compat.surface.version", __version__="CREWAI_VERSION"),
     },
     "crewai.agent": {

@@ -4,17 +4,17 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_BASE = rows("crewgraph.knowledge.source.base_knowledge_source", "BaseKnowledgeSource")
-_FILE = rows("crewgraph.knowledge.source.base_file_knowledge_source", "BaseFileKnowledgeSource")
-_CSV = rows("crewgraph.knowledge.source.csv_knowledge_source", "CSVKnowledgeSource")
-_DOCLING = rows("crewgraph.knowledge.source.crew_docling_source", "CrewDoclingSource")
-_EXCEL = rows("crewgraph.knowledge.source.excel_knowledge_source", "ExcelKnowledgeSource")
-_JSON = rows("crewgraph.knowledge.source.json_knowledge_source", "JSONKnowledgeSource")
-_PDF = rows("crewgraph.knowledge.source.pdf_knowledge_source", "PDFKnowledgeSource")
-_STRING = rows("crewgraph.knowledge.source.string_knowledge_source", "StringKnowledgeSource")
-_TEXT = rows("crewgraph.knowledge.source.text_file_knowledge_source", "TextFileKnowledgeSource")
-_BASE_STORAGE = rows("crewgraph.knowledge.storage.base_knowledge_storage", "BaseKnowledgeStorage")
-_STORAGE = rows("crewgraph.knowledge.storage.knowledge_storage", "KnowledgeStorage")
+_BASE = rows("crewgraph.knowledge.source.base", "BaseKnowledgeSource")
+_FILE = rows("crewgraph.knowledge.source.base", "BaseFileKnowledgeSource")
+_CSV = rows("crewgraph.knowledge.source.text_files", "CSVKnowledgeSource")
+_DOCLING = rows("crewgraph.knowledge.source.documents", "CrewDoclingSource")
+_EXCEL = rows("crewgraph.knowledge.source.documents", "ExcelKnowledgeSource")
+_JSON = rows("crewgraph.knowledge.source.text_files", "JSONKnowledgeSource")
+_PDF = rows("crewgraph.knowledge.source.documents", "PDFKnowledgeSource")
+_STRING = rows("crewgraph.knowledge.source.base", "StringKnowledgeSource")
+_TEXT = rows("crewgraph.knowledge.source.base", "TextFileKnowledgeSource")
+_BASE_STORAGE = rows("crewgraph.knowledge.storage", "BaseKnowledgeStorage")
+_STORAGE = rows("crewgraph.knowledge.storage", "KnowledgeStorage")
 _RESULT = rows("crewgraph.knowledge.passage", "SearchResult")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -33,7 +33,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_STORAGE,
         **_RESULT,
     },
-    "crewai.knowledge.knowledge_config": rows("crewgraph.knowledge.knowledge_config", "KnowledgeConfig"),
+    "crewai.knowledge.knowledge_config": rows("crewgraph.knowledge.passage", "KnowledgeConfig"),
     "crewai.knowledge.source": {},
     "crewai.knowledge.source.base_file_knowledge_source": {**_FILE, **_BASE, **_BASE_STORAGE, **_STORAGE},
     "crewai.knowledge.source.base_knowledge_source": {**_BASE, **_BASE_STORAGE, **_STORAGE},
@@ -50,7 +50,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.source.text_file_knowledge_source": {**_TEXT, **_FILE},
     "crewai.knowledge.source.utils": {},
     "crewai.knowledge.source.utils.source_helper": {
-        **rows("crewgraph.knowledge.source.given", SourceHelper="SourceKinds"),
+        **rows("crewgraph.knowledge.source.kinds", SourceHelper="SourceKinds"),
         **_BASE,
         **_CSV,
         **_EXCEL,
@@ -61,7 +61,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.knowledge.storage": {},
     "crewai.knowledge.storage.base_knowledge_storage": _BASE_STORAGE,
     "crewai.knowledge.storage.factory": rows(
-        "crewgraph.knowledge.storage.factory", "resolve_knowledge_storage", "set_knowledge_storage_factory"
+        "crewgraph.knowledge.storage", "resolve_knowledge_storage", "set_knowledge_storage_factory"
     ),
     "crewai.knowledge.storage.knowledge_storage": {**_STORAGE, **_BASE_STORAGE, **_RESULT},
     "crewai.knowledge.utils": {},

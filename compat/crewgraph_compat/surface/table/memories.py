@@ -12,15 +12,15 @@ _ENTITY = rows("crewgraph.memory.entity", "EntityMemory")
 _ENTITY_ITEM = rows("crewgraph.memory.items", "EntityMemoryItem")
 _EXTERNAL = rows("crewgraph.memory.external", "ExternalMemory")
 _EXTERNAL_ITEM = rows("crewgraph.memory.items", "ExternalMemoryItem")
-_BASE = rows("crewgraph.memory.stored", Memory="StoredMemory")
-_RAG = rows("crewgraph.memory.rag_storage", "RAGStorage")
-_LTM = rows("crewgraph.memory.ltm_sqlite_storage", "LTMSQLiteStorage")
+_BASE = rows("crewgraph.memory.short_term", Memory="StoredMemory")
+_RAG = rows("crewgraph.memory.storage", "RAGStorage")
+_LTM = rows("crewgraph.memory.storage", "LTMSQLiteStorage")
 _STORAGE = rows("crewgraph.memory.storage", "Storage")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
-_MEMORY = rows("crewgraph.memory.unified", "Memory")
-_PARTS = {**rows("crewgraph.memory.scope", "MemoryScope"), **rows("crewgraph.memory.slice", "MemorySlice")}
-_RECORDS = rows("crewgraph.memory.record", "MemoryMatch", "MemoryRecord", "ScopeInfo")
-_SCORES = rows("crewgraph.memory.scoring", "MemoryConfig", "compute_composite_score")
+_MEMORY = rows("crewgraph.memory.memory", "Memory")
+_PARTS = {**rows("crewgraph.memory.memory", "MemoryScope"), **rows("crewgraph.memory.memory", "MemorySlice")}
+_RECORDS = rows("crewgraph.memory.records", "MemoryMatch", "MemoryRecord", "ScopeInfo")
+_SCORES = rows("crewgraph.memory.records", "MemoryConfig", "compute_composite_score")
 _VECTORS = rows("crewgraph.memory.embedding", "embed_text", "embed_texts")
 _ANALYSES = rows(
     "crewgraph.memory.analysis",
@@ -38,7 +38,7 @@ _ANALYZE = rows(
     "analyze_query",
     "extract_memories_from_content",
 )
-_PATHS = rows("crewgraph.memory.paths", "join_scope_paths", "normalize_scope_path", "sanitize_scope_name")
+_PATHS = rows("crewgraph.memory.records", "join_scope_paths", "normalize_scope_path", "sanitize_scope_name")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.memory": {
@@ -49,7 +49,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_MEMORY,
         **_PARTS,
         **_RECORDS,
-        **rows("crewgraph.memory.scoring", "compute_composite_score"),
+        **rows("crewgraph.memory.records", "compute_composite_score"),
         **_VECTORS,
     },
     "crewai.memory.analyze": {**_ANALYSES, **_ANALYZE, **_RECORDS},
@@ -81,7 +81,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_RECORDS,
     },
     "crewai.memory.storage.factory": rows(
-        "crewgraph.memory.storage_factory", "resolve_memory_storage", "set_memory_storage_factory"
+        "crewgraph.memory.backend", "resolve_memory_storage", "set_memory_storage_factory"
     ),
     "crewai.memory.storage.interface": _STORAGE,
     "crewai.memory.storage.kickoff_task_outputs_storage": {
@@ -93,7 +93,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.memory.storage.llm_sqlite_storage": _LTM,
     "crewai.memory.storage.ltm_sqlite_storage": _LTM,
     "crewai.memory.storage.mem0_storage": {
-        **rows("crewgraph.memory.mem0_storage", "Mem0Storage"),
+        **rows("crewgraph.memory.storage", "Mem0Storage"),
         **_STORAGE,
     },
     "crewai.memory.storage.rag_storage": {

@@ -1,6 +1,12 @@
-"""Documents that Docling reads: Word, PowerPoint, scans and more."""
+"""PDF files as a source.
+
+Excel files as a source.
+
+Documents that Docling reads: Word, PowerPoint, scans and more.
+"""
 
 import io
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -10,13 +16,81 @@ from pydantic import Field
 
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
-from crewgraph.knowledge.fetched import Fetcher, checked_url
-from crewgraph.knowledge.files import found_file, shown
+from crewgraph.knowledge.files import Fetcher, checked_url, found_file, read_as, shown
+from crewgraph.knowledge.formats import told_rows
 from crewgraph.knowledge.passage import Passage
-from crewgraph.knowledge.reading import read_as
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
+from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
 
-__all__ = ["CrewDoclingSource"]
+__all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "pages_of"]
+
+
+class PDFKnowledgeSource(BaseFileKnowledgeSource):
+    """PDF files: what is found says on which page it stands. Scans hold no text; `CrewDoclingSource` reads them.
+
+    Raises:
+        MissingExtra: the package for PDF files is not installed.
+    """
+
+    source_type: Literal["pdf"] = "pdf"
+
+    def read(self, data: bytes, file: Path) -> list[Passage]:
+        """The pages of a file."""
+        return pages_of(data, shown(file, self.root))
+
+
+def pages_of(data: bytes, name: str) -> list[Passage]:
+    """The pages of a PDF file, with their numbers from 1 as `page`; those without text are left out.
+
+    Args:
+        data: its bytes.
+        name: where it is from, for messages.
+
+    Raises:
+        MissingExtra: the package for PDF files is not installed.
+        SourceError: it cannot be read, or holds no text.
+    """
+    pypdf: Any = require("pypdf", extra="pdf", purpose=f"the knowledge source `{name}`")
+
+    def read() -> list[Passage]:
+        pages = pypdf.PdfReader(io.BytesIO(data)).pages
+        return [Passage(page.extract_text(), {"page": number}) for number, page in enumerate(pages, 1)]
+
+    pages = read_as("PDF file", name, read)
+    if not any(page.text.strip() for page in pages):
+        raise SourceError(
+            f"the knowledge source `{name}` holds no text, only pictures; `CrewDoclingSource` reads those"
+        )
+    return [page for page in pages if page.text.strip()]
+
+
+class ExcelKnowledgeSource(BaseFileKnowledgeSource):
+    """Excel files (`.xlsx`), all of their sheets: each row becomes a line that names its columns.
+
+    `content` holds the text of each sheet of each file.
+
+    Raises:
+        MissingExtra: the package for Excel files is not installed.
+    """
+
+    source_type: Literal["excel"] = "excel"
+
+    def load_content(self) -> dict[Path, Any]:
+        """The text of each sheet of each file."""
+        super().load_content()
+        return {file: {part.metadata["sheet"]: part.text for part in parts} for file, parts in self._read.items()}
+
+    def read(self, data: bytes, file: Path) -> list[Passage]:
+        """The sheets of a file; formulas are what they came to when it was saved."""
+        name = shown(file, self.root)
+        openpyxl: Any = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
+
+        def read() -> list[tuple[str, str]]:
+            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
+                return [(sheet.title, told_rows(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
+
+        sheets = read_as("Excel file (`.xlsx`)", name, read)
+        return [Passage(f"{title}\n{rows}", {"sheet": title}) for title, rows in sheets if rows]
+
 
 _WEB = ("http://", "https://")
 _SECONDS = 60

@@ -11,16 +11,15 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.memory import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
 from crewgraph.memory.analysis import QueryAnalysis
 from crewgraph.memory.analyze import looking_closer, taking_apart
-from crewgraph.memory.paths import parts_of
-from crewgraph.memory.record import MemoryMatch, MemoryRecord
-from crewgraph.memory.scoring import compute_composite_score
-from crewgraph.memory.telling import REMEMBERING, tell
-from crewgraph.memory.wanted import Wanted
+from crewgraph.memory.events import REMEMBERING, tell
+from crewgraph.memory.query import Wanted
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, compute_composite_score, parts_of
 
 if TYPE_CHECKING:
-    from crewgraph.memory.unified import Memory
+    from crewgraph.memory.memory import Memory
 
 __all__ = ["Asked", "recalling"]
+
 
 _QUERIES = 3
 _SOURCE = "unified_memory"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from crewgraph.memory.record import MemoryRecord
-from crewgraph.memory.scoring import naive_utc
+from crewgraph.memory.records import MemoryRecord, naive_utc
 
 __all__ = ["Wanted"]
 

@@ -12,15 +12,15 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.memory import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
 from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
 from crewgraph.memory.analyze import extracting, judging, placing
-from crewgraph.memory.paths import join_scope_paths
-from crewgraph.memory.record import MemoryRecord, now
-from crewgraph.memory.telling import REMEMBERING, tell
-from crewgraph.memory.wanted import Wanted
+from crewgraph.memory.events import REMEMBERING, tell
+from crewgraph.memory.query import Wanted
+from crewgraph.memory.records import MemoryRecord, join_scope_paths, now
 
 if TYPE_CHECKING:
-    from crewgraph.memory.unified import Memory
+    from crewgraph.memory.memory import Memory
 
 __all__ = ["Given", "extracted", "remembering"]
+
 
 _SHOWN_RECORDS = 200
 _SOURCE = "unified_memory"

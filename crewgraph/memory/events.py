@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REMEMBERING", "tell", "told_save", "told_search"]
 
+
 _EVENTS = "crewgraph.events"  # who only declares a crew needs none of them
 
 T = TypeVar("T")

@@ -1,18 +1,22 @@
-"""Programs that look at what there is, and change or forget it."""
+"""Programs that look at what there is, and change or forget it.
+
+What is recalled, as LangChain documents.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.documents import Document
+
 from crewgraph.core.operations import Program
-from crewgraph.memory.paths import join_scope_paths, parts_of
-from crewgraph.memory.record import MemoryRecord, ScopeInfo, now
-from crewgraph.memory.wanted import Wanted
+from crewgraph.memory.query import Wanted
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, now, parts_of
 
 if TYPE_CHECKING:
-    from crewgraph.memory.unified import Memory
+    from crewgraph.memory.memory import Memory
 
-__all__ = ["categories", "children", "described", "drawn", "forgetting", "listed", "updating"]
+__all__ = ["categories", "children", "described", "documents", "drawn", "forgetting", "listed", "updating"]
 
 
 def listed(memory: "Memory", places: Sequence[str]) -> Program[list[MemoryRecord]]:
@@ -102,3 +106,17 @@ def _children(scope: str, paths: Sequence[str]) -> set[str]:
 
 def _line(path: str, count: int, depth: int) -> str:
     return f"{'  ' * depth}{path} ({count} {'record' if count == 1 else 'records'})"
+
+
+_NOTED = {"id", "scope", "categories", "importance", "source"}
+
+
+def documents(matches: Sequence[MemoryMatch]) -> list[Document]:
+    """A document for each match."""
+    return [
+        Document(
+            page_content=match.record.content,
+            metadata={**match.record.metadata, **match.record.model_dump(include=_NOTED), "score": match.score},
+        )
+        for match in matches
+    ]

@@ -6,11 +6,11 @@ from typing import Any
 from crewgraph.core.operations import Program
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.memory.analyze import Called
-from crewgraph.memory.paths import normalize_scope_path, parts_of
-from crewgraph.memory.record import MemoryRecord
-from crewgraph.memory.wanted import Wanted
+from crewgraph.memory.query import Wanted
+from crewgraph.memory.records import MemoryRecord, normalize_scope_path, parts_of
 
 __all__ = ["ForeignRecords"]
+
 
 _ALL = 1 << 30
 _WIDER = 4

@@ -10,9 +10,10 @@ from crewgraph.core.loops.bridge import acall, in_thread
 from crewgraph.core.plain import plain
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import Passage, SearchResult
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
 
 __all__ = ["DocumentsKnowledgeSource", "RetrieverKnowledgeSource", "is_document", "is_loader", "is_retriever"]
+
 
 _SCORES = ("relevance_score", "score")
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crewgraph.core.operations import Program
-from crewgraph.memory.paths import parts_of
-from crewgraph.memory.record import MemoryRecord
-from crewgraph.memory.wanted import Wanted
+from crewgraph.memory.query import Wanted
+from crewgraph.memory.records import MemoryRecord, parts_of
 from crewgraph.storage.store.shelf import Entry, Found, Shelf
 
 __all__ = ["ShelvedRecords"]
+
 
 _FIRST_LOOK = 64
 _WIDER = 4

@@ -5,25 +5,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
-from crewgraph.knowledge.source.crew_docling_source import CrewDoclingSource
-from crewgraph.knowledge.source.csv_knowledge_source import CSVKnowledgeSource
-from crewgraph.knowledge.source.excel_knowledge_source import ExcelKnowledgeSource
-from crewgraph.knowledge.source.json_knowledge_source import JSONKnowledgeSource
-from crewgraph.knowledge.source.langchain_source import (
+from crewgraph.knowledge.source.base import BaseKnowledgeSource, StringKnowledgeSource, TextFileKnowledgeSource
+from crewgraph.knowledge.source.documents import CrewDoclingSource, ExcelKnowledgeSource, PDFKnowledgeSource
+from crewgraph.knowledge.source.langchain import (
     DocumentsKnowledgeSource,
     RetrieverKnowledgeSource,
     is_document,
     is_loader,
     is_retriever,
 )
-from crewgraph.knowledge.source.markdown_knowledge_source import MarkdownKnowledgeSource
-from crewgraph.knowledge.source.pdf_knowledge_source import PDFKnowledgeSource
-from crewgraph.knowledge.source.string_knowledge_source import StringKnowledgeSource
-from crewgraph.knowledge.source.text_file_knowledge_source import TextFileKnowledgeSource
-from crewgraph.knowledge.source.url_knowledge_source import URLKnowledgeSource
+from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
+from crewgraph.knowledge.source.url import URLKnowledgeSource
 
 __all__ = ["SourceKinds", "as_sources"]
+
 
 _BY_ENDING: dict[str, Any] = {
     ".txt": TextFileKnowledgeSource,

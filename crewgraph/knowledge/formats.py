@@ -1,11 +1,15 @@
-"""Rows of tables as texts that say what each value is."""
+"""Rows of tables as texts that say what each value is.
+
+JSON as lines that each say where a value stands.
+"""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
-__all__ = ["delimiter_of", "rows_of_csv", "told_rows"]
+__all__ = ["delimiter_of", "rows_of_csv", "told_rows", "told_tree"]
+
 
 _DELIMITERS = ",;\t|"
 _LOOKED_AT = 20
@@ -49,3 +53,23 @@ def told_rows(rows: Iterable[Sequence[Any]]) -> str:
 def _cell(names: Sequence[str], at: int, cell: str) -> str:
     name = names[at] if at < len(names) else ""
     return f"{name}: {cell}" if name else cell
+
+
+def told_tree(value: Any) -> str:
+    """A line for each value, with the way to it: `crew.members[0].name: Bo`."""
+    return "\n".join(_lines(value, ""))
+
+
+def _lines(value: Any, way: str) -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        for name, one in cast(Mapping[str, Any], value).items():
+            yield from _lines(one, f"{way}.{name}" if way else str(name))
+    elif isinstance(value, list) and value:
+        for number, one in enumerate(cast(list[Any], value)):
+            yield from _lines(one, f"{way}[{number}]")
+    else:
+        told = _TOLD.get(repr(cast(Any, value)), str(cast(Any, value)))
+        yield f"{way}: {told}" if way else told
+
+
+_TOLD = {"None": "none", "True": "true", "False": "false", "{}": "nothing", "[]": "nothing"}

@@ -10,17 +10,14 @@ from pydantic import Field, field_validator, model_validator
 
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
-from crewgraph.knowledge.fetched import FetchedPage, Fetcher, checked_url
-from crewgraph.knowledge.files import decoded
-from crewgraph.knowledge.passage import Passage
-from crewgraph.knowledge.reading import read_as
-from crewgraph.knowledge.sections import sections
-from crewgraph.knowledge.source.base_knowledge_source import BaseKnowledgeSource
-from crewgraph.knowledge.source.pdf_knowledge_source import pages_of
-from crewgraph.knowledge.tables import rows_of_csv, told_rows
-from crewgraph.knowledge.tree import told_tree
+from crewgraph.knowledge.files import FetchedPage, Fetcher, checked_url, decoded, read_as
+from crewgraph.knowledge.formats import rows_of_csv, told_rows, told_tree
+from crewgraph.knowledge.passage import Passage, sections
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.source.documents import pages_of
 
 __all__ = ["URLKnowledgeSource"]
+
 
 _DECLARED = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEAD = 4096

@@ -1,1 +1,0 @@
-"""Where knowledge is kept."""
