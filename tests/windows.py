@@ -1,7 +1,6 @@
 """A window of `RPMController` that tells when requests were made, as it counts them itself."""
 
-from crewgraph.llm.rpm import RPMController
-from crewgraph.llm.window import LoopWaiter, Waiter, Window
+from crewgraph.llm.rate_limit import LoopWaiter, RPMController, Waiter, Window
 
 __all__ = ["NotingWindow", "noting"]
 

@@ -15,10 +15,9 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.given_budget import BUDGETS, checked_budget
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.usage import UsageLedger, UsageMetrics
 
 __all__ = ["RunMeter", "check_prices", "unknown_price"]
 

@@ -12,8 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from crewgraph.core.limits import ASKING, METER, check_limits
-from crewgraph.llm.ledger import UsageLedger
-from crewgraph.llm.usage import read_usage
+from crewgraph.llm.usage import UsageLedger, read_usage
 
 __all__ = ["UsageCounter"]
 

@@ -18,7 +18,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
-from crewgraph.llm.arguments import accepted
+from crewgraph.llm.base import accepted
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.own_version import own_version
 from crewgraph.tools.arguments import Refusal

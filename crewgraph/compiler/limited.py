@@ -14,15 +14,15 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
-from crewgraph.llm.around import AroundModel
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.events import EventModel
 from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.hooked import HookedModel
-from crewgraph.llm.observed import ObservedModel
-from crewgraph.llm.patience import PatientModel
+from crewgraph.llm.hooks import HookedModel
+from crewgraph.llm.rate_limit import await_room, wait_for_room
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.rpm import await_room, wait_for_room
+from crewgraph.llm.retry import RetryingModel
+from crewgraph.llm.wrapper import ModelWrapper
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -48,13 +48,13 @@ def _waiting(model: Model, limited: "Callable[[Model], LimitedModel]", agent: Ba
 
 
 def _limited(model: Model, *, source: Any, agent: BaseAgent, task: Task | None, crew: Crew | None) -> "LimitedModel":
-    return LimitedModel(ObservedModel(model, source, agent, task), controllers_of(agent, crew))
+    return LimitedModel(EventModel(model, source, agent, task), controllers_of(agent, crew))
 
 
 def _patient(limited: "LimitedModel") -> Model:
     asked = limited.model.model
     times = asked.retries if isinstance(asked, ChatModel) else 0
-    return PatientModel(limited, limited.is_delayed, times) if times else limited
+    return RetryingModel(limited, limited.is_delayed, times) if times else limited
 
 
 def _falls_back(agent: BaseAgent, task: Task | None, failed: str, following: str, error: Exception) -> None:
@@ -72,10 +72,10 @@ def first_llm(crew: Crew, *wishes: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LimitedModel(AroundModel[ObservedModel]):
+class LimitedModel(ModelWrapper[EventModel]):
     """A model at work, and everything that has to let a request through before it is made."""
 
-    model: ObservedModel
+    model: EventModel
     controllers: Sequence[Any]
 
     def complete(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from crewgraph.compiler.briefing import Briefing
 from crewgraph.definitions.task import Task
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 
 __all__ = ["AT_WORK", "ONGOING", "OngoingTask"]
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
-from crewgraph.llm.rpm import RPMController
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.tools.cache import CacheHandler
 
 __all__ = ["controllers_of", "given_handler", "own_handler", "results_apart"]

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import ConverterError
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.own_version import ours
 from crewgraph.prompts.book import english

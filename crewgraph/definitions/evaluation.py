@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from crewgraph.llm.ledger import total
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.usage import UsageMetrics, total
 
 __all__ = ["CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
 

@@ -11,9 +11,8 @@ from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.former_output import FormerOutput
 from crewgraph.definitions.plain_model import model_again, plain_model
 from crewgraph.definitions.shown import show
-from crewgraph.llm.ledger import plain_usage
 from crewgraph.llm.prices import cost
-from crewgraph.llm.usage import UsageMetrics
+from crewgraph.llm.usage import UsageMetrics, plain_usage
 from crewgraph.outdated import tell_outdated
 from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from crewgraph.evaluation.evaluator import BaseEvaluator
 from crewgraph.evaluation.reply import mark_in
 from crewgraph.evaluation.score import EvaluationScore, MetricCategory
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import Book, english
 
 __all__ = ["JudgedByModel", "NothingToJudge", "listed"]

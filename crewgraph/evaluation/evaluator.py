@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from crewgraph.evaluation.score import EvaluationScore, MetricCategory
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 
 __all__ = ["BaseEvaluator"]
 

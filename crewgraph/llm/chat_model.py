@@ -1,6 +1,12 @@
-"""The adapter to LangChain chat models: a `crewgraph.core.protocols.Model` around one."""
+"""The adapter to LangChain chat models: a `crewgraph.core.protocols.Model` around one.
+
+Models that may be asked from several event loops.
+
+Answers that come in pieces: who sees the pieces, and that their tokens are still counted.
+"""
 
 import json
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
@@ -8,23 +14,54 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.files.blocks import aexpanded, expanded
-from crewgraph.llm.answer import cut_at, read_answer
+from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import takes_stop
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.loops import across_event_loops
-from crewgraph.llm.plain import plain
-from crewgraph.llm.streamed import counting_when_streamed
 from crewgraph.llm.usage import read_usage
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["ChatModel"]
+__all__ = ["ChatModel", "across_event_loops", "counting_when_streamed"]
+
+
+def across_event_loops(model: Any) -> Any:
+    """A LangChain model that may be asked from several event loops, one after the other or at once.
+
+    Only models that are asked through the openai package are helped, and not those with an HTTP client
+    of their own. The given model is not changed.
+    """
+    module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
+    if module is None or not isinstance(model, module.BaseChatOpenAI):
+        return model
+    ours: Any = model
+    if ours.http_async_client is not None or ours.root_async_client is None:
+        return ours
+    make_client = load("openai").DefaultAsyncHttpxClient
+    client = ours.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
+    return ours.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+
+
+def counting_when_streamed(model: Any) -> Any:
+    """A LangChain model that reports its usage, too, where its answer is streamed because somebody looks at the run.
+
+    langchain-openai leaves the report out for servers other than OpenAI's. Who switches streaming or its report on or off
+    keeps what they chose. The given model is not changed.
+    """
+    module = sys.modules.get("langchain_openai.chat_models.base")  # without it, it cannot be one
+    if module is None or not isinstance(model, module.BaseChatOpenAI):
+        return model
+    ours: Any = model
+    if ours.stream_usage is not None or ours.streaming:
+        return ours
+    return ours.model_copy(update={"stream_usage": True})
+
 
 _PROBE: ToolSpec = {
     "name": "probe",
@@ -94,7 +131,7 @@ class ChatModel:
 
     def _told_identity(self) -> Mapping[str, Any]:
         parameters = {**self._given, **_parameters(self._base), **_base_of(self.source)[1]}
-        told = {key: plain(value) for key, value in parameters.items() if not _hides(key)}
+        told = {key: as_plain_data(value) for key, value in parameters.items() if not _hides(key)}
         told = {key: value for key, value in told.items() if value not in (None, [], {})}
         if self._stop:
             told["stop"] = self._stop
@@ -258,7 +295,7 @@ def _hides(parameter: str) -> bool:
 
 
 def _schema(form: type[BaseModel] | Mapping[str, Any]) -> Any:
-    return plain(form) if isinstance(form, Mapping) else form.model_json_schema()
+    return as_plain_data(form) if isinstance(form, Mapping) else form.model_json_schema()
 
 
 def _bind_tools(owner: Any) -> Any:
@@ -362,9 +399,11 @@ def _read(answer: Any) -> Reply:
         metadata = answer.response_metadata
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     wanted = [*answer.tool_calls, *answer.invalid_tool_calls]
-    kept = {name: plain(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE}
+    kept = {
+        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _SENT_OTHERWISE
+    }
     return {
-        "content": plain(answer.content),
+        "content": as_plain_data(answer.content),
         "tool_calls": [_request(call, number) for number, call in enumerate(wanted)],
         "usage": usage,
         "extra": {name: value for name, value in kept.items() if value is not None},
@@ -376,7 +415,7 @@ def _request(call: Mapping[str, Any], number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": plain(cast("dict[str, Any]", args)) if isinstance(args, dict) else str(args or ""),
+        "args": as_plain_data(cast("dict[str, Any]", args)) if isinstance(args, dict) else str(args or ""),
     }
 
 

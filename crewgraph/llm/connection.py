@@ -1,17 +1,110 @@
-"""LangChain chat models, built from the words that CrewAI's programs use."""
+"""LangChain chat models, built from the words that CrewAI's programs use.
+
+BaseInterceptor: sees, and may change, what goes to a provider and what comes back, on the level of HTTP.
+
+Transports that ask an interceptor, for the HTTP clients of whatever package a provider's client uses.
+"""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
-from crewgraph.llm.intercepted import AsyncIntercepted, Intercepted
 from crewgraph.llm.providers import Provider, Target
 
-__all__ = ["open_chat_model"]
+__all__ = ["AsyncIntercepted", "BaseInterceptor", "Intercepted", "open_chat_model"]
+
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class BaseInterceptor(ABC, Generic[T, U]):
+    """Stands between a model and its provider: `LLM(..., interceptor=...)`, with `httpx.Request` and `httpx.Response`."""
+
+    @abstractmethod
+    def on_outbound(self, message: T) -> T:
+        """Look at a request before it is sent; what it returns is sent."""
+
+    @abstractmethod
+    def on_inbound(self, message: U) -> U:
+        """Look at a response before the model reads it; what it returns is read."""
+
+    async def aon_outbound(self, message: T) -> T:
+        """The same in an async run; as it stands, `on_outbound` in a thread."""
+        return await in_thread(self.on_outbound, message)
+
+    async def aon_inbound(self, message: U) -> U:
+        """The same in an async run; as it stands, `on_inbound` in a thread."""
+        return await in_thread(self.on_inbound, message)
+
+
+class Intercepted:
+    """A transport that sends through a client of its own.
+
+    Args:
+        client: sends.
+        interceptor: sees requests and responses.
+    """
+
+    def __init__(self, client: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
+        self._client, self._interceptor = client, interceptor
+
+    def handle_request(self, request: Any) -> Any:
+        """Send a request, as a client asks a transport to."""
+        sent = self._interceptor.on_outbound(request)
+        return self._interceptor.on_inbound(self._client.send(sent, stream=True, auth=None, follow_redirects=False))
+
+    def close(self) -> None:
+        """Close the client."""
+        self._client.close()
+
+    def __del__(self) -> None:
+        self.close()  # whoever asked it is gone without a word, as models are
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncIntercepted:
+    """A transport around another one, on an event loop.
+
+    Args:
+        transport: sends.
+        interceptor: sees requests and responses.
+    """
+
+    def __init__(self, transport: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
+        self._transport, self._interceptor = transport, interceptor
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Send a request, as a client asks a transport to."""
+        sent = await self._interceptor.aon_outbound(request)
+        return await self._interceptor.aon_inbound(await self._transport.handle_async_request(sent))
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self._transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
 
 _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client wants a key, the server does not look at it

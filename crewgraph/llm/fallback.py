@@ -10,12 +10,13 @@ from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.llm.status import status_of
+from crewgraph.llm.retry import status_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["FallbackModel", "Told", "is_for_another"]
+
 
 Told = Callable[[str, str, Exception], None]
 """Is told of a model that failed, the one that is asked in its place, and why."""

@@ -15,9 +15,9 @@ from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMC
 from crewgraph.events.pieces import Ended
 from crewgraph.events.stream_context import SINKS
 from crewgraph.events.stream_session import StreamSession
-from crewgraph.llm.arguments import accepted
-from crewgraph.llm.ongoing import ONGOING, OngoingCall
-from crewgraph.llm.pieces import AskedPieces
+from crewgraph.llm.base import accepted
+from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.events import AskedPieces
 
 __all__ = ["call_frames", "frames_while"]
 

@@ -1,4 +1,7 @@
-"""LLM: a model by its name and parameters, in CrewAI's words."""
+"""LLM: a model by its name and parameters, in CrewAI's words.
+
+Keywords of an `LLM` that are not its provider's: who serves it, what it costs, who stands in for it.
+"""
 
 import inspect
 import logging
@@ -19,21 +22,90 @@ from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import calls_functions, context_window, sees_images, takes_stop
 from crewgraph.llm.chat_model import ChatModel
-from crewgraph.llm.connection import open_chat_model
+from crewgraph.llm.connection import BaseInterceptor, open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools
+from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.in_chains import InChains
-from crewgraph.llm.interceptor import BaseInterceptor
-from crewgraph.llm.ongoing import ONGOING
 from crewgraph.llm.prices import Price, tell
 from crewgraph.llm.providers import Target, locate
 from crewgraph.llm.responses import Chained
-from crewgraph.llm.returned import called_back, returned
-from crewgraph.llm.words import SETTINGS, fallback_words, form_word, price_word, provider_word
+from crewgraph.llm.result import called_back, returned
+from crewgraph.llm.runnable import RunnableModel
+from crewgraph.outdated import tell_outdated
 from crewgraph.own_version import ours, own_version
 
-__all__ = ["LLM"]
+__all__ = ["LLM", "SETTINGS", "fallback_words", "form_word", "price_word", "provider_word"]
+
+
+SETTINGS = (
+    *("timeout", "temperature", "top_p", "n", "stop", "max_completion_tokens", "max_tokens", "presence_penalty"),
+    *("frequency_penalty", "logit_bias", "seed", "logprobs", "top_logprobs", "base_url", "api_version", "api_key"),
+    *("callbacks", "reasoning_effort", "stream"),
+)
+"""The attributes of an `LLM` that go to its provider."""
+
+_MILLION = 1_000_000
+
+
+def provider_word(kwargs: dict[str, Any]) -> str | None:
+    """Who serves the model, by the several words for it; they are taken out."""
+    kwargs.pop("is_litellm", None)
+    named = kwargs.pop("provider", None) or kwargs.pop("custom_llm_provider", None)
+    if kwargs.pop("azure", False):
+        tell_outdated("`azure=True` of an LLM", 'write the provider before the name: `LLM(model="azure/<deployment>")`')
+        named = named or "azure"
+    if kwargs.pop("custom_openai", False):
+        named = named or "openai"
+    return named
+
+
+def form_word(kwargs: dict[str, Any], given: Any) -> Any:
+    """The form of answers: what was given, else what Ollama's word for JSON says; that is taken out."""
+    if kwargs.get("format") != "json":
+        return given
+    del kwargs["format"]
+    tell_outdated('`format="json"` of an LLM', 'write `response_format={"type": "json_object"}`')
+    return {"type": "json_object"} if given is None else given
+
+
+def fallback_words(kwargs: dict[str, Any]) -> list[Any]:
+    """The models to fall back on; they are taken out.
+
+    Raises:
+        ValueError: it is one model, and no list.
+    """
+    given: Any = kwargs.pop("fallbacks", None)
+    if given is None:
+        return []
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+        raise ValueError(
+            f'`fallbacks` is a list of models, such as ["openai/gpt-4o-mini", LLM(...)], not {given!r:.60}'
+        )
+    return list(cast("Sequence[Any]", given))
+
+
+def price_word(kwargs: dict[str, Any]) -> Price | None:
+    """What the model costs: `price`, in USD per million tokens, or LiteLLM's words, per token; they are taken out.
+
+    Raises:
+        pydantic.ValidationError: it is no price.
+    """
+    given = kwargs.pop("price", None)
+    each = {
+        name: kwargs.pop(word) * _MILLION
+        for name, word in (
+            ("input", "input_cost_per_token"),
+            ("output", "output_cost_per_token"),
+            ("cached_input", "cache_read_input_token_cost"),
+            ("cache_write", "cache_creation_input_token_cost"),
+        )
+        if kwargs.get(word) is not None
+    }
+    if given is not None:
+        return Price.model_validate(given)
+    return Price.model_validate(each) if each else None
+
 
 _log = logging.getLogger(__name__)
 _building = RLock()  # one for all: a model is built once, and models stay copyable
@@ -49,7 +121,7 @@ class _Named(NamedTuple):
     provider: str | None
 
 
-class LLM(InChains, Chained, BaseLLM):
+class LLM(RunnableModel, Chained, BaseLLM):
     """A language model by its name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     It is a definition: nothing is imported, looked up or connected before the first question. Its attributes
@@ -346,12 +418,12 @@ class LLM(InChains, Chained, BaseLLM):
         models: list[Model] = [own, *map(load("crewgraph.llm.resolve").as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
-            observed = load("crewgraph.llm.observed").ObservedModel
+            observed = load("crewgraph.llm.events").EventModel
             models = [observed(model, self, agent, task) for model in models]
         asked = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
             return asked
-        return load("crewgraph.llm.hooked").HookedModel(asked, self, agent, task, is_at_work=False)
+        return load("crewgraph.llm.hooks").HookedModel(asked, self, agent, task, is_at_work=False)
 
     def _note(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

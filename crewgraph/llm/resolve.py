@@ -1,4 +1,7 @@
-"""Anything that users give as `llm`, as a model of ours."""
+"""Anything that users give as `llm`, as a model of ours.
+
+Anything that users give as `llm`, as something to `call`.
+"""
 
 import os
 import sys
@@ -12,12 +15,14 @@ from crewgraph.errors import ModelError, NoModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
 from crewgraph.llm.chat_model import ChatModel
+from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import CHOICES
 from crewgraph.own_version import own_version
 
-__all__ = ["DEFAULT_MODEL", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
+__all__ = ["DEFAULT_MODEL", "as_llm", "as_model", "default_llm", "default_name", "llm_like", "llm_named"]
+
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model where only OPENAI_API_KEY is set."""
@@ -168,3 +173,39 @@ def llm_like(llm: object) -> LLM:
         )
     words = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
     return LLM(name, **{word: found for word in words if (found := getattr(llm, word, None)) is not None})
+
+
+def as_llm(llm: Any) -> Any:
+    """An object with `call(messages)`: the given one itself where it has that.
+
+    Raises:
+        ModelError: it is no language model; see `as_model`.
+        NoModelError: it is None, and the environment names no model.
+    """
+    if llm is None:
+        return default_llm()
+    found = llm_named(llm)
+    return found if callable(getattr(found, "call", None)) else _Called(as_model(found))
+
+
+class _Called(BaseLLM):
+    """A model that has no `call` of its own, as a LangChain chat model."""
+
+    def __init__(self, asked: Model) -> None:
+        super().__init__(asked.name)
+        self._asked = asked
+
+    def call(
+        self,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Any | None = None,
+        from_agent: Any | None = None,
+        response_model: Any | None = None,
+    ) -> str:
+        """The text of the answer."""
+        reply = self._asked.complete(read_messages(messages), (), (), {})
+        self._track_token_usage_internal(reply["usage"] or {})
+        return text_of(reply["content"])

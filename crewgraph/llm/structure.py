@@ -9,6 +9,7 @@ from crewgraph.text import extract_json
 
 __all__ = ["read_structure"]
 
+
 _M = TypeVar("_M", bound=BaseModel)
 
 

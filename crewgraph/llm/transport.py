@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict, Unpack
 
 import httpx
 
-from crewgraph.llm.interceptor import BaseInterceptor
+from crewgraph.llm.connection import BaseInterceptor
 
 __all__ = ["AsyncHTTPTransport", "HTTPTransport", "HTTPTransportKwargs"]
 

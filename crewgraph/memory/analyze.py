@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation, Program, drive
 from crewgraph.errors import LimitReached
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, now

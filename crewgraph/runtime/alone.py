@@ -35,8 +35,8 @@ from crewgraph.definitions.task import Task
 from crewgraph.errors import DefinitionError, RunError, ToolFailed
 from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages
-from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import english
 from crewgraph.runtime.checkpointed_agent import noted_kickoff, place_of_kickoff

@@ -22,8 +22,8 @@ from crewgraph.events.crew import (
     CrewTestResultEvent,
     CrewTestStartedEvent,
 )
-from crewgraph.llm.ledger import UsageLedger, total
 from crewgraph.llm.resolve import as_model
+from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.runtime.alone import body_alone
 from crewgraph.runtime.console import shown
 from crewgraph.runtime.kickoff import checked_inputs, kicked_off, tell, why

@@ -12,7 +12,7 @@ from crewgraph.compiler.shared import results_apart
 from crewgraph.core.cancellation import giving_up
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
-from crewgraph.llm.ledger import total
+from crewgraph.llm.usage import total
 from crewgraph.own_version import own_version
 from crewgraph.runtime.kickoff import akickoff, kickoff
 from crewgraph.runtime.place import thread_in_flow

@@ -11,7 +11,7 @@ from crewgraph.compiler.notes import RunNotes
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.output import CrewOutput, TaskOutput
 from crewgraph.errors import OutputInvalid, StorageError
-from crewgraph.llm.ledger import total
+from crewgraph.llm.usage import total
 
 __all__ = ["check_stored", "crew_output", "execution_logs", "partial_output", "written_so_far"]
 

@@ -20,7 +20,7 @@ from crewgraph.flow import Flow, listen, start
 from crewgraph.flow.persistence import persist
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import KnowledgeStorage
-from crewgraph.llm.rpm import RPMController
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory

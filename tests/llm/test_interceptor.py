@@ -8,7 +8,7 @@ from modes import Mode
 from servers.openai_api import OpenAIServer
 
 from crewgraph import LLM
-from crewgraph.llm.interceptor import BaseInterceptor
+from crewgraph.llm.connection import BaseInterceptor
 from crewgraph.llm.transport import AsyncHTTPTransport, HTTPTransport
 
 

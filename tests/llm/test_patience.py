@@ -15,9 +15,8 @@ from crewgraph import LLM, Agent, Crew, Task
 from crewgraph.core.messages import Message
 from crewgraph.errors import BudgetExceeded, TimeLimitReached
 from crewgraph.events import LLMCallDelayedEvent
-from crewgraph.llm.patience import PatientModel
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.status import retry_after
+from crewgraph.llm.retry import RetryingModel, retry_after
 
 ASK: list[Message] = [{"role": "user", "content": "hello"}]
 LONG = 200  # seconds, more than any client waits
@@ -32,12 +31,12 @@ def model_at(server: OpenAIServer, **words: Any) -> LLM:
     return LLM("openai/test", base_url=server.url, api_key="key", **words)
 
 
-def patient(server: OpenAIServer, told: list[float]) -> PatientModel:
+def patient(server: OpenAIServer, told: list[float]) -> RetryingModel:
     model = as_model(model_at(server, max_retries=0))
-    return PatientModel(model, told.append, times=2, at_least=0.0, at_most=5.0)
+    return RetryingModel(model, told.append, times=2, at_least=0.0, at_most=5.0)
 
 
-def ask(mode: Mode, model: PatientModel) -> str:
+def ask(mode: Mode, model: RetryingModel) -> str:
     reply = mode.run(
         lambda: model.complete(ASK, (), (), {}),
         lambda: model.acomplete(ASK, (), (), {}),
@@ -112,7 +111,7 @@ def test_patience_ends_with_the_number_of_retries_and_with_the_bound(mode: Mode)
 def test_what_the_client_waits_for_is_left_to_the_client(mode: Mode):
     told: list[float] = []
     with OpenAIServer([later("0.3"), "hello"]) as server:
-        model = PatientModel(as_model(model_at(server)), told.append)
+        model = RetryingModel(as_model(model_at(server)), told.append)
         began = time.monotonic()
         assert ask(mode, model) == "hello"
         assert time.monotonic() - began >= 0.3

@@ -10,7 +10,7 @@ from servers.openai_api import OpenAIServer
 from servers.responses_api import Responses, message, responses_api
 
 from crewgraph import LLM, Agent, Crew, Task
-from crewgraph.llm.responses_result import ResponsesAPIResult
+from crewgraph.llm.responses import ResponsesAPIResult
 from crewgraph.tools import tool
 
 FUNCTION = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}

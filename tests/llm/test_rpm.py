@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from until import LONG, auntil, until
 from windows import NotingWindow, noting
 
-from crewgraph.llm.rpm import RPMController, await_room, wait_for_room
+from crewgraph.llm.rate_limit import RPMController, await_room, wait_for_room
 
 
 class Passages:

@@ -26,7 +26,7 @@ from crewgraph.events import CrewKickoffStartedEvent, LLMCallDelayedEvent
 from crewgraph.flow import Flow, start
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.llm.rpm import RPMController
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory

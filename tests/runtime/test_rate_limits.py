@@ -22,7 +22,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.definitions.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
-from crewgraph.llm.rpm import RPMController
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.tools import tool
 from runtime.parts import agent, crew, task
 

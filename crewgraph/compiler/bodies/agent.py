@@ -39,7 +39,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.errors import TimeLimitReached
 from crewgraph.files.record import FileRecord
 from crewgraph.llm.capabilities import window_of
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.skills.skill import Skill

@@ -28,7 +28,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.coworkers import DELEGATIONS, CoworkerTool
 from crewgraph.definitions.handed_task import HandedTask
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 

@@ -8,7 +8,7 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.protocols import Model
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal

@@ -6,7 +6,7 @@ from crewgraph.compiler.bodies.formed import formed
 from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.items import EntityMemoryItem, entities_in
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described

@@ -15,10 +15,10 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task import Task
 from crewgraph.errors import NoModelError
-from crewgraph.llm.called import as_llm
-from crewgraph.llm.ledger import UsageLedger
-from crewgraph.llm.ongoing import ONGOING, OngoingCall
+from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described

@@ -21,7 +21,7 @@ from crewgraph.definitions.crew_plan import CrewPlan
 from crewgraph.definitions.output import OutputFormat, TaskOutput
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.text import shorten
 
 __all__ = ["crew_plan_body"]

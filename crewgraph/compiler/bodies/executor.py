@@ -6,7 +6,7 @@ from typing import Any
 from crewgraph.compiler.executor import Executor
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 
 __all__ = ["carried_out"]
 

@@ -8,8 +8,8 @@ from crewgraph.compiler.remembering import is_ours
 from crewgraph.core.effects import Body, Call, EffectFailed
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.llm.ledger import UsageLedger
-from crewgraph.llm.ongoing import ONGOING, OngoingCall
+from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analysis import ExtractedMemories
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described

@@ -10,8 +10,8 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, ModelCall
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
-from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.structure import read_structure
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["Formed", "formed"]

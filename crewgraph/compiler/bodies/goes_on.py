@@ -12,7 +12,7 @@ from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.definitions.task import Task
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["goes_on"]

@@ -16,7 +16,7 @@ from crewgraph.definitions.model_guardrail import (
     ModelGuardrail,
 )
 from crewgraph.errors import OutputInvalid
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten

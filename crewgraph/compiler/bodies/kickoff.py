@@ -24,7 +24,7 @@ from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.model_guardrail import ModelGuardrail
 from crewgraph.files.record import files_in
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.text import shorten
 
 __all__ = ["kickoff_body"]

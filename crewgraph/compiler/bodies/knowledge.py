@@ -17,7 +17,7 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["Lookup", "looked_up"]

@@ -10,7 +10,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.evaluation import Mark
 from crewgraph.definitions.output import TaskOutput
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten

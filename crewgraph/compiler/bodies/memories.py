@@ -14,7 +14,7 @@ from crewgraph.compiler.memories import Memories
 from crewgraph.compiler.remembering import Remembers, looked_up, put_away
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.protocols import Model
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.prompts.book import Book
 

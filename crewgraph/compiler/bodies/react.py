@@ -20,7 +20,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 
 __all__ = ["Worker", "stepped", "worked"]

@@ -9,8 +9,8 @@ from crewgraph.compiler.executor import made_executor
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.definitions.langgraph_adapter import LangGraphAgentAdapter
-from crewgraph.llm.ledger import UsageLedger
 from crewgraph.llm.resolve import as_model
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 
 __all__ = ["check_coworkers", "check_ready"]

@@ -17,7 +17,7 @@ from crewgraph.core.messages import Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.plan_steps import PlanStep
 from crewgraph.definitions.planning_config import PlanningConfig
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book, filled
 from crewgraph.text import extract_json
 

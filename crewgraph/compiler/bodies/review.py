@@ -12,7 +12,7 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.step import AgentFinish
 from crewgraph.definitions.task import Task
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 
 __all__ = ["Reviewer"]
 

@@ -25,7 +25,7 @@ from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.shown import show
 from crewgraph.definitions.task import ConditionalTask
 from crewgraph.errors import OutputNotSaved
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.own_version import own_version
 from crewgraph.text import shorten
 

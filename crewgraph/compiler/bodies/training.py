@@ -15,7 +15,7 @@ from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.training import Feedback, TrainedAgent
 from crewgraph.errors import OutputInvalid
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
 from crewgraph.text import shorten

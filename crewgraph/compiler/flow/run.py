@@ -23,7 +23,7 @@ from crewgraph.definitions.flow.noted import WRITER
 from crewgraph.definitions.flow.state import fields_of, id_of, state_source
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
-from crewgraph.llm.tally import Tally
+from crewgraph.llm.usage import Tally
 
 __all__ = ["RUNNING", "FlowRun", "Parked", "Running"]
 

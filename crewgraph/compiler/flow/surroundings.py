@@ -10,7 +10,7 @@ from crewgraph.definitions.flow.current import (
     current_flow_name,
     current_flow_request_id,
 )
-from crewgraph.llm.tally import TALLIES
+from crewgraph.llm.usage import TALLIES
 
 __all__ = ["current"]
 

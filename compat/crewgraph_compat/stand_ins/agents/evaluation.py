@@ -13,8 +13,8 @@ from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.definitions.training import TrainedAgent
 from crewgraph.events import CrewTestResultEvent, TaskEvaluationEvent, crewai_event_bus
-from crewgraph.llm.called import as_llm
-from crewgraph.llm.ledger import total
+from crewgraph.llm.resolve import as_llm
+from crewgraph.llm.usage import total
 from crewgraph.prompts.book import english
 from crewgraph.runtime.scores import show_scores
 from crewgraph.schema import described

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from crewgraph.compiler.bodies.parser import OutputParserError, parse
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.step import AgentAction, AgentFinish
-from crewgraph.llm.called import as_llm
 from crewgraph.llm.errors import ContextLengthExceeded, is_context_length
+from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import english
 from crewgraph_compat.stand_ins.console.terminal import PRINTER
 from crewgraph_compat.stand_ins.models.calls import build_summary_prompt

@@ -20,7 +20,7 @@ from crewgraph.definitions.plan_steps import StepObservation, TodoItem, TodoList
 from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.errors import RunError
-from crewgraph.llm.ledger import UsageLedger
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import english
 from crewgraph.runtime.alone import body_alone
 

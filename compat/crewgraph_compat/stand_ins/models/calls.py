@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
 
-from crewgraph.llm.status import retry_after, status_of
+from crewgraph.llm.retry import retry_after, status_of
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import english
 

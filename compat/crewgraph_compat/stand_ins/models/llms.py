@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, cast
 
-from crewgraph.llm.called import as_llm
 from crewgraph.llm.capabilities import WINDOWS
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.profile import CONVERSATION_SHARE, RESULT_SHARE
 from crewgraph.llm.providers import PROVIDERS
-from crewgraph.llm.resolve import llm_like
-from crewgraph.llm.word import Word
+from crewgraph.llm.resolve import as_llm, llm_like
+from crewgraph.llm.responses import Word
 
 __all__ = [
     "ANTHROPIC_CONTEXT_WINDOWS",

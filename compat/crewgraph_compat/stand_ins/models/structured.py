@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.definitions.conversion import get_conversion_instructions
 from crewgraph.definitions.converter import Converter
 from crewgraph.errors import ConverterError
-from crewgraph.llm.called import as_llm
+from crewgraph.llm.resolve import as_llm
 
 __all__ = ["InternalInstructor", "TrainingConverter"]
 

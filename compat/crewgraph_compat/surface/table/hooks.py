@@ -40,7 +40,7 @@ _TOOL = rows(
 _OF_MODELS = rows("crewgraph.hooks.types", "AfterLLMCallHookType", "BeforeLLMCallHookType")
 _OF_TOOLS = rows("crewgraph.hooks.types", "AfterToolCallHookType", "BeforeToolCallHookType")
 _GLOBAL_LIST = rows("crewgraph.hooks.registry", "get_global_hook_list")
-_INTERCEPTOR = rows("crewgraph.llm.interceptor", "BaseInterceptor")
+_INTERCEPTOR = rows("crewgraph.llm.connection", "BaseInterceptor")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.hooks": {

@@ -59,7 +59,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.llms.providers.openai.completion": {
         **rows(_COMPLETIONS, "OpenAICompletion"),
         **rows(
-            "crewgraph.llm.responses_result",
+            "crewgraph.llm.responses",
             *("CodeInterpreterFileResult", "CodeInterpreterLogResult", "CodeInterpreterResult", "ComputerUseResult"),
             *("FileSearchResult", "FileSearchResultItem", "ReasoningSummary", "ResponsesAPIResult", "WebSearchResult"),
         ),

@@ -7,12 +7,13 @@ from typing import Any
 
 from crewgraph.outdated import tell_outdated
 
-__all__ = ["InChains"]
+__all__ = ["RunnableModel"]
+
 
 _LITELLM = ("LITELLM_SUCCESS_CALLBACKS", "LITELLM_FAILURE_CALLBACKS")
 
 
-class InChains(ABC):
+class RunnableModel(ABC):
     """What a LangChain chat model does, done by the one that answers for this model.
 
         chain = prompt | LLM("openai/gpt-4o") | StrOutputParser()

@@ -1,22 +1,59 @@
-"""A model that is asked again after the time that its provider asked for, where its client does not wait for so long."""
+"""A model that is asked again after the time that its provider asked for, where its client does not wait for so long.
 
+What a provider's answer to a request that failed says, wherever its client's exception holds it.
+"""
+
+import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from math import isfinite
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.llm.around import AroundModel
-from crewgraph.llm.status import retry_after
-from crewgraph.llm.window import LoopWaiter, Waiter
+from crewgraph.llm.rate_limit import LoopWaiter, Waiter
+from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.settings import longest_retry_after
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["PatientModel"]
+__all__ = ["RetryingModel", "retry_after", "status_of"]
+
+
+_LATER = (429, 503)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status; None where there was none."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code", "status"):
+            found = getattr(holder, name, None)
+            if isinstance(found, int) and not isinstance(found, bool):
+                return found
+    return None
+
+
+def retry_after(error: BaseException) -> float | None:
+    """How many seconds the server wants to be left alone (`Retry-After`, seconds or a date); None where it says nothing."""
+    if status_of(error) not in _LATER:
+        return None
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    told: Any = headers.get("retry-after") if callable(getattr(headers, "get", None)) else None
+    if not isinstance(told, str):
+        return None
+    try:
+        seconds = float(told)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(told).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if isfinite(seconds) else None
+
 
 _CLIENTS_WAIT = 60.0
 """Seconds that all clients wait themselves, before each of their own retries."""
@@ -25,7 +62,7 @@ _TIMES = 2
 
 
 @dataclass(frozen=True)
-class PatientModel(AroundModel[Model]):
+class RetryingModel(ModelWrapper[Model]):
     """A model at work; waits are told, and end when nobody waits for the answer any longer."""
 
     model: Model
@@ -75,7 +112,7 @@ class PatientModel(AroundModel[Model]):
 class _Attempt:
     """A `with` around a request, which holds a failure after which it is to be made again."""
 
-    def __init__(self, of: PatientModel, left: int) -> None:
+    def __init__(self, of: RetryingModel, left: int) -> None:
         self._of, self._left = of, left
         self.wait = 0.0
 

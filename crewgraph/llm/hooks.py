@@ -15,13 +15,14 @@ from crewgraph.hooks.dispatching import adispatch, dispatch
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import hooks_at
-from crewgraph.llm.around import AroundModel
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
+from crewgraph.llm.wrapper import ModelWrapper
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ["AtWork", "HookedModel"]
+
 
 _log = logging.getLogger("crewgraph.hooks")
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
@@ -40,7 +41,7 @@ class AtWork:
 
 
 @dataclass(frozen=True)
-class HookedModel(AroundModel[Model]):
+class HookedModel(ModelWrapper[Model]):
     """A model whose requests pass hooks; where they changed the conversation, the reply tells how it goes on."""
 
     model: Model

@@ -5,13 +5,13 @@ from typing import Any, Generic, TypeVar
 
 from crewgraph.core.protocols import Model
 
-__all__ = ["AroundModel"]
+__all__ = ["ModelWrapper"]
 
 
 M = TypeVar("M", bound=Model)
 
 
-class AroundModel(Generic[M]):
+class ModelWrapper(Generic[M]):
     """Passes on what the model in it is called."""
 
     model: M

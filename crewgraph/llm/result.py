@@ -7,8 +7,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.core.messages import Reply
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.errors import UnreadableAnswer
-from crewgraph.llm.responses import Responses
-from crewgraph.llm.tool_call import tool_calls
+from crewgraph.llm.responses import Responses, tool_calls
 
 __all__ = ["called_back", "returned"]
 
