@@ -18,7 +18,7 @@ from crewgraph.definitions.process import Process
 from crewgraph.definitions.task import NotSpecified, Task
 from crewgraph.errors import StorageError
 from crewgraph.text import slug
-from crewgraph.tools.mcp.resolver import own_ways
+from crewgraph.tools.mcp.tool import own_ways
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Assignment", "alone", "assignments", "context_of", "handed_on", "made_of"]

@@ -18,7 +18,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.code import is_code_interpreter
-from crewgraph.tools.mcp.resolver import own_resolver
+from crewgraph.tools.mcp.tool import own_resolver
 from crewgraph.tools.use import GuardedTool
 
 __all__ = ["Engagement", "engaged", "granted_tools", "guarded_tools", "own_tools"]

@@ -14,9 +14,8 @@ from crewgraph.definitions.coworkers import CoworkerTool
 from crewgraph.own_version import own_version
 from crewgraph.prompts.book import Book
 from crewgraph.tools.code import CodeInterpreterTool
-from crewgraph.tools.mcp.reference import Reference, references
-from crewgraph.tools.mcp.resolver import own_resolver
-from crewgraph.tools.mcp.tool import MCPTool, described_tools, made_tools
+from crewgraph.tools.mcp.server import Reference, references
+from crewgraph.tools.mcp.tool import MCPTool, described_tools, made_tools, own_resolver
 
 __all__ = ["LookAhead", "equipped", "mcp_references"]
 

@@ -20,7 +20,7 @@ from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, T
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
-from crewgraph.tools.observation import observation
+from crewgraph.tools.results import observation
 from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
 

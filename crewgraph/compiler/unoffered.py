@@ -4,8 +4,8 @@ from crewgraph.compiler.remotes import meant_remotes
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.own_version import own_version
-from crewgraph.tools.mcp.reference import references
-from crewgraph.tools.mcp.resolver import own_resolver
+from crewgraph.tools.mcp.server import references
+from crewgraph.tools.mcp.tool import own_resolver
 
 __all__ = ["refuse_unoffered"]
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.tools.name import model_name
+from crewgraph.tools.structured import model_name
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent_adapter import BaseAgentAdapter

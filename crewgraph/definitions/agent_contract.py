@@ -72,5 +72,5 @@ class AgentContract:
             MCPServerError: a server is not there, or has not the tool that is meant.
             MissingExtra: the package for MCP is not installed.
         """
-        offered: list[MCPTool] = load("crewgraph.tools.mcp.resolver").MCPToolResolver(self).resolve(mcps)
+        offered: list[MCPTool] = load("crewgraph.tools.mcp.tool").MCPToolResolver(self).resolve(mcps)
         return offered

@@ -16,7 +16,7 @@ def _described(servers: list[Any] | None) -> list[Any] | None:
         return None
     if not any(isinstance(one, Mapping) for one in servers):
         return servers
-    reference = load("crewgraph.tools.mcp.reference").reference
+    reference = load("crewgraph.tools.mcp.server").reference
     return [reference(one).server if isinstance(one, Mapping) else one for one in servers]
 
 

@@ -8,8 +8,8 @@ from pydantic import PrivateAttr
 from crewgraph.definitions.definition import Definition
 from crewgraph.extras import load
 from crewgraph.text import extract_json
+from crewgraph.tools.cache import ToolCalling, ToolsHandler
 from crewgraph.tools.failure import ToolFailureRecord
-from crewgraph.tools.handler import ToolCalling, ToolsHandler
 
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from crewgraph.errors import DefinitionError
-from crewgraph.tools.mcp.reference import Reference, reference
+from crewgraph.tools.mcp.server import Reference, reference
 from crewgraph.tools.mcp.tool import MCPTool, tools_of
 
 __all__ = ["get_mcp_tools"]

@@ -53,7 +53,7 @@ class PythonNames:
         except (ImportError, AttributeError) as error:
             raise DefinitionError(
                 f"{where}: the tool {name!r} is looked for in the module `{package}`, but {error}. Write 'module:Class' for a "
-                "tool of another package, or 'custom:name' for the tool in tools/name.py beside the file."
+                "tool of another package, or 'custom:name' for the tool in tools/structured.py beside the file."
             ) from error
         return made() if inspect.isclass(made) else made
 

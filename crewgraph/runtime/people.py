@@ -30,7 +30,7 @@ from crewgraph.runtime.place import RunPlace
 from crewgraph.runtime.results import partial_output
 from crewgraph.runtime.runs import crew_question, of_crew
 from crewgraph.runtime.storage import checkpointer_for
-from crewgraph.tools.approval import approval_of
+from crewgraph.tools.base import approval_of
 
 __all__ = ["answered", "apending", "conversed", "forget", "pending", "pending_crew", "place_to_ask"]
 

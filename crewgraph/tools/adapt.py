@@ -1,9 +1,12 @@
-"""Everything that may stand in `tools=[...]` as one kind of tool: `as_tool`."""
+"""Everything that may stand in `tools=[...]` as one kind of tool: `as_tool`.
+
+A tool call as a run of its own in LangChain's callbacks: traces and streams see it as a tool.
+"""
 
 import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
 from copy import copy
 from functools import partial
@@ -15,23 +18,93 @@ from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
+from crewgraph.extras import load
 from crewgraph.schema import call_arguments, validated
-from crewgraph.tools.approval import approval_of
 from crewgraph.tools.arguments import Refusal, read_arguments
-from crewgraph.tools.base import BaseTool, Tool, keep_always, tool
-from crewgraph.tools.blocks import is_blocks, shown
+from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
-from crewgraph.tools.limit import Counted, claim
-from crewgraph.tools.observation import Shown, observation
-from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
-from crewgraph.tools.trace import atraced, traced
+from crewgraph.tools.results import Shown, is_blocks, observation, shown
+from crewgraph.tools.structured import Counted, CrewStructuredTool, claim, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "as_tool", "as_tools"]
+__all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
+
+
+_Steps = Generator[Any, Any, Any]
+
+
+def traced(spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
+    """Do the work of a tool inside a run of its own.
+
+    Args:
+        spec: The tool.
+        args: What it was asked.
+        config: The caller's.
+        work: Gets the context to work in: models and graphs called there are children of this run.
+    """
+    config_module = load("langchain_core.runnables.config")
+    if not is_traced(config):
+        with config_module.set_config_context(config) as context:
+            return work(context)
+    steps = _steps(config_module.get_callback_manager_for_config(config), spec, args, config, work)
+    reply = None
+    try:
+        while True:
+            reply = steps.send(reply)
+    except StopIteration as stop:
+        return stop.value
+
+
+async def atraced(
+    spec: ToolSpec, args: dict[str, Any], config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
+) -> Any:
+    """The same for work that is awaited."""
+    config_module = load("langchain_core.runnables.config")
+    if not is_traced(config):
+        with config_module.set_config_context(config) as context:
+            return await work(context)
+    steps = _steps(config_module.get_async_callback_manager_for_config(config), spec, args, config, work)
+    send: Callable[[Any], Any] = steps.send
+    reply: Any = None
+    try:
+        while True:
+            step = send(reply)
+            try:
+                reply, send = await step, steps.send
+            except GeneratorExit:
+                raise
+            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which raise it again)
+                reply, send = error, steps.throw
+    except StopIteration as stop:
+        return stop.value
+
+
+def _steps(
+    manager: Any,
+    spec: ToolSpec,
+    args: dict[str, Any],
+    config: "RunnableConfig",
+    work: Callable[[Context], Any],
+) -> _Steps:
+    config_module = load("langchain_core.runnables.config")
+    told = {"name": spec["name"], "description": spec["description"]}
+    run = yield manager.on_tool_start(told, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"))
+    child = config_module.patch_config(config, callbacks=run.get_child())
+    try:
+        with config_module.set_config_context(child) as context:
+            value = yield work(context)
+    except GeneratorExit:  # nobody drives these steps any more
+        raise
+    except BaseException as error:
+        yield run.on_tool_error(error)
+        raise
+    yield run.on_tool_end(value)
+    return value
 
 
 class AdaptedTool(ABC):

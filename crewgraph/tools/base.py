@@ -1,30 +1,111 @@
-"""Tools as users write them: subclasses of `BaseTool`, and functions under `@tool`."""
+"""Tools as users write them: subclasses of `BaseTool`, and functions under `@tool`.
+
+Classes of tools whose fields have no types, as pydantic's first version took them.
+
+Whether a tool's calls are to be allowed by a person.
+"""
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform, overload
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
+from crewgraph.extras import load
+from crewgraph.outdated import tell_outdated
 from crewgraph.schema import from_signature
-from crewgraph.tools.approval import approval_of
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
-from crewgraph.tools.limit import claim
-from crewgraph.tools.observation import Shown
-from crewgraph.tools.result import result_schema_of, result_text, revived
-from crewgraph.tools.structured import CrewStructuredTool, prompt_text, tool_spec
-from crewgraph.tools.untyped import ToolType
+from crewgraph.tools.results import Shown, result_schema_of, result_text, revived
+from crewgraph.tools.structured import CrewStructuredTool, claim, prompt_text, tool_spec
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "keep_always", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "tool"]
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as ModelType
+else:
+    ModelType = type(BaseModel)
+
+_PLAIN = (str, int, float, bool, list, dict, tuple, set)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
+class ToolType(ModelType):
+    """Makes the classes of tools; a value that stands in one without a type is a field all the same."""
+
+    def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **words: Any) -> Any:
+        if untyped := _untyped(bases, namespace):
+            namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
+            fields = ", ".join(f"`{field}`" for field in untyped)
+            tell_outdated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
+        return super().__new__(mcs, name, bases, namespace, **words)
+
+
+def _untyped(bases: tuple[type[Any], ...], namespace: dict[str, Any]) -> dict[str, Any]:
+    """The fields that have a value and no type, with the types that their base or their value has."""
+    known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
+    found = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
+    candidates = {
+        name: known.get(name, type(cast("object", value)))
+        for name, value in found.items()
+        if isinstance(value, _PLAIN) or (name in known and not _is_code(value))
+    }
+    if not candidates:
+        return {}
+    annotated = _annotations(namespace)
+    return {name: kind for name, kind in candidates.items() if name not in annotated}
+
+
+def _fields(base: type[Any]) -> dict[str, Any]:
+    return base.model_fields if issubclass(base, BaseModel) else {}
+
+
+def _is_code(value: Any) -> bool:
+    return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
+
+
+def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
+    annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
+    if sys.version_info >= (3, 14) and "__annotations__" not in namespace and annotate is not None:
+        lib: Any = load("annotationlib")
+        return dict(lib.call_annotate_function(annotate, lib.Format.FORWARDREF))
+    return dict(namespace.get("__annotations__", {}))
+
+
+_NAME = "require_approval"
+
+
+def approval_of(tool: Any) -> bool | Callable[..., Any]:
+    """What a tool of any kind says of it: as its attribute `require_approval`, else in its `metadata`.
+
+    Returns:
+        Whether each call has to be allowed, or a function that says so of a call's arguments.
+
+    Raises:
+        DefinitionError: It is neither.
+    """
+    wish: Any = getattr(tool, _NAME, None)
+    if wish is None:
+        metadata = getattr(tool, "metadata", None)
+        wish = cast("dict[str, Any]", metadata).get(_NAME) if isinstance(metadata, dict) else None
+    if isinstance(wish, bool) or callable(wish):
+        return wish
+    if wish is None:
+        return False
+    raise DefinitionError(
+        f"`{_NAME}` of the tool `{tool.name}` is {wish!r:.80}. Give True, False, or a function that is given the arguments as a "
+        "dict and says whether a person is to be asked."
+    )
 
 
 class EnvVar(BaseModel):

@@ -1,16 +1,168 @@
-"""The tool with which an agent runs code."""
+"""The tool with which an agent runs code.
 
+A Docker container for a piece of Python, thrown away afterwards: no network, no files of this machine, bounded in all.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
 from collections.abc import Callable
-from typing import cast
+from threading import Thread
+from typing import IO, cast
 
 from pydantic import BaseModel, Field
 
 from crewgraph import settings
+from crewgraph.core.cancellation import when_given_up
+from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.container import check_docker, run_in_container
 
-__all__ = ["CodeInterpreterTool", "is_code_interpreter"]
+__all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_interpreter", "run_in_container"]
+
+
+_MEMORY = "512m"
+_PROCESSES = 128
+_SHOWN = 20_000
+"""Bytes of output that are kept; what comes beyond is thrown away."""
+
+_LOOK_SECONDS = 15
+
+
+def container_command(image: str, name: str) -> list[str]:
+    """The command that runs Python in a container; the program comes by its input.
+
+    Args:
+        image: what the container is made of; never fetched.
+        name: what the container is called.
+    """
+    return [
+        *("docker", "run", "--rm", "--interactive", "--name", name, "--pull", "never"),
+        *("--network", "none", "--read-only", "--tmpfs", "/tmp:rw,noexec,nosuid,nodev,size=64m", "--workdir", "/tmp"),
+        *("--user", "65534:65534", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "none"),
+        *("--memory", _MEMORY, "--memory-swap", _MEMORY, "--cpus", "1", "--pids-limit", str(_PROCESSES)),
+        *("--env", "HOME=/tmp", "--env", "PYTHONDONTWRITEBYTECODE=1", "--entrypoint", "python"),
+        *(image, "-I", "-u", "-"),
+    ]
+
+
+def check_docker(image: str) -> None:
+    """Look whether there is a place to run code in.
+
+    Raises:
+        ToolFailed: Docker is not installed, does not run, or has not the image; the message says what to do.
+    """
+    wanted = "code of agents runs in Docker only"
+    if shutil.which("docker") is None:
+        raise ToolFailed(f"{wanted}, and there is no `docker` here. Install it (https://docs.docker.com/get-docker).")
+    answered, said = _asked("version", "--format", "{{.Server.Version}}")
+    if not answered:
+        raise ToolFailed(f"{wanted}, and Docker does not answer: {said}. Start it.")
+    answered, said = _asked("image", "inspect", "--format", "{{.Id}}", image)
+    if not answered:
+        raise ToolFailed(
+            f"{wanted}, and it has not the image `{image}`: {said}. Fetch it: `docker pull {image}`; or name another one that "
+            "has Python in CREWGRAPH_CODE_IMAGE."
+        )
+
+
+def _asked(*words: str) -> tuple[bool, str]:
+    try:
+        done = subprocess.run(
+            ["docker", *words], capture_output=True, text=True, errors="replace", timeout=_LOOK_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"`docker {words[0]}` gave nothing within {_LOOK_SECONDS} seconds"
+    except OSError as error:
+        return False, f"`docker` cannot be run ({error.strerror})"
+    said = " ".join(done.stderr.split()) or f"`docker {words[0]}` ended with {done.returncode}"
+    return done.returncode == 0, said
+
+
+def run_in_container(code: str, *, image: str, seconds: float) -> str:
+    """What a piece of Python prints.
+
+    Raises:
+        ToolFailed: it could not be run, took too long, or ended with an error; the message holds what it printed.
+    """
+    name = f"crewgraph-{uuid.uuid4().hex}"
+    with tempfile.TemporaryFile() as program:
+        program.write(code.encode("utf-8", "surrogatepass"))
+        program.seek(0)
+        try:
+            process = subprocess.Popen(
+                container_command(image, name), stdin=program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            raise ToolFailed(f"the code was not run: `docker` cannot be run ({error.strerror}).") from error
+    output, ended = _Output(process), False
+    try:
+        with when_given_up(Thread(target=_remove, args=(name,), daemon=True).start):
+            process.wait(seconds)
+        ended = True
+    except subprocess.TimeoutExpired:
+        raise ToolFailed(f"the code was stopped after {seconds:g} seconds. {output.told()}") from None
+    finally:
+        if not ended:
+            _remove(name)
+            process.kill()
+            process.wait()
+        output.close()
+    if process.returncode != 0:
+        raise ToolFailed(f"{_why(process.returncode)} {output.told()}")
+    return output.text
+
+
+def _why(code: int) -> str:
+    if code in (125, 126, 127):
+        return "the code was not run, Docker could not start its container."
+    if code == 137:
+        return f"the code was killed; it may use {_MEMORY} of memory."
+    return f"the code ended with exit code {code}."
+
+
+def _remove(name: str) -> None:
+    """End a container at once: to end its client is not enough."""
+    try:
+        subprocess.run(["docker", "rm", "--force", name], capture_output=True, timeout=_LOOK_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):  # it bounds itself
+        return
+
+
+class _Output:
+    """What a process prints, as far as it is kept; all of it is read, so that the process never waits."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdout is not None
+        self._kept, self._lost = bytearray(), 0
+        self._stream: IO[bytes] = process.stdout
+        self._reader = Thread(target=self._read, name="crewgraph-code", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while part := os.read(self._stream.fileno(), 65536):
+            room = _SHOWN - len(self._kept)
+            self._kept += part[:room]
+            self._lost += max(len(part) - room, 0)
+
+    def close(self) -> None:
+        """Read what there still is."""
+        self._reader.join(_LOOK_SECONDS)
+        self._stream.close()
+
+    @property
+    def text(self) -> str:
+        """What was printed."""
+        text = bytes(self._kept).decode("utf-8", "replace")
+        return f"{text}\n({self._lost} further bytes are not shown)" if self._lost else text
+
+    def told(self) -> str:
+        """The same in a sentence."""
+        self._reader.join(1)
+        text = self.text.strip()
+        return f"It printed:\n{text}" if text else "It printed nothing."
 
 
 def _never(_arguments: object = None, _result: object = None) -> bool:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import english
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.observation import Shown
+from crewgraph.tools.results import Shown
 
 __all__ = ["AddImageTool", "AddImageToolSchema"]
 

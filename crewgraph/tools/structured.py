@@ -1,22 +1,108 @@
-"""A tool around a function: `CrewStructuredTool`."""
+"""A tool around a function: `CrewStructuredTool`.
 
+The names models call tools by.
+
+How often a tool may be used.
+"""
+
+import hashlib
 import inspect
 import json
-from collections.abc import Callable
-from typing import Any, cast
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
-from crewgraph.errors import DefinitionError, ToolFailed
+from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
 from crewgraph.schema import call_arguments, flat_schema, from_signature, json_schema, outline, validated
 from crewgraph.tools.failure import ToolFailurePolicy
-from crewgraph.tools.limit import claim
-from crewgraph.tools.name import model_name
-from crewgraph.tools.result import result_schema_of, result_text
+from crewgraph.tools.results import result_schema_of, result_text
 
-__all__ = ["CrewStructuredTool", "InvalidArguments", "prompt_text", "tool_spec"]
+__all__ = [
+    "Counted",
+    "CrewStructuredTool",
+    "InvalidArguments",
+    "UsageLimitReached",
+    "chosen",
+    "claim",
+    "model_name",
+    "prompt_text",
+    "tool_spec",
+]
+
+
+_T = TypeVar("_T")
+_LIMIT = 64
+_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def model_name(title: str) -> str:
+    """A tool's name as every provider takes it: 1 to 64 of a-z, A-Z, 0-9, `_` and `-`.
+
+    Accents are taken off. Where letters of other scripts are lost, or the end is cut off, a few digits made
+    from the whole title keep different titles apart; they are the same in every process.
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFKD", title) if not unicodedata.combining(c))
+    name = _OTHER.sub("_", plain).strip("_")
+    is_whole = not any(c.isalnum() and not c.isascii() for c in plain) and 0 < len(name) <= _LIMIT
+    if is_whole:
+        return name
+    digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{name[: _LIMIT - 9].rstrip('_') or 'tool'}_{digits}"
+
+
+def chosen(written: str, tools: Mapping[str, _T]) -> _T | None:
+    """The tool a model means by what it wrote: its name, or the same in other letters, spaces or quotes.
+
+    Args:
+        written: What stands where a tool's name should.
+        tools: Tools by model name.
+    """
+    if (exact := tools.get(written)) is not None:
+        return exact
+    name = model_name(written.strip().strip("`'\"*").strip())
+    if (same := tools.get(name)) is not None:
+        return same
+    alike = [tool for other, tool in tools.items() if _loose(other) == _loose(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _loose(name: str) -> str:
+    return name.casefold().replace("-", "_").replace("_", "")
+
+
+_lock = Lock()
+"""One for all tools: a tool must stay copyable, and the count is the only thing done under it."""
+
+
+class UsageLimitReached(LimitReached):
+    """A tool was used as often as its `max_usage_count` allows."""
+
+
+class Counted(Protocol):
+    """Something with a count of uses."""
+
+    name: str
+    max_usage_count: int | None
+    current_usage_count: int
+
+
+def claim(tool: Counted) -> None:
+    """Count one more use, before it happens.
+
+    Raises:
+        UsageLimitReached: There is none left; nothing is counted.
+    """
+    with _lock:
+        if tool.max_usage_count is not None and tool.current_usage_count >= tool.max_usage_count:
+            times = "once" if tool.max_usage_count == 1 else f"{tool.max_usage_count} times"
+            raise UsageLimitReached(f"`{tool.name}` may be used {times} and has been. Go on without it.")
+        object.__setattr__(tool, "current_usage_count", tool.current_usage_count + 1)  # it may be frozen
 
 
 class InvalidArguments(ToolFailed, ValueError):

@@ -12,8 +12,8 @@ from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
-from crewgraph.tools.limit import UsageLimitReached
 from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.tools.structured import UsageLimitReached
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -14,8 +14,7 @@ from crewgraph.definitions.step import AgentAction
 from crewgraph.errors import RunError
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.tools import tool
-from crewgraph.tools.cache import CacheHandler
-from crewgraph.tools.handler import ToolCalling, ToolsHandler
+from crewgraph.tools.cache import CacheHandler, ToolCalling, ToolsHandler
 
 WISH = 'Thought: sum\nAction: add\nAction Input: {"a": 1, "b": 2}'
 INPUTS = {"input": "1 and 2", "tools": "add: adds", "tool_names": "add"}

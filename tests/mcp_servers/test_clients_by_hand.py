@@ -24,7 +24,7 @@ from servers.mcp_server import PROGRAM
 from crewgraph import Agent, ScriptedLLM
 from crewgraph.errors import MCPServerError, ToolFailed
 from crewgraph.tools.mcp import MCPServerStdio
-from crewgraph.tools.mcp.resolver import MCPToolResolver
+from crewgraph.tools.mcp.tool import MCPToolResolver
 
 
 @pytest.fixture

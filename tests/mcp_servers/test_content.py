@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from crewgraph.schema import from_json_schema, json_schema
-from crewgraph.tools.blocks import is_blocks, shown
-from crewgraph.tools.mcp.content import result_of
+from crewgraph.tools.mcp.tool import result_of
+from crewgraph.tools.results import is_blocks, shown
 
 
 def text(words: str) -> dict[str, Any]:

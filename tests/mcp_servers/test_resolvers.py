@@ -9,7 +9,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 from crewgraph.tools.mcp import MCPServerHTTP
-from crewgraph.tools.mcp.resolver import MCPToolResolver
+from crewgraph.tools.mcp.tool import MCPToolResolver
 
 NOWHERE = "https://nowhere.invalid/mcp"
 

@@ -16,8 +16,7 @@ from until import until
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, TimeLimitReached, ToolFailed
 from crewgraph.tools import BaseTool
-from crewgraph.tools.code import CodeInterpreterTool
-from crewgraph.tools.container import container_command
+from crewgraph.tools.code import CodeInterpreterTool, container_command
 
 REAL = os.environ.get("PATH", "")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewgraph.tools.name import chosen, model_name
+from crewgraph.tools.structured import chosen, model_name
 
 
 @pytest.mark.parametrize(

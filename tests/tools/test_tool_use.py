@@ -22,7 +22,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
 from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.observation import observation
+from crewgraph.tools.results import observation
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool, Outcome, no_such_tool
 

@@ -1,13 +1,16 @@
 """MCP servers as sources of tools: what is given in `Agent(mcps=[...])`."""
 
-from crewgraph.tools.mcp.filter import (
+from crewgraph.tools.mcp.server import (
+    MCPServerConfig,
+    MCPServerHTTP,
+    MCPServerSSE,
+    MCPServerStdio,
     StaticToolFilter,
     ToolFilter,
     ToolFilterContext,
     create_dynamic_tool_filter,
     create_static_tool_filter,
 )
-from crewgraph.tools.mcp.server import MCPServerConfig, MCPServerHTTP, MCPServerSSE, MCPServerStdio
 from crewgraph.tools.mcp.tool import MCPTool
 
 __all__ = [

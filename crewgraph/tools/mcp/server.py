@@ -1,17 +1,110 @@
-"""MCP servers as users describe them."""
+"""MCP servers as users describe them.
+
+Which tools of an MCP server are offered to an agent.
+
+What may stand in `mcps=[...]`: descriptions of servers, their fields as a dict, or addresses.
+"""
 
 import hashlib
+import inspect
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
-from crewgraph.tools.mcp.filter import ToolFilter
+from crewgraph.errors import DefinitionError
 
-__all__ = ["MCPServer", "MCPServerConfig", "MCPServerHTTP", "MCPServerSSE", "MCPServerStdio"]
+__all__ = [
+    "MCPServer",
+    "MCPServerConfig",
+    "MCPServerHTTP",
+    "MCPServerSSE",
+    "MCPServerStdio",
+    "Reference",
+    "StaticToolFilter",
+    "ToolFilter",
+    "ToolFilterContext",
+    "create_dynamic_tool_filter",
+    "create_static_tool_filter",
+    "passes",
+    "reference",
+    "references",
+]
+
+
+class ToolFilterContext(BaseModel):
+    """For whom a filter decides."""
+
+    agent: Any
+    """The agent that is to have the tools."""
+
+    server_name: str
+    """The server, by a name made of its address or its command."""
+
+    run_context: dict[str, Any] | None = None
+    """Always None: agents get the same tools in every run."""
+
+
+ToolFilter = Callable[[ToolFilterContext, dict[str, Any]], bool] | Callable[[dict[str, Any]], bool]
+"""Says whether a tool is offered: a function of the tool (a dict with name, description, inputSchema), or of context and tool."""
+
+
+class StaticToolFilter:
+    """A filter by names.
+
+    Args:
+        allowed_tool_names: only these are offered; all where None.
+        blocked_tool_names: these are not.
+    """
+
+    def __init__(
+        self, allowed_tool_names: Sequence[str] | None = None, blocked_tool_names: Sequence[str] | None = None
+    ) -> None:
+        self.allowed_tool_names = None if allowed_tool_names is None else set(allowed_tool_names)
+        self.blocked_tool_names = set(blocked_tool_names or ())
+
+    def __call__(self, tool: dict[str, Any]) -> bool:
+        """Whether the tool is offered."""
+        name = tool.get("name")
+        return name not in self.blocked_tool_names and (
+            self.allowed_tool_names is None or name in self.allowed_tool_names
+        )
+
+
+def create_static_tool_filter(
+    allowed_tool_names: list[str] | None = None, blocked_tool_names: list[str] | None = None
+) -> Callable[[dict[str, Any]], bool]:
+    """A filter by names; see `StaticToolFilter`."""
+    return StaticToolFilter(allowed_tool_names, blocked_tool_names)
+
+
+def create_dynamic_tool_filter(
+    filter_func: Callable[[ToolFilterContext, dict[str, Any]], bool],
+) -> Callable[[ToolFilterContext, dict[str, Any]], bool]:
+    """The function itself, a filter that looks at the agent, too."""
+    return filter_func
+
+
+def passes(choose: ToolFilter | None, context: ToolFilterContext, tool: dict[str, Any]) -> bool:
+    """Whether a filter lets a tool pass."""
+    if choose is None:
+        return True
+    ask = cast(Callable[..., bool], choose)
+    return bool(ask(context, tool) if _takes_two(ask) else ask(tool))
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
+    return len(required) == 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 class MCPServer(BaseModel, ABC):
@@ -185,3 +278,83 @@ class MCPServerSSE(_Addressed):
 
 MCPServerConfig = MCPServerStdio | MCPServerHTTP | MCPServerSSE
 """A description of a server."""
+
+
+_FORMS = (
+    'Give an address ("https://host/mcp", for one of its tools "https://host/mcp#tool"), or an `MCPServerStdio`, '
+    "`MCPServerHTTP` or `MCPServerSSE`."
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A server, and which of its tools is meant."""
+
+    server: MCPServer
+    only: str | None = None
+    """The one tool that is meant; None for all that the server's filter lets pass."""
+
+
+def references(given: Sequence[Any]) -> list[Reference]:
+    """What users gave, read; the same text gives the same server.
+
+    Raises:
+        DefinitionError: something of it leads to no server.
+    """
+    return [reference(one) for one in given]
+
+
+def reference(given: Any) -> Reference:
+    """One thing that a user gave; also what the package `mcp` calls `StdioServerParameters`.
+
+    Raises:
+        DefinitionError: it leads to no server.
+    """
+    if isinstance(given, Reference):
+        return given
+    if isinstance(given, MCPServer):
+        return Reference(given)
+    if isinstance(given, str):
+        return _addressed(given)
+    if isinstance(given, Mapping):
+        return Reference(_described(cast(Mapping[str, Any], given)))
+    if isinstance(command := getattr(given, "command", None), str):
+        args, env = getattr(given, "args", None), getattr(given, "env", None)
+        return Reference(MCPServerStdio(command=command, args=list(args or ()), env=env))
+    raise DefinitionError(f"{given!r:.80} is no MCP server. {_FORMS}")
+
+
+@lru_cache(maxsize=256)
+def _addressed(text: str) -> Reference:
+    address, _, only = text.strip().partition("#")
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_near(parts.hostname)):
+        return Reference(MCPServerHTTP(url=address), only or None)
+    if parts.scheme == "http":
+        raise DefinitionError(
+            f"the MCP server `{parts.hostname}` is named by an address without encryption. Write https://, or "
+            "`MCPServerHTTP(url=...)` if that is what you want."
+        )
+    if parts.scheme == "crewai-amp" or not parts.scheme:
+        raise DefinitionError(
+            f"the MCP server {text!r:.80} is named as CrewAI's hosted platform names them, which crewgraph does not ask. {_FORMS}"
+        )
+    raise DefinitionError(f"{text!r:.80} is no address of an MCP server. {_FORMS}")
+
+
+def _is_near(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _described(fields: Mapping[str, Any]) -> MCPServer:
+    """A server from its fields, as files hold them; `transport` or `type` may say which of those with an address it is."""
+    named = {name: value for name, value in fields.items() if name not in ("transport", "type")}
+    transport = str(fields.get("transport") or fields.get("type") or "").lower()
+    if "command" in named:
+        return MCPServerStdio(**named)
+    if "url" not in named:
+        raise DefinitionError(f"an MCP server has a `command` or a `url`, and {sorted(fields)} has neither. {_FORMS}")
+    return MCPServerSSE(**named) if transport == "sse" else MCPServerHTTP(**named)

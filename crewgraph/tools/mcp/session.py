@@ -16,6 +16,7 @@ from crewgraph.tools.mcp.server import MCPServer
 
 __all__ = ["MCPSession", "acalled", "called", "known_tools", "listed"]
 
+
 T = TypeVar("T")
 
 _log = logging.getLogger("crewgraph.tools")

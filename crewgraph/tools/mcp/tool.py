@@ -1,7 +1,13 @@
-"""A tool of an MCP server, to be used like any other."""
+"""A tool of an MCP server, to be used like any other.
 
+What a tool of an MCP server gave, as plain data to be recorded.
+
+Finding the tools of what stands in `mcps=[...]`, as programs override or patch it.
+"""
+
+import json
 import re
-from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,18 +15,38 @@ from pydantic import Field
 
 from crewgraph.errors import MCPServerError, ToolFailed
 from crewgraph.extras import load
+from crewgraph.own_version import ours, own_version
 from crewgraph.schema import from_json_schema
 from crewgraph.text import shorten
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.blocks import is_blocks, shown
-from crewgraph.tools.mcp.content import result_of
-from crewgraph.tools.mcp.filter import ToolFilterContext, passes
-from crewgraph.tools.mcp.reference import Reference, reference
-from crewgraph.tools.mcp.server import MCPServer
+from crewgraph.tools.mcp.server import MCPServer, Reference, ToolFilterContext, passes, reference
 from crewgraph.tools.mcp.session import acalled, called, known_tools, listed
-from crewgraph.tools.observation import Shown
+from crewgraph.tools.results import Shown, is_blocks, shown
 
-__all__ = ["MCPTool", "described_tools", "made_tools", "tools_of"]
+__all__ = [
+    "MCPTool",
+    "MCPToolResolver",
+    "described_tools",
+    "made_tools",
+    "own_resolver",
+    "own_ways",
+    "result_of",
+    "tools_of",
+]
+
+
+def result_of(answer: Mapping[str, Any]) -> Any:
+    """What a server answered to a call, as it is recorded: a text, or blocks where there are images.
+
+    Args:
+        answer: a `CallToolResult` as plain data.
+    """
+    blocks: list[dict[str, Any]] = list(answer.get("content") or ())
+    structured = answer.get("structuredContent")
+    if structured is not None and not any(block.get("type") in ("text", "image", "resource") for block in blocks):
+        blocks = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False)}, *blocks]
+    text, images = shown(blocks)
+    return [{"type": "text", "text": text}, *images] if images else text
 
 
 class MCPTool(BaseTool):
@@ -105,7 +131,7 @@ def _listed(server: MCPServer, agent: Any) -> list[dict[str, Any]]:
 
 
 def _telling() -> Any:
-    return load("crewgraph.tools.mcp.telling")  # events are many classes, and nobody listens who has not loaded them
+    return load("crewgraph.tools.mcp.events")  # events are many classes, and nobody listens who has not loaded them
 
 
 def _alike(name: str) -> str:
@@ -150,3 +176,69 @@ def _made(server: MCPServer, described: Mapping[str, Any], taken: Container[str]
         server=server,
         original_tool_name=own,
     )
+
+
+_WAYS = ("resolve", "_resolve_external", "_resolve_native")
+
+
+class MCPToolResolver:
+    """Finds the tools of servers for an agent; `agent.get_mcp_tools([...])` does it, too.
+
+    A run asks the servers itself; what a program puts in the place of a method here, it calls.
+
+    Args:
+        agent: for whom; filters are told.
+        logger: not used: sessions log as "crewgraph.tools".
+    """
+
+    def __init__(self, agent: Any, logger: Any = None) -> None:
+        self._agent, self._logger = agent, logger
+
+    @property
+    def clients(self) -> list[Any]:
+        """Connections that are to be closed: none, runs close theirs."""
+        return []
+
+    @ours
+    def resolve(self, mcps: Sequence[Any]) -> list[BaseTool]:
+        """The tools of servers.
+
+        Args:
+            mcps: what `Agent(mcps=)` takes.
+
+        Raises:
+            DefinitionError: something of it leads to no server.
+            MCPServerError: a server is not there, or has not the tool that is meant (also ConnectionError).
+        """
+        tools: list[BaseTool] = []
+        for one in mcps:
+            tools += self._resolve_external(one) if isinstance(one, str) else self._resolve_native(one)[0]
+        return tools
+
+    def cleanup(self) -> None:
+        """Close what is open: nothing is."""
+
+    @ours
+    def _resolve_external(self, mcp_ref: str) -> list[BaseTool]:
+        return list(tools_of([mcp_ref], self._agent))
+
+    @ours
+    def _resolve_native(self, mcp_config: MCPServer) -> tuple[list[BaseTool], list[Any]]:
+        return list(tools_of([mcp_config], self._agent)), []
+
+
+def own_resolver(given: Any, agent: Any) -> Callable[[], list[Any]] | None:
+    """What a program put in the place of looking for one thing of `mcps`; None where nothing is."""
+    resolver = MCPToolResolver(agent)
+    if (resolve := own_version(resolver, "resolve")) is not None:
+        return lambda: list(resolve([given]))
+    if isinstance(given, str):
+        external = own_version(resolver, "_resolve_external")
+        return None if external is None else lambda: list(external(given))
+    native = own_version(resolver, "_resolve_native")
+    return None if native is None else lambda: list(native(given)[0])
+
+
+def own_ways() -> tuple[int, ...]:
+    """What stands in the place of the methods, by identity: a graph that was made with it is made anew without."""
+    return tuple(id(vars(MCPToolResolver)[way]) for way in _WAYS)

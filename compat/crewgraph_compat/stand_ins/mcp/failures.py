@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 from crewgraph.errors import MCPServerError
-from crewgraph.tools.mcp.content import result_of
+from crewgraph.tools.mcp.tool import result_of
 
 __all__ = [
     "AUTH_STATUS_CODES",

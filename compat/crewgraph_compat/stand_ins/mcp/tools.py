@@ -9,9 +9,8 @@ from crewgraph.core.loops.threads import LoopThread
 from crewgraph.errors import ToolFailed
 from crewgraph.schema import from_json_schema
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.mcp.content import result_of
-from crewgraph.tools.mcp.reference import reference
-from crewgraph.tools.mcp.tool import MCPTool
+from crewgraph.tools.mcp.server import reference
+from crewgraph.tools.mcp.tool import MCPTool, result_of
 
 __all__ = [
     "MCP_CONNECTION_TIMEOUT",

@@ -196,7 +196,7 @@ _DIGITS = 8
 def sanitize_tool_name(name: str, max_length: int = 64) -> str:
     """A tool's name as CrewAI tells it to models: lower-case letters and digits, joined by `_`.
 
-    Agents of crewgraph call tools by `crewgraph.tools.name.model_name`, which keeps capitals.
+    Agents of crewgraph call tools by `crewgraph.tools.structured.model_name`, which keeps capitals.
 
     Args:
         name: the tool's name.

@@ -12,7 +12,7 @@ from crewgraph.definitions.task import Task
 from crewgraph.prompts.book import english
 from crewgraph.schema import json_schema
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.handler import ToolCalling
+from crewgraph.tools.cache import ToolCalling
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text
 from crewgraph_compat.stand_ins.models.calls import LLMMessage
 from crewgraph_compat.stand_ins.tools.fields import sanitize_tool_name

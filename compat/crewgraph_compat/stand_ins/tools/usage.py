@@ -20,8 +20,7 @@ from crewgraph.definitions.step import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, as_tool
-from crewgraph.tools.cache import CacheHandler
-from crewgraph.tools.handler import CACHE_TOOL, ToolCalling, ToolsHandler
+from crewgraph.tools.cache import CACHE_TOOL, CacheHandler, ToolCalling, ToolsHandler
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool, Outcome
 

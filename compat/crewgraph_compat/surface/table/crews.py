@@ -102,7 +102,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_CACHE,
         **_PARSER,
         **rows("crewgraph_compat.stand_ins.agents.executor", "AgentExecutor", "AgentExecutorState"),
-        **rows("crewgraph.tools.handler", "ToolsHandler"),
+        **rows("crewgraph.tools.cache", "ToolsHandler"),
     },
     "crewai.agents.agent_builder": {},
     "crewai.agents.agent_builder.base_agent": {**_BASE_AGENT, **_CACHE, **_I18N, **_RPM, **_SECURITY, **_TOOL},

@@ -55,12 +55,12 @@ MODULES: dict[str, dict[str, str]] = {
         **_WORDS,
         **rows("crewgraph.compiler.bodies.parser", OutputParserException="OutputParserError"),
     },
-    "crewai.agents.tools_handler": rows("crewgraph.tools.handler", "ToolsHandler"),
+    "crewai.agents.tools_handler": rows("crewgraph.tools.cache", "ToolsHandler"),
     "crewai.tools.cache_tools": {},
     "crewai.tools.cache_tools.cache_tools": rows(_USES, "CacheTools"),
     "crewai.tools.tool_calling": {
         **rows(_USES, "InstructorToolCalling"),
-        **rows("crewgraph.tools.handler", "ToolCalling"),
+        **rows("crewgraph.tools.cache", "ToolCalling"),
     },
     "crewai.tools.tool_types": rows(_USES, "ToolResult"),
     "crewai.tools.tool_usage": rows(

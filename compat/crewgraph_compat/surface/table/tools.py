@@ -8,7 +8,7 @@ _STRUCTURED = rows("crewgraph.tools.structured", "CrewStructuredTool")
 
 _MCP_CONFIG = rows("crewgraph.tools.mcp.server", "MCPServerConfig", "MCPServerHTTP", "MCPServerSSE", "MCPServerStdio")
 _MCP_FILTERS = rows(
-    "crewgraph.tools.mcp.filter",
+    "crewgraph.tools.mcp.server",
     "StaticToolFilter",
     "ToolFilter",
     "ToolFilterContext",
@@ -20,7 +20,7 @@ _CLIENT = "crewgraph_compat.stand_ins.mcp.client"
 _SERVER_TOOLS = "crewgraph_compat.stand_ins.mcp.tools"
 _FAILURES = "crewgraph_compat.stand_ins.mcp.failures"
 _MCP_CLIENT = rows(_CLIENT, "BaseTransport", "MCPClient", "TransportType")
-_MCP_RESOLVER = rows("crewgraph.tools.mcp.resolver", "MCPToolResolver")
+_MCP_RESOLVER = rows("crewgraph.tools.mcp.tool", "MCPToolResolver")
 
 MODULES: dict[str, dict[str, str]] = {
     "crewai.mcp": {**_MCP_CONFIG, **_MCP_FILTERS, **_MCP_CLIENT, **_MCP_RESOLVER},
@@ -48,7 +48,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.mcp.transports.http": rows(_CLIENT, "HTTPTransport"),
     "crewai.mcp.transports.sse": rows(_CLIENT, "SSETransport"),
     "crewai.mcp.transports.stdio": rows(_CLIENT, "StdioTransport"),
-    "crewai.mcp.config": {**_MCP_CONFIG, **rows("crewgraph.tools.mcp.filter", "ToolFilter")},
+    "crewai.mcp.config": {**_MCP_CONFIG, **rows("crewgraph.tools.mcp.server", "ToolFilter")},
     "crewai.mcp.content": rows(_FAILURES, "content_blocks_to_text"),
     "crewai.mcp.exceptions": {
         **rows("crewgraph.errors", MCPConnectionError="MCPServerError"),
@@ -134,7 +134,7 @@ MODULES: dict[str, dict[str, str]] = {
             "strip_composite_description_prefix",
         ),
         **_STRUCTURED,
-        **rows("crewgraph.tools.limit", ToolUsageLimitExceededError="UsageLimitReached"),
+        **rows("crewgraph.tools.structured", ToolUsageLimitExceededError="UsageLimitReached"),
     },
 }
 """The modules of this area."""
