@@ -1,6 +1,6 @@
 """`python -m crewgraph`."""
 
-from crewgraph.cli.command import main
+from crewgraph.cli.main import main
 
 __all__ = []
 

@@ -25,7 +25,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/bodies/kickoff.py",  # the failure is told, then raised again
     "crewgraph/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/evaluation/experiment.py",  # told with the case, and the other cases are run
-    "crewgraph/hooks/dispatching.py",  # a hook that fails is logged, and the run goes on
+    "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
     "crewgraph/runtime/boundaries.py",  # hooks are told of the failure, then it is raised again
     "crewgraph/compiler/remembering.py",  # a memory that fails is told, and the work goes on
     "crewgraph/memory/entity.py",  # raised once the other entities are kept

@@ -2,7 +2,7 @@
 
 import sys
 
-from crewgraph.cli.program import Program
+from crewgraph.cli.run import Program
 from crewgraph_compat.surface.installation import CrewaiImported, install
 
 __all__ = ["main"]

@@ -21,6 +21,7 @@ from crewgraph.text import printable
 
 __all__ = ["approve"]
 
+
 _WAITS = 3
 """The exit code where the run waits for an answer, still or again."""
 

@@ -1,4 +1,9 @@
-"""The parser of the command `crewgraph`, with all its commands."""
+"""The parser of the command `crewgraph`, with all its commands.
+
+The command `crewgraph`, also as `python -m crewgraph`.
+
+A program is run at once: the parser of the other commands takes longer to load than most programs to start.
+"""
 
 import sys
 from typing import Annotated, Any
@@ -7,23 +12,15 @@ import typer
 
 from crewgraph import __version__
 from crewgraph.cli.approve import approve
-from crewgraph.cli.chat import chat
-from crewgraph.cli.check import check
-from crewgraph.cli.create import create
-from crewgraph.cli.diff import diff
-from crewgraph.cli.eject import eject
-from crewgraph.cli.log_tasks_outputs import log_tasks_outputs
-from crewgraph.cli.migrate import migrate
-from crewgraph.cli.replay import replay
-from crewgraph.cli.reset_memories import reset_memories
-from crewgraph.cli.run import run
-from crewgraph.cli.runs import runs
-from crewgraph.cli.test import test
-from crewgraph.cli.train import train
-from crewgraph.cli.where import where
+from crewgraph.cli.crews import chat, reset_memories, test, train
+from crewgraph.cli.moving import check, eject, migrate
+from crewgraph.cli.projects import create
+from crewgraph.cli.run import Program, RunProgram, run
+from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.errors import CrewgraphError
+from crewgraph.extras import load
 
-__all__ = ["app"]
+__all__ = ["app", "main"]
 
 
 class _App(typer.Typer):
@@ -73,3 +70,21 @@ def _start(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def main() -> Any:
+    """Carry out what the command line asks for; does not return where that exits."""
+    program = Program.named(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
+    if program is None:
+        hook = sys.excepthook
+        try:
+            return load("crewgraph.cli.main").app()
+        except RunProgram as asked:
+            program = asked.program
+            sys.excepthook = hook  # typer has set its own, which the program is not to find
+    try:
+        load("crewgraph_compat").install()
+    except CrewgraphError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        sys.exit(2)
+    return program.run()

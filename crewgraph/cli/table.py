@@ -11,6 +11,7 @@ from crewgraph.extras import load
 
 __all__ = ["print_fields", "print_json", "print_table"]
 
+
 _WIDE = 200  # cells, where nobody looks: what is piped is not to be cut
 
 

@@ -22,6 +22,7 @@ from crewgraph.project.env_file import load_env
 
 __all__ = ["Target", "target_crew", "target_flow", "target_of_either"]
 
+
 _FORM = "write `path/to/file.py:name` or `package.module:name`"
 
 Target = Annotated[

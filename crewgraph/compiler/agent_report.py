@@ -13,6 +13,9 @@ from crewgraph.definitions.step import AgentAction, AgentFinish
 from crewgraph.definitions.task import Task
 from crewgraph.events.agent import (
     AgentEvent,
+    AgentReasoningCompletedEvent,
+    AgentReasoningFailedEvent,
+    AgentReasoningStartedEvent,
     AgentStepEvent,
     LiteAgentExecutionCompletedEvent,
     LiteAgentExecutionErrorEvent,
@@ -20,17 +23,17 @@ from crewgraph.events.agent import (
 )
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.context_window import (
+from crewgraph.events.llm import (
     ContextWindowSummarizationCompletedEvent,
     ContextWindowSummarizationFailedEvent,
     ContextWindowSummarizationStartedEvent,
 )
-from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
-from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
-from crewgraph.events.reasoning import (
-    AgentReasoningCompletedEvent,
-    AgentReasoningFailedEvent,
-    AgentReasoningStartedEvent,
+from crewgraph.events.people import (
+    HumanInputReceivedEvent,
+    HumanInputRequestedEvent,
+    LLMGuardrailCompletedEvent,
+    LLMGuardrailFailedEvent,
+    LLMGuardrailStartedEvent,
 )
 from crewgraph.events.tool import ToolUsageErrorEvent
 

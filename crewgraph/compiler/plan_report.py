@@ -5,9 +5,7 @@ from typing import Any
 
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.plan_steps import StepObservation, StepRefinement, TodoItem
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.observation import (
+from crewgraph.events.agent import (
     GoalAchievedEarlyEvent,
     PlanRefinementEvent,
     PlanReplanTriggeredEvent,
@@ -17,6 +15,8 @@ from crewgraph.events.observation import (
     StepObservationFailedEvent,
     StepObservationStartedEvent,
 )
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.bus import crewai_event_bus
 
 __all__ = ["PlanReport"]
 

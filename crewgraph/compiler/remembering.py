@@ -12,7 +12,7 @@ from crewgraph.compiler.memories import Memories
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.task import Task
-from crewgraph.events.memory import (
+from crewgraph.events.knowledge import (
     MemoryRetrievalCompletedEvent,
     MemoryRetrievalFailedEvent,
     MemoryRetrievalStartedEvent,

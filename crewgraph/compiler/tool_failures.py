@@ -6,7 +6,7 @@ from typing import Any
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
-from crewgraph.hooks.names import tool_key
+from crewgraph.hooks.points import tool_key
 from crewgraph.tools.failure import (
     ToolExecutionFailedError,
     ToolFailure,

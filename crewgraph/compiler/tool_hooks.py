@@ -9,10 +9,8 @@ from crewgraph.core.plain import plain
 from crewgraph.definitions.agent import BaseAgent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
-from crewgraph.hooks.dispatching import adispatch, dispatch
-from crewgraph.hooks.names import tool_key
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
-from crewgraph.hooks.registry import hooks_at
+from crewgraph.hooks.points import HookAborted, InterceptionPoint, tool_key
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.base import BaseTool

@@ -9,13 +9,34 @@ from crewgraph.events.agent import (
     AgentExecutionStartedEvent,
     AgentLogsExecutionEvent,
     AgentLogsStartedEvent,
+    AgentReasoningCompletedEvent,
+    AgentReasoningFailedEvent,
+    AgentReasoningStartedEvent,
     AgentStepEvent,
+    GoalAchievedEarlyEvent,
     LiteAgentExecutionCompletedEvent,
     LiteAgentExecutionErrorEvent,
     LiteAgentExecutionStartedEvent,
+    ObservationEvent,
+    PlanRefinementEvent,
+    PlanReplanTriggeredEvent,
+    PlanStepCompletedEvent,
+    PlanStepEvent,
+    PlanStepStartedEvent,
+    ReasoningEvent,
+    StepObservationCompletedEvent,
+    StepObservationFailedEvent,
+    StepObservationStartedEvent,
 )
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import EventBus, crewai_event_bus, event_bus
+from crewgraph.events.bus import (
+    BaseEventListener,
+    CircularDependencyError,
+    Depends,
+    EventBus,
+    crewai_event_bus,
+    event_bus,
+)
 from crewgraph.events.checkpoint import (
     CheckpointBaseEvent,
     CheckpointCompletedEvent,
@@ -29,12 +50,6 @@ from crewgraph.events.checkpoint import (
     CheckpointRestoreFailedEvent,
     CheckpointRestoreStartedEvent,
     CheckpointStartedEvent,
-)
-from crewgraph.events.context_window import (
-    ContextWindowSummarizationCompletedEvent,
-    ContextWindowSummarizationEvent,
-    ContextWindowSummarizationFailedEvent,
-    ContextWindowSummarizationStartedEvent,
 )
 from crewgraph.events.crew import (
     CrewBaseEvent,
@@ -53,7 +68,6 @@ from crewgraph.events.crew import (
     CrewTrainFailedEvent,
     CrewTrainStartedEvent,
 )
-from crewgraph.events.depends import CircularDependencyError, Depends
 from crewgraph.events.flow import (
     FlowCreatedEvent,
     FlowEvent,
@@ -71,12 +85,6 @@ from crewgraph.events.flow import (
     MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
-from crewgraph.events.guardrail import (
-    LLMGuardrailBaseEvent,
-    LLMGuardrailCompletedEvent,
-    LLMGuardrailFailedEvent,
-    LLMGuardrailStartedEvent,
-)
 from crewgraph.events.hooks import HookDispatchedEvent
 from crewgraph.events.knowledge import (
     KnowledgeEventBase,
@@ -86,9 +94,22 @@ from crewgraph.events.knowledge import (
     KnowledgeRetrievalCompletedEvent,
     KnowledgeRetrievalStartedEvent,
     KnowledgeSearchQueryFailedEvent,
+    MemoryBaseEvent,
+    MemoryQueryCompletedEvent,
+    MemoryQueryFailedEvent,
+    MemoryQueryStartedEvent,
+    MemoryRetrievalCompletedEvent,
+    MemoryRetrievalFailedEvent,
+    MemoryRetrievalStartedEvent,
+    MemorySaveCompletedEvent,
+    MemorySaveFailedEvent,
+    MemorySaveStartedEvent,
 )
-from crewgraph.events.listener import BaseEventListener
 from crewgraph.events.llm import (
+    ContextWindowSummarizationCompletedEvent,
+    ContextWindowSummarizationEvent,
+    ContextWindowSummarizationFailedEvent,
+    ContextWindowSummarizationStartedEvent,
     FunctionCall,
     LLMCallCompletedEvent,
     LLMCallDelayedEvent,
@@ -109,36 +130,13 @@ from crewgraph.events.mcp import (
     MCPToolExecutionFailedEvent,
     MCPToolExecutionStartedEvent,
 )
-from crewgraph.events.memory import (
-    MemoryBaseEvent,
-    MemoryQueryCompletedEvent,
-    MemoryQueryFailedEvent,
-    MemoryQueryStartedEvent,
-    MemoryRetrievalCompletedEvent,
-    MemoryRetrievalFailedEvent,
-    MemoryRetrievalStartedEvent,
-    MemorySaveCompletedEvent,
-    MemorySaveFailedEvent,
-    MemorySaveStartedEvent,
-)
-from crewgraph.events.observation import (
-    GoalAchievedEarlyEvent,
-    ObservationEvent,
-    PlanRefinementEvent,
-    PlanReplanTriggeredEvent,
-    PlanStepCompletedEvent,
-    PlanStepEvent,
-    PlanStepStartedEvent,
-    StepObservationCompletedEvent,
-    StepObservationFailedEvent,
-    StepObservationStartedEvent,
-)
-from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
-from crewgraph.events.reasoning import (
-    AgentReasoningCompletedEvent,
-    AgentReasoningFailedEvent,
-    AgentReasoningStartedEvent,
-    ReasoningEvent,
+from crewgraph.events.people import (
+    HumanInputReceivedEvent,
+    HumanInputRequestedEvent,
+    LLMGuardrailBaseEvent,
+    LLMGuardrailCompletedEvent,
+    LLMGuardrailFailedEvent,
+    LLMGuardrailStartedEvent,
 )
 from crewgraph.events.skill import (
     SkillActivatedEvent,

@@ -1,4 +1,9 @@
-"""What happens to an agent."""
+"""What happens to an agent.
+
+What happens while an agent plans before it works.
+
+What happens while an agent carries out its plan, step by step.
+"""
 
 from typing import Any, ClassVar
 
@@ -14,10 +19,24 @@ __all__ = [
     "AgentExecutionStartedEvent",
     "AgentLogsExecutionEvent",
     "AgentLogsStartedEvent",
+    "AgentReasoningCompletedEvent",
+    "AgentReasoningFailedEvent",
+    "AgentReasoningStartedEvent",
     "AgentStepEvent",
+    "GoalAchievedEarlyEvent",
     "LiteAgentExecutionCompletedEvent",
     "LiteAgentExecutionErrorEvent",
     "LiteAgentExecutionStartedEvent",
+    "ObservationEvent",
+    "PlanRefinementEvent",
+    "PlanReplanTriggeredEvent",
+    "PlanStepCompletedEvent",
+    "PlanStepEvent",
+    "PlanStepStartedEvent",
+    "ReasoningEvent",
+    "StepObservationCompletedEvent",
+    "StepObservationFailedEvent",
+    "StepObservationStartedEvent",
 ]
 
 
@@ -174,3 +193,180 @@ class AgentEvaluationFailedEvent(BaseEvent):
 
     error: str
     """What went wrong."""
+
+
+class ReasoningEvent(BaseEvent):
+    """Something that happened while an agent planned."""
+
+    attempt: int = 1
+    """Which try it is, from 1."""
+
+    from_task: Any = None
+    """The task that is planned."""
+
+    from_agent: Any = None
+    """The agent that plans."""
+
+
+class AgentReasoningStartedEvent(ReasoningEvent):
+    """An agent begins to plan."""
+
+    type: str = "agent_reasoning_started"
+
+
+class AgentReasoningCompletedEvent(ReasoningEvent):
+    """An agent has a plan."""
+
+    type: str = "agent_reasoning_completed"
+
+    plan: str
+    """The plan."""
+
+    ready: bool
+    """Whether the agent finds it good enough to begin."""
+
+
+class AgentReasoningFailedEvent(ReasoningEvent):
+    """An agent could not plan."""
+
+    type: str = "agent_reasoning_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class PlanStepEvent(BaseEvent):
+    """Something that happened to a step of a plan."""
+
+    step_number: int
+    """Its number, from 1."""
+
+    step_description: str = ""
+    """What is to be done in it."""
+
+    tool_to_use: str | None = None
+    """The tool that it needs, if any."""
+
+    from_task: Any = None
+    """The task that was planned."""
+
+    from_agent: Any = None
+    """The agent that works."""
+
+
+class PlanStepStartedEvent(PlanStepEvent):
+    """A step begins."""
+
+    type: str = "plan_step_started"
+
+
+class PlanStepCompletedEvent(PlanStepEvent):
+    """A step is done, or has failed."""
+
+    type: str = "plan_step_completed"
+
+    success: bool = True
+    """Whether it did what it was for."""
+
+    result: str | None = None
+    """What came of it."""
+
+    error: str | None = None
+    """Why it failed, where that is known."""
+
+
+class ObservationEvent(BaseEvent):
+    """Something that became of looking at the outcome of a step."""
+
+    step_number: int
+    """The number of the step, from 1; 0 where it is about the whole plan."""
+
+    step_description: str = ""
+    """What was to be done in it."""
+
+    from_task: Any = None
+    """The task that was planned."""
+
+    from_agent: Any = None
+    """The agent that works."""
+
+
+class StepObservationStartedEvent(ObservationEvent):
+    """A model is asked about the outcome of a step."""
+
+    type: str = "step_observation_started"
+
+
+class StepObservationCompletedEvent(ObservationEvent):
+    """The model has answered."""
+
+    type: str = "step_observation_completed"
+
+    step_completed_successfully: bool = True
+    """Whether the step did what it was for."""
+
+    key_information_learned: str = ""
+    """What is known now that later steps need."""
+
+    remaining_plan_still_valid: bool = True
+    """Whether the steps to come still make sense."""
+
+    needs_full_replan: bool = False
+    """Whether they must be planned anew."""
+
+    replan_reason: str | None = None
+    """Why they must."""
+
+    goal_already_achieved: bool = False
+    """Whether the whole task is done already."""
+
+    suggested_refinements: list[str] | None = None
+    """Other words for steps to come."""
+
+
+class StepObservationFailedEvent(ObservationEvent):
+    """The model gave no answer that can be read; the step counts as its own outcome says."""
+
+    type: str = "step_observation_failed"
+
+    error: str = ""
+    """What went wrong."""
+
+
+class PlanRefinementEvent(ObservationEvent):
+    """Steps to come were worded anew."""
+
+    type: str = "plan_refinement"
+
+    refined_step_count: int = 0
+    """How many."""
+
+    refinements: list[str] | None = None
+    """Their numbers and words."""
+
+
+class PlanReplanTriggeredEvent(ObservationEvent):
+    """The steps to come are planned anew."""
+
+    type: str = "plan_replan_triggered"
+
+    replan_reason: str = ""
+    """Why."""
+
+    replan_count: int = 0
+    """How often that was done, this time included."""
+
+    completed_steps_preserved: int = 0
+    """How many steps are done, and stay."""
+
+
+class GoalAchievedEarlyEvent(ObservationEvent):
+    """The task is done, although there are steps left."""
+
+    type: str = "goal_achieved_early"
+
+    steps_remaining: int = 0
+    """How many are left."""
+
+    steps_completed: int = 0
+    """How many are done."""

@@ -1,27 +1,315 @@
-"""The bus that events travel on, from whoever runs something to whoever listens."""
+"""The bus that events travel on, from whoever runs something to whoever listens.
+
+Handlers that must be done before another begins.
+
+Which handlers an event reaches, and in what order.
+
+The registrations that are in force together.
+
+A class of one's own that listens.
+"""
 
 import asyncio
+import inspect
 import logging
 import os
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
+from crewgraph.errors import DefinitionError, Fault
+from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.depends import RUNTIME_STATE, Depends, GivenHandler, Handler, handler_name
-from crewgraph.events.lineage import place
-from crewgraph.events.pending import PendingWork
-from crewgraph.events.plan import Plan, Registration, Steps
-from crewgraph.events.scope import Scope
+from crewgraph.events.lineage import ENDS, OUTER, STARTS, place, unheard
 from crewgraph.events.stream_context import SINKS, WITNESSES
-from crewgraph.events.unheard import unheard
 
-__all__ = ["EventBus", "crewai_event_bus", "event_bus", "is_replaying"]
+__all__ = [
+    "RUNTIME_STATE",
+    "BaseEventListener",
+    "CircularDependencyError",
+    "Depends",
+    "EventBus",
+    "GivenHandler",
+    "Handler",
+    "Plan",
+    "Registration",
+    "Scope",
+    "Steps",
+    "called",
+    "crewai_event_bus",
+    "event_bus",
+    "handler_name",
+    "is_replaying",
+]
+
+
+Handler = Callable[[Any, Any], Any]
+"""What is called with the source of an event and the event; it may be an `async def`."""
+
+GivenHandler = Handler | Callable[[Any, Any, Any], Any]
+"""A handler as users give it: one that takes three arguments is given the `RuntimeState` of the run, too."""
+
+RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
+"""What is at work in the running code, as a `RuntimeState`; None where nobody asked for one."""
+
+
+def called(given: GivenHandler) -> Handler:
+    """A handler as it is called, with the source and the event."""
+    try:
+        parameters = inspect.signature(given).parameters.values()
+    except (TypeError, ValueError):  # something built in
+        return cast("Handler", given)
+    needed = [one for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+    if len(needed) != _WITH_STATE:
+        return cast("Handler", given)
+    handler = cast("Callable[[Any, Any, Any], Any]", given)
+
+    @wraps(handler)
+    def with_state(source: Any, event: Any) -> Any:
+        return handler(source, event, RUNTIME_STATE.get())
+
+    return with_state
+
+
+_WITH_STATE = 3
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def handler_name(handler: Handler) -> str:
+    """The handler's name for messages."""
+    function = getattr(handler, "func", handler)  # functools.partial
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+class Depends:
+    """A handler that must be done before the one it is given to begins.
+
+    @bus.on(TaskCompletedEvent, depends_on=Depends(store))
+    def announce(source, event): ...
+    """
+
+    handler: Handler
+    """The handler to wait for."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Depends) and self.handler == other.handler
+
+    def __hash__(self) -> int:
+        return hash(self.handler)
+
+    def __repr__(self) -> str:
+        return f"Depends({handler_name(self.handler)})"
+
+
+class CircularDependencyError(DefinitionError):
+    """Event handlers wait for one another, so none of them can begin."""
+
+    handlers: list[Handler]
+    """The handlers."""
+
+    def __init__(self, handlers: Sequence[Handler]) -> None:
+        self.handlers = list(handlers)
+        names = ", ".join(f"`{handler_name(one)}`" for one in self.handlers)
+        super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")
+
+
+Steps = tuple[tuple[tuple[Handler, bool], ...], ...]
+"""Handlers, each with whether it is awaited, in steps that begin when the one before is done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registration:
+    """A handler and the events it is for."""
+
+    event_type: type[BaseEvent]
+    """The class of events; those of its subclasses count."""
+
+    handler: Handler
+    """The handler."""
+
+    after: tuple[Handler, ...] = ()
+    """The handlers that must be done before."""
+
+    alone: bool = False
+    """Whether it is all the same to the handler in which scope an event stands, so that none is made for that."""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the handler is an `async def`."""
+        called = getattr(type(self.handler), "__call__", None)  # noqa: B004  (an object with an async `__call__`)
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(called)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The handlers of one class of events in the order they are called."""
+
+    inline: tuple[Handler, ...]
+    """Synchronous ones that wait for no `async def`: the emitter calls them, one after the other."""
+
+    later: Steps
+    """The others."""
+
+    silent: bool
+    """Whether nobody listens."""
+
+    made: bool
+    """Whether it is made: somebody listens, or to other events, which stand in the scope that it opens or closes."""
+
+    @classmethod
+    def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "Plan":
+        """Order the handlers of a class of events: as registered, but each after those it depends on.
+
+        A handler that several registrations bring to the event is called once, after the dependencies of all
+        of them. A dependency that is not for this event holds nobody up.
+
+        Raises:
+            CircularDependencyError: handlers wait for one another.
+        """
+        waiting = _merged([one for one in registrations if issubclass(event_type, one.event_type)])
+        silent = not waiting
+        made = not silent or any(_in_scope_of(event_type, one) for one in registrations)
+        inline: list[Handler] = []
+        while prompt := next((one for one in waiting if not one.awaited and _free(one, waiting)), None):
+            inline.append(called(prompt.handler))
+            waiting.remove(prompt)
+        later: list[tuple[tuple[Handler, bool], ...]] = []
+        while waiting:
+            step = [one for one in waiting if _free(one, waiting)]
+            if not step:
+                raise CircularDependencyError([one.handler for one in waiting])
+            later.append(tuple((called(one.handler), one.awaited) for one in step))
+            waiting = [one for one in waiting if one not in step]
+        return cls(tuple(inline), tuple(later), silent, made)
+
+
+def _in_scope_of(event_type: type[BaseEvent], one: Registration) -> bool:
+    """Whether what a handler hears may stand in the scope that an event opens or closes."""
+    kind = _kind(event_type)
+    if one.alone or (kind not in STARTS and kind not in ENDS):
+        return False
+    return kind in OUTER or _kind(one.event_type) not in OUTER
+
+
+def _kind(event_type: type[BaseEvent]) -> object:
+    field = event_type.model_fields.get("type")
+    return None if field is None else field.default
+
+
+def _merged(registrations: Sequence[Registration]) -> list[Registration]:
+    """One registration a handler."""
+    merged: list[Registration] = []
+    for one in registrations:
+        for place, first in enumerate(merged):
+            if first.handler == one.handler:
+                merged[place] = replace(first, after=first.after + one.after)
+                break
+        else:
+            merged.append(one)
+    return merged
+
+
+def _has(registrations: Sequence[Registration], handler: Handler) -> bool:
+    return any(one.handler == handler for one in registrations)
+
+
+def _free(one: Registration, waiting: Sequence[Registration]) -> bool:
+    return not any(_has(waiting, before) for before in one.after)
+
+
+class Scope:
+    """The process's own registrations, or those made inside one `scoped_handlers`.
+
+    The registrations and the plans made from them are replaced, never changed, so that an emitter needs no
+    lock to read them. Whoever writes holds the bus's lock.
+    """
+
+    registrations: tuple[Registration, ...]
+    """In the order they were made."""
+
+    plans: dict[type[BaseEvent], Plan]
+    """The plans asked for since the last registration."""
+
+    outer: "Scope | None"
+    """The scope of the code that opened this one; None where it had none of its own."""
+
+    closed: bool
+    """Whether the block has been left."""
+
+    def __init__(self, outer: "Scope | None" = None) -> None:
+        self.registrations = ()
+        self.plans = {}
+        self.outer = outer
+        self.closed = False
+
+    def add(self, new: Registration) -> None:
+        """Register a handler; one that is there keeps its place and gets the new dependencies, if any.
+
+        Raises:
+            CircularDependencyError: handlers would wait for one another; nothing is registered then.
+        """
+        kept = list(self.registrations)
+        for place, one in enumerate(kept):
+            if one.event_type is new.event_type and one.handler == new.handler:
+                kept[place] = replace(one, after=new.after or one.after)
+                break
+        else:
+            kept.append(new)
+        if any(one.after for one in kept):
+            for event_type in {one.event_type for one in kept}:
+                Plan.of(kept, event_type)
+        self._replace(tuple(kept))
+
+    def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
+        """Forget a registration, if there is one."""
+        self._replace(
+            tuple(one for one in self.registrations if one.event_type is not event_type or one.handler != handler)
+        )
+
+    def plan(self, event_type: type[BaseEvent]) -> Plan:
+        """The plan for a class of events, made now and kept until the next registration."""
+        made = self.plans[event_type] = Plan.of(self.registrations, event_type)
+        return made
+
+    def validate(self) -> None:
+        """Check that every dependency can be met.
+
+        Raises:
+            DefinitionError: a handler waits for one that is registered for none of its events.
+        """
+        faults = [
+            Fault(
+                where=f"event handler `{handler_name(one.handler)}` of `{one.event_type.__name__}`",
+                what=f"It depends on `{handler_name(before)}`, which is not registered for that event.",
+                remedy="Register that handler for the event too, or take the dependency away.",
+                code="unmet-dependency",
+            )
+            for one in self.registrations
+            for before in one.after
+            if not any(other.handler == before and _meet(one, other) for other in self.registrations)
+        ]
+        if faults:
+            raise DefinitionError(faults)
+
+    def _replace(self, registrations: tuple[Registration, ...]) -> None:
+        self.registrations = registrations
+        self.plans = {}
+
+
+def _meet(one: Registration, other: Registration) -> bool:
+    """Whether an event can reach both."""
+    return issubclass(one.event_type, other.event_type) or issubclass(other.event_type, one.event_type)
+
 
 _H = TypeVar("_H", bound=GivenHandler)
 
@@ -301,3 +589,35 @@ crewai_event_bus = event_bus
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=event_bus.after_fork)
+
+
+class BaseEventListener(ABC):
+    """Registers its handlers on the process's bus when an instance is made.
+
+        class Clock(BaseEventListener):
+            def setup_listeners(self, crewai_event_bus):
+                @crewai_event_bus.on(TaskCompletedEvent)
+                def show(source, event):
+                    print(event.task_name, event.timestamp)
+
+        clock = Clock()
+
+    Raises:
+        DefinitionError: a handler depends on one that is registered for none of its events.
+    """
+
+    verbose: bool = False
+    """Whether the listener should say more; for its own use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setup_listeners(event_bus)
+        event_bus.validate_dependencies()
+
+    @abstractmethod
+    def setup_listeners(self, crewai_event_bus: EventBus) -> None:
+        """Register the handlers.
+
+        Args:
+            crewai_event_bus: the bus to register them on.
+        """

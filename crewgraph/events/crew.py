@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.brief import attribute
+from crewgraph.events.base import BaseEvent, attribute
 
 __all__ = [
     "CrewBaseEvent",

@@ -1,4 +1,7 @@
-"""What happens when an agent looks something up in its knowledge."""
+"""What happens when an agent looks something up in its knowledge.
+
+What happens when something is remembered or recalled.
+"""
 
 from typing import Any
 
@@ -12,6 +15,16 @@ __all__ = [
     "KnowledgeRetrievalCompletedEvent",
     "KnowledgeRetrievalStartedEvent",
     "KnowledgeSearchQueryFailedEvent",
+    "MemoryBaseEvent",
+    "MemoryQueryCompletedEvent",
+    "MemoryQueryFailedEvent",
+    "MemoryQueryStartedEvent",
+    "MemoryRetrievalCompletedEvent",
+    "MemoryRetrievalFailedEvent",
+    "MemoryRetrievalStartedEvent",
+    "MemorySaveCompletedEvent",
+    "MemorySaveFailedEvent",
+    "MemorySaveStartedEvent",
 ]
 
 
@@ -88,6 +101,123 @@ class KnowledgeSearchQueryFailedEvent(KnowledgeEventBase):
 
     query: str
     """The query."""
+
+    error: str
+    """What went wrong."""
+
+
+class MemoryBaseEvent(BaseEvent):
+    """Something that happened to a memory."""
+
+    from_task: Any = None
+    """The task that remembers."""
+
+    from_agent: Any = None
+    """The agent that remembers."""
+
+
+class _QueryEvent(MemoryBaseEvent):
+    query: str
+    """What is searched for."""
+
+    limit: int
+    """How many entries are wanted at most."""
+
+    score_threshold: float | None = None
+    """How well an entry must fit, 0 to 1."""
+
+
+class MemoryQueryStartedEvent(_QueryEvent):
+    """A memory is about to be searched."""
+
+    type: str = "memory_query_started"
+
+
+class MemoryQueryCompletedEvent(_QueryEvent):
+    """A memory has been searched."""
+
+    type: str = "memory_query_completed"
+
+    results: Any
+    """The entries found."""
+
+    query_time_ms: float
+    """How long it took, in milliseconds."""
+
+
+class MemoryQueryFailedEvent(_QueryEvent):
+    """A memory could not be searched."""
+
+    type: str = "memory_query_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class MemoryRetrievalStartedEvent(MemoryBaseEvent):
+    """All memories are about to be searched for a task."""
+
+    type: str = "memory_retrieval_started"
+
+
+class MemoryRetrievalCompletedEvent(MemoryBaseEvent):
+    """All memories have been searched for a task."""
+
+    type: str = "memory_retrieval_completed"
+
+    memory_content: str
+    """What the task is told of it."""
+
+    retrieval_time_ms: float
+    """How long it took, in milliseconds."""
+
+
+class MemoryRetrievalFailedEvent(MemoryBaseEvent):
+    """What is remembered could not be looked up."""
+
+    type: str = "memory_retrieval_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class MemorySaveStartedEvent(MemoryBaseEvent):
+    """Something is about to be remembered."""
+
+    type: str = "memory_save_started"
+
+    value: str | None = None
+    """What."""
+
+    metadata: dict[str, Any] | None = None
+    """What is noted with it."""
+
+
+class MemorySaveCompletedEvent(MemoryBaseEvent):
+    """Something is remembered."""
+
+    type: str = "memory_save_completed"
+
+    value: str
+    """What."""
+
+    metadata: dict[str, Any] | None = None
+    """What is noted with it."""
+
+    save_time_ms: float
+    """How long it took, in milliseconds."""
+
+
+class MemorySaveFailedEvent(MemoryBaseEvent):
+    """Something could not be remembered."""
+
+    type: str = "memory_save_failed"
+
+    value: str | None = None
+    """What."""
+
+    metadata: dict[str, Any] | None = None
+    """What should be noted with it."""
 
     error: str
     """What went wrong."""

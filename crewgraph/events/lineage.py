@@ -3,26 +3,44 @@
 What begins (a crew's kickoff, a task, a request to a model) opens a scope, and what ends closes it. The open scopes are those
 of the running code: threads and tasks that it starts inherit them. The numbers of the events are those of a *course*: one
 run, begun where no scope was open, with all of its threads and tasks.
+
+What is done about scopes that were not closed as they were opened.
+
+Which events open a scope, and which close it.
+
+What stands among the events for one that nobody hears, and that opens or closes a scope for those that are heard.
 """
 
+import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from enum import Enum
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.pairing import check_depth, told_empty, told_mismatch
-from crewgraph.events.pairs import ENDINGS, STARTS
-from crewgraph.events.unheard import Unheard
+from crewgraph.errors import CrewgraphError
+from crewgraph.events.base import BaseEvent, task_id_of
 
 __all__ = [
+    "ENDINGS",
+    "ENDS",
+    "OUTER",
+    "PAIRING",
+    "STARTS",
+    "EmptyStackError",
+    "EventContextConfig",
+    "EventPairingError",
     "Lineage",
+    "MismatchBehavior",
     "Scopes",
+    "StackDepthExceededError",
     "Standing",
+    "Unheard",
     "apart",
+    "check_depth",
     "enclosing_event",
     "enter",
     "event_scope",
@@ -44,9 +62,163 @@ __all__ = [
     "set_last_event",
     "set_number",
     "set_trigger",
+    "told_empty",
+    "told_mismatch",
     "trigger",
     "triggered_by",
+    "unheard",
 ]
+
+
+_log = logging.getLogger("crewgraph.events")
+
+
+class EmptyStackError(CrewgraphError):
+    """Something ended where nothing had begun."""
+
+
+class EventPairingError(CrewgraphError):
+    """Something ended that is not what had begun last."""
+
+
+class StackDepthExceededError(CrewgraphError):
+    """Too many things have begun within each other and not ended."""
+
+
+class MismatchBehavior(Enum):
+    """What is done about an event that closes another scope than the one that is open."""
+
+    WARN = "warn"
+    RAISE = "raise"
+    SILENT = "silent"
+
+
+@dataclass
+class EventContextConfig:
+    """How scopes are kept."""
+
+    max_stack_depth: int = 100
+    """How many may be open within each other; 0 sets no bound."""
+
+    mismatch_behavior: MismatchBehavior = MismatchBehavior.WARN
+    """What is done where another one is closed than the one that was opened."""
+
+    empty_pop_behavior: MismatchBehavior = MismatchBehavior.WARN
+    """What is done where one is closed and none is open."""
+
+
+PAIRING: ContextVar[EventContextConfig | None] = ContextVar("crewgraph_event_pairing", default=None)
+"""How the running code wants scopes to be kept; None for as they are by default."""
+
+_DEFAULT = EventContextConfig()
+
+
+def check_depth(depth: int) -> None:
+    """Refuse another scope where too many are open.
+
+    Raises:
+        StackDepthExceededError: so it is.
+    """
+    most = (PAIRING.get() or _DEFAULT).max_stack_depth
+    if 0 < most <= depth:
+        raise StackDepthExceededError(
+            f"{depth} events have begun within each other and not ended; `max_stack_depth` is {most}. An event that ends "
+            "something is missing, or the limit is too low"
+        )
+
+
+def told_empty(event_type_name: str) -> None:
+    """Something ended, and nothing is open.
+
+    Raises:
+        EmptyStackError: that is what was wished for.
+    """
+    told = f"the event `{event_type_name}` ends something, and nothing had begun: the event that begins it is missing"
+    _do((PAIRING.get() or _DEFAULT).empty_pop_behavior, EmptyStackError(told))
+
+
+def told_mismatch(event_type_name: str, popped_type: str, expected_start: str) -> None:
+    """Something ended that is not what began last.
+
+    Raises:
+        EventPairingError: that is what was wished for.
+    """
+    told = f"the event `{event_type_name}` ends a `{popped_type}`, where a `{expected_start}` had to be open"
+    _do((PAIRING.get() or _DEFAULT).mismatch_behavior, EventPairingError(told))
+
+
+def _do(behavior: MismatchBehavior, error: CrewgraphError) -> None:
+    if behavior is MismatchBehavior.RAISE:
+        raise error
+    if behavior is MismatchBehavior.WARN:
+        # Who has not said how scopes are to be kept may emit what he likes.
+        _log.log(logging.DEBUG if PAIRING.get() is None else logging.WARNING, "%s", error)
+
+
+_OUTCOMES: dict[str, tuple[str, ...]] = {
+    "a2a_conversation": ("completed",),
+    "a2a_delegation": ("completed",),
+    "a2a_parallel_delegation": ("completed",),
+    "a2a_server_task": ("completed", "canceled", "failed"),
+    "agent_evaluation": ("completed", "failed"),
+    "agent_execution": ("completed", "error"),
+    "agent_reasoning": ("completed", "failed"),
+    "crew_kickoff": ("completed", "failed", "paused"),
+    "crew_test": ("completed", "failed"),
+    "crew_train": ("completed", "failed"),
+    "flow": ("finished", "failed", "paused"),
+    "knowledge_query": ("completed", "failed"),
+    "knowledge_search_query": ("completed", "failed"),
+    "lite_agent_execution": ("completed", "error"),
+    "llm_call": ("completed", "failed"),
+    "llm_guardrail": ("completed", "failed"),
+    "mcp_connection": ("completed", "failed"),
+    "mcp_tool_execution": ("completed", "failed"),
+    "memory_query": ("completed", "failed"),
+    "memory_retrieval": ("completed", "failed"),
+    "memory_save": ("completed", "failed"),
+    "method_execution": ("finished", "failed", "paused"),
+    "task": ("completed", "failed"),
+    "tool_usage": ("finished", "error"),
+}
+
+ENDINGS: dict[str, str] = {f"{one}_{how}": f"{one}_started" for one, ends in _OUTCOMES.items() for how in ends}
+"""The type of an event that closes a scope to that of the one that opened it."""
+
+STARTS: frozenset[str] = frozenset(ENDINGS.values())
+"""The types of events that open one."""
+
+ENDS: frozenset[str] = frozenset(ENDINGS)
+"""The types of events that close one."""
+
+OUTER: frozenset[str] = frozenset(
+    kind
+    for pair in ENDINGS.items()
+    for kind in pair
+    if pair[1]
+    in {f"{one}_started" for one in ("crew_kickoff", "crew_test", "crew_train", "flow", "method_execution", "task")}
+)
+"""The types of both that stand around the work of agents, never inside of it but for runs that a tool kicks off."""
+
+
+@dataclass(eq=False)
+class Unheard:
+    """The part of an event by which others find their place; making the whole event takes ten times as long."""
+
+    type: str
+    task_id: str | None
+    event_id: str = field(default_factory=lambda: str(uuid4()))
+    parent_event_id: str | None = None
+    previous_event_id: str | None = None
+    triggered_by_event_id: str | None = None
+    started_event_id: str | None = None
+    emission_sequence: int | None = None
+
+
+def unheard(event_type: type[BaseEvent], fields: Mapping[str, Any]) -> Unheard:
+    """What stands for an event of a class with these fields."""
+    return Unheard(event_type.model_fields["type"].default, task_id_of(fields))
+
 
 Scopes = tuple[tuple[str, str], ...]
 """The open scopes, the innermost last: the id and the type of the event that opened each."""

@@ -1,4 +1,7 @@
-"""What happens between an agent and its model."""
+"""What happens between an agent and its model.
+
+Conversations that are too long for their models.
+"""
 
 from enum import Enum
 from typing import Any
@@ -8,6 +11,10 @@ from pydantic import BaseModel, SkipValidation
 from crewgraph.events.base import BaseEvent
 
 __all__ = [
+    "ContextWindowSummarizationCompletedEvent",
+    "ContextWindowSummarizationEvent",
+    "ContextWindowSummarizationFailedEvent",
+    "ContextWindowSummarizationStartedEvent",
     "FunctionCall",
     "LLMCallCompletedEvent",
     "LLMCallDelayedEvent",
@@ -194,3 +201,37 @@ class LLMStreamChunkEvent(LLMEventBase):
 
     response_id: str | None = None
     """The provider's name of the answer."""
+
+
+class ContextWindowSummarizationEvent(BaseEvent):
+    """Something that happened when a conversation was too long for its model."""
+
+    from_task: Any = None
+    """The task that it belongs to."""
+
+    from_agent: Any = None
+    """The agent that it belongs to."""
+
+    model: str | None = None
+    """The model."""
+
+
+class ContextWindowSummarizationCompletedEvent(ContextWindowSummarizationEvent):
+    """A conversation was summarised."""
+
+    type: str = "context_window_summarization_completed"
+
+
+class ContextWindowSummarizationFailedEvent(ContextWindowSummarizationEvent):
+    """A conversation could not be summarised."""
+
+    type: str = "context_window_summarization_failed"
+
+    error: str
+    """What went wrong."""
+
+
+class ContextWindowSummarizationStartedEvent(ContextWindowSummarizationEvent):
+    """A conversation is about to be summarised."""
+
+    type: str = "context_window_summarization_started"

@@ -1,10 +1,21 @@
-"""What agents ask people, and what they are told."""
+"""What agents ask people, and what they are told.
 
+What happens when a task's output is checked.
+"""
+
+import inspect
 from typing import Any
 
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, attribute, brief
 
-__all__ = ["HumanInputReceivedEvent", "HumanInputRequestedEvent"]
+__all__ = [
+    "HumanInputReceivedEvent",
+    "HumanInputRequestedEvent",
+    "LLMGuardrailBaseEvent",
+    "LLMGuardrailCompletedEvent",
+    "LLMGuardrailFailedEvent",
+    "LLMGuardrailStartedEvent",
+]
 
 
 class _HumanInputEvent(BaseEvent):
@@ -43,3 +54,75 @@ class HumanInputReceivedEvent(_HumanInputEvent):
 
     answer: Any = None
     """The answer, as plain data."""
+
+
+class LLMGuardrailBaseEvent(BaseEvent):
+    """Something that happened while an output was checked."""
+
+    from_task: Any = None
+    """The task whose output is checked."""
+
+    from_agent: Any = None
+    """The agent that made it."""
+
+    guardrail_type: str | None = None
+    """What kind of check it is: "function", "llm" or "hallucination"."""
+
+    guardrail_name: str | None = None
+    """The check's name: that of the function, what a model is to look at."""
+
+
+class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
+    """An output is about to be checked."""
+
+    type: str = "llm_guardrail_started"
+
+    guardrail: Any
+    """The check: its source text where it is a function, what it demands where a model judges."""
+
+    retry_count: int
+    """How often it has refused this task's output so far."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        if not isinstance(self.guardrail, str):
+            self.guardrail = _told(self.guardrail)
+
+
+class LLMGuardrailCompletedEvent(LLMGuardrailBaseEvent):
+    """An output has been checked."""
+
+    type: str = "llm_guardrail_completed"
+
+    success: bool
+    """Whether it passed."""
+
+    result: Any
+    """The output as the check gave it back; None where it refused."""
+
+    error: str | None = None
+    """Why it refused."""
+
+    retry_count: int
+    """How often it had refused before."""
+
+
+class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
+    """A check could not be made."""
+
+    type: str = "llm_guardrail_failed"
+
+    error: str
+    """What went wrong."""
+
+    retry_count: int
+    """How often it had refused before."""
+
+
+def _told(guardrail: object) -> str:
+    if described := attribute(guardrail, "description"):
+        return described
+    try:
+        return inspect.getsource(guardrail).strip()  # pyright: ignore[reportArgumentType]
+    except (OSError, TypeError):  # typed at a prompt, or an object that can be called
+        return str(brief(guardrail))

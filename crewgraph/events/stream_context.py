@@ -21,6 +21,7 @@ __all__ = [
     "reset_stream_sinks",
 ]
 
+
 StreamSink = Callable[[Any, BaseEvent], None]
 """Takes the source of an event and the event."""
 

@@ -25,6 +25,7 @@ __all__ = [
     "watch_signals",
 ]
 
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

@@ -1,7 +1,6 @@
 """Hooks: functions of yours that are called around requests to models, calls of tools, tasks, methods and whole runs."""
 
 from crewgraph.hooks.decorators import after_llm_call, after_tool_call, before_llm_call, before_tool_call, on
-from crewgraph.hooks.dispatching import dispatch
 from crewgraph.hooks.llm_hooks import (
     LLMCallHookContext,
     clear_after_llm_call_hooks,
@@ -17,7 +16,7 @@ from crewgraph.hooks.llm_hooks import (
 from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS, HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import clear as clear_hooks
 from crewgraph.hooks.registry import clear_all as clear_all_hooks
-from crewgraph.hooks.registry import get_hooks, scoped_hooks
+from crewgraph.hooks.registry import dispatch, get_hooks, scoped_hooks
 from crewgraph.hooks.registry import register as register_hook
 from crewgraph.hooks.registry import unregister as unregister_hook
 from crewgraph.hooks.tool_hooks import (

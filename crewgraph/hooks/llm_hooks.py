@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from crewgraph.hooks.asking import Asking
-from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
+from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, get_hooks, register, unregister
 
 __all__ = [
@@ -25,6 +24,7 @@ __all__ = [
     "unregister_after_llm_call_hook",
     "unregister_before_llm_call_hook",
 ]
+
 
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
 

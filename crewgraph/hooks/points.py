@@ -1,11 +1,35 @@
-"""Where hooks are called, and how one of them stops what it is called for."""
+"""Where hooks are called, and how one of them stops what it is called for.
 
+What hooks are given at the boundaries of runs and steps.
+
+A tool's name as hooks know it.
+
+A question of a hook to whoever sits at the terminal.
+"""
+
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from crewgraph.errors import RunError
 
-__all__ = ["EXECUTION_BOUNDARY_POINTS", "HookAborted", "InterceptionPoint", "LegacyHookBlocked"]
+__all__ = [
+    "EXECUTION_BOUNDARY_POINTS",
+    "Asking",
+    "ExecutionEndContext",
+    "ExecutionStartContext",
+    "HookAborted",
+    "InputContext",
+    "InterceptionContext",
+    "InterceptionPoint",
+    "LegacyHookBlocked",
+    "OutputContext",
+    "StepContext",
+    "tool_key",
+]
 
 
 class InterceptionPoint(StrEnum):
@@ -69,3 +93,99 @@ class HookAborted(RunError):
 
 class LegacyHookBlocked(HookAborted):
     """A hook of the older kind said so by returning False."""
+
+
+@dataclass
+class InterceptionContext:
+    """What is about to happen, or has happened."""
+
+    payload: Any = None
+    """What counts in the end: a hook that returns something other than None replaces it."""
+
+    agent: Any = None
+    agent_role: str | None = None
+    task: Any = None
+    crew: Any = None
+    flow: Any = None
+
+
+@dataclass
+class ExecutionStartContext(InterceptionContext):
+    """A kickoff of a crew or a flow."""
+
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Its inputs; may be changed in place."""
+
+
+@dataclass
+class InputContext(InterceptionContext):
+    """The inputs of a kickoff."""
+
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    """They may be changed in place."""
+
+
+@dataclass
+class OutputContext(InterceptionContext):
+    """The output of a crew or a flow."""
+
+    output: Any = None
+
+
+@dataclass
+class ExecutionEndContext(InterceptionContext):
+    """A run that has ended."""
+
+    output: Any = None
+    status: Literal["completed", "failed"] = "completed"
+    error: BaseException | None = None
+    """Why it failed."""
+
+
+@dataclass
+class StepContext(InterceptionContext):
+    """A task, or a method of a flow.
+
+    Before it, `payload` is the task's context (a text) or the method's arguments by name, those that have none as `_0`,
+    `_1` and so on; after it, its output.
+    """
+
+    kind: str | None = None
+    """"task" or "flow_method"."""
+
+    step_name: str | None = None
+    output: Any = None
+
+
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def tool_key(name: str) -> str:
+    """Small letters, digits and `_`, however the name is written: "Tide Table", "tide-table" and "TideTable" are `tide_table`."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return re.sub(r"[^a-z0-9]+", "_", _HUMPS.sub("_", plain).lower()).strip("_")
+
+
+class Asking:
+    """A call that a hook is told of, and may ask a person about."""
+
+    def request_human_input(
+        self, prompt: str, default_message: str = "Press Enter to continue, or provide feedback:"
+    ) -> str:
+        """Ask whoever sits at the terminal; what they type, without spaces around it.
+
+        Raises:
+            HookAborted: nobody is there, so nobody has allowed what the hook is called for.
+        """
+        return _asked(prompt, default_message)
+
+
+def _asked(prompt: str, default_message: str) -> str:
+    try:
+        return input(f"\n{prompt}\n{default_message}\n").strip()
+    except EOFError:
+        where = "the standard input is at its end" if sys.stdin is not None else "there is no standard input"
+        raise HookAborted(
+            f"a hook asks `{prompt}`, and nobody can answer: {where}. Run it at a terminal, or let a tool ask "
+            "(`require_approval`), for which a run can wait."
+        ) from None

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from crewgraph.hooks.asking import Asking
-from crewgraph.hooks.dispatching import dispatch
-from crewgraph.hooks.points import HookAborted, InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import clear, get_hooks, register, unregister
+from crewgraph.hooks.points import Asking, HookAborted, InterceptionPoint, LegacyHookBlocked
+from crewgraph.hooks.registry import clear, dispatch, get_hooks, register, unregister
 
 __all__ = [
     "ToolCallHookContext",
@@ -24,6 +22,7 @@ __all__ = [
     "unregister_after_tool_call_hook",
     "unregister_before_tool_call_hook",
 ]
+
 
 _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelCallBlocked
-from crewgraph.hooks.dispatching import adispatch, dispatch
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
-from crewgraph.hooks.registry import hooks_at
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.wrapper import ModelWrapper
 

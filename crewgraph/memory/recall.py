@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
-from crewgraph.events.memory import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
+from crewgraph.events.knowledge import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
 from crewgraph.memory.analysis import QueryAnalysis
 from crewgraph.memory.analyze import looking_closer, taking_apart
 from crewgraph.memory.events import REMEMBERING, tell

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from crewgraph.core.operations import Parallel, Program
 from crewgraph.errors import CrewgraphError
-from crewgraph.events.memory import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
+from crewgraph.events.knowledge import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
 from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
 from crewgraph.memory.analyze import extracting, judging, placing
 from crewgraph.memory.events import REMEMBERING, tell

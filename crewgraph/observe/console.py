@@ -1,21 +1,125 @@
-"""A run as lines on a console: what `verbose=True` shows."""
+"""A run as lines on a console: what `verbose=True` shows.
 
+Lines laid out in columns and colours, for a terminal or a notebook.
+
+How long things take, told from the events at their ends.
+
+Whether the runs of a context stay off the console, whatever `verbose` says.
+"""
+
+import os
 import sys
 import threading
-from collections.abc import Callable
-from datetime import timedelta
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar
+from datetime import datetime, timedelta
 from typing import Any, TextIO
 
-from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.columns import Columns
-from crewgraph.observe.excerpt import elided, excerpt, passage
-from crewgraph.observe.line import Line
-from crewgraph.observe.quiet import QUIET
-from crewgraph.observe.stopwatch import Stopwatch, spoken
-from crewgraph.observe.telling import tell
-from crewgraph.observe.veil import Veil
+from rich.console import Console
+from rich.containers import Lines
+from rich.text import Text
 
-__all__ = ["ConsoleListener"]
+from crewgraph.events import BaseEvent, EventBus
+from crewgraph.observe.event_lines import Line, Mood, elided, excerpt, passage, tell
+from crewgraph.observe.redaction import Veil
+
+__all__ = ["QUIET", "Columns", "ConsoleListener", "Stopwatch", "spoken"]
+
+
+_COLUMNS_WHERE = 20  # cells for the name of the task
+_NARROWEST = 20  # cells for what happened, even where the terminal is too narrow
+_NOTEBOOK = 100  # cells: a notebook does not tell its width
+_MARKS = {
+    Mood.START: ("▸", ">", "bold"),
+    Mood.STEP: ("·", "-", "dim"),
+    Mood.GOOD: ("✓", "+", "green"),
+    Mood.WARNING: ("!", "!", "yellow"),
+    Mood.BAD: ("✗", "x", "red"),
+}
+_NAMES = ("cyan", "magenta", "blue", "green", "bright_cyan", "bright_magenta", "bright_blue", "yellow")
+
+
+class Columns:
+    """Prints lines as: name of the task, a rule, a mark, what happened; each task in a colour of its own."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._console = _console(stream)
+        self._colours: dict[str, str] = {}
+
+    @property
+    def fit(self) -> bool:
+        """Whether somebody looks who sees columns and colours: a terminal or a notebook."""
+        return self._console.is_terminal
+
+    def show(self, where: str, head: str, text: str, body: str, mood: Mood) -> None:
+        """Print one line, and its body below it."""
+        mark, plain_mark, style = _MARKS[mood]
+        plain = self._console.options.ascii_only
+        colour = self._colours.setdefault(where, _NAMES[len(self._colours) % len(_NAMES)])
+        name = Text(where, colour, no_wrap=True)
+        name.truncate(_COLUMNS_WHERE, overflow="ellipsis", pad=True)
+        rule = Text("|" if plain else "│", "dim")
+        told = Text.assemble((head, style), "  " if text else "", text)
+        beside = Text(plain_mark if plain else mark, style)
+        paragraphs = [told, *(Text(one) for one in body.split("\n"))] if body else [told]
+        rows: list[Text] = []
+        for content in (row for paragraph in paragraphs for row in self._wrapped(paragraph)):
+            rows.append(Text(" ").join((name, rule, beside, content)))
+            rows[-1].rstrip()
+            name, beside = Text(" " * _COLUMNS_WHERE), Text(" ")
+        self._console.print(Text("\n").join(rows), soft_wrap=True)
+
+    def _wrapped(self, text: Text) -> Lines:
+        width = max(_NARROWEST, self._console.width - _COLUMNS_WHERE - len(" │ · "))
+        return text.wrap(self._console, width, overflow="fold")
+
+
+def _console(stream: TextIO | None) -> Console:
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    if stream is None and Console().is_jupyter:
+        # As terminal text: a notebook shows rich's own objects as one block a line, with gaps between them.
+        system = None if colours is None else "standard"
+        return Console(force_jupyter=False, force_terminal=True, width=_NOTEBOOK, color_system=system)
+    return Console(file=stream, color_system=colours, force_jupyter=False)
+
+
+class Stopwatch:
+    """Knows when what is under way began.
+
+    Runs of one definition at the same time have the same keys. Which of them ends is then not known, so
+    nothing is said about how long it took.
+    """
+
+    def __init__(self) -> None:
+        self._began: defaultdict[Hashable, list[datetime | None]] = defaultdict(list)
+
+    def start(self, key: Hashable, at: datetime) -> None:
+        """Note that something begins."""
+        self._began[key].append(at)
+
+    def stop(self, key: Hashable, at: datetime) -> timedelta | None:
+        """Note that something ends; how long it took, None where that is not known."""
+        began = self._began.pop(key, [])
+        if len(began) > 1:
+            self._began[key] = [None] * (len(began) - 1)
+            return None
+        return at - began[0] if began and began[0] is not None else None
+
+
+def spoken(duration: timedelta) -> str:
+    """A duration as people say it: `40 ms`, `3.2 s`, `2 min 05 s`."""
+    seconds = duration.total_seconds()
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)
+"""Whether they do."""
 
 
 class ConsoleListener:

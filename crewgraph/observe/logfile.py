@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
-from crewgraph.observe.veil import Veil
+from crewgraph.observe.redaction import Veil
+
+__all__ = ["LogFileListener", "add_entry", "log_path"]
+
 
 try:
     import fcntl
 except ImportError:  # Windows: several processes there had better log into several files
     fcntl = None
-
-__all__ = ["LogFileListener", "add_entry", "log_path"]
 
 _log = logging.getLogger("crewgraph")
 _writing = threading.Lock()

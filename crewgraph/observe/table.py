@@ -10,6 +10,7 @@ from crewgraph.text import printable
 
 __all__ = ["show"]
 
+
 _WIDEST = 40
 
 

@@ -11,9 +11,8 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
-from crewgraph.plot.mermaid import mermaid
 from crewgraph.plot.page import inline, page
-from crewgraph.plot.picture import Picture, picture_of
+from crewgraph.plot.picture import Picture, mermaid, picture_of
 from crewgraph.runtime.flow_form import form_of
 
 __all__ = ["Drawn", "drawn", "shown", "text_of", "written"]

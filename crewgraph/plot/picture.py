@@ -1,16 +1,58 @@
-"""What is to be seen of a flow: its methods and the ways between them, as data."""
+"""What is to be seen of a flow: its methods and the ways between them, as data.
 
+Whether a method calls a crew, as far as its code tells.
+
+A flow as mermaid text.
+"""
+
+import dis
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CodeType
+from typing import Any
 
 from crewgraph.compiler.flow.drawing import edges_of
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.condition import AndCondition, Condition, events_of
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.plot.kickoffs import calls_crew
 
-__all__ = ["Method", "Picture", "Way", "picture_of"]
+__all__ = ["VERBS", "Method", "Picture", "Way", "calls_crew", "mermaid", "picture_of"]
+
+
+VERBS = frozenset(
+    {
+        "akickoff",
+        "akickoff_for_each",
+        "kickoff",
+        "kickoff_async",
+        "kickoff_for_each",
+        "kickoff_for_each_async",
+    }
+)
+"""What begins the run of a crew."""
+
+_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+
+def calls_crew(function: Callable[..., Any]) -> bool:
+    """Whether a function's code names one of the verbs as an attribute of something.
+
+    A guess, made without running anything: an agent or another flow that is kicked off looks the same, a crew that is
+    kicked off in a function that this one calls is not seen, and code that is never reached counts.
+    """
+    code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None)
+    return code is not None and any(name in VERBS for name in _read(code))
+
+
+def _read(code: CodeType) -> Iterator[str]:
+    """The attributes that code reads, the functions inside it included."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _READS:
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _read(constant)
 
 
 @dataclass(frozen=True)
@@ -25,7 +67,7 @@ class Method:
     """Whether a run begins with it."""
 
     calls_crew: bool
-    """See `crewgraph.plot.kickoffs`."""
+    """See `crewgraph.plot.picture`."""
 
     signature: str
     text: str
@@ -140,3 +182,53 @@ def _signature(method: FlowMethod) -> str:
     own = list(signature.parameters.values())[1:]
     begin = "async def" if method.is_async else "def"
     return f"{begin} {method.name}{signature.replace(parameters=own)}"
+
+
+_SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}")}
+_STYLES = (
+    "classDef start fill:#dff5e7,stroke:#1f9d55,color:#1d2330",
+    "classDef listener fill:#efe7fd,stroke:#7c3aed,color:#1d2330",
+    "classDef router fill:#e0eafc,stroke:#2563eb,color:#1d2330",
+    "classDef crew stroke-dasharray:6 4",
+)
+_COLOURS = {"or": "#7c3aed", "and": "#2563eb", "router": "#15803d"}
+
+
+def mermaid(picture: Picture) -> str:
+    """A flow as the text of a mermaid flowchart, from left to right; names and labels are escaped."""
+    return "\n".join(["flowchart LR", *(f"    {line}" for line in _lines(picture))]) + "\n"
+
+
+def _lines(picture: Picture) -> Iterator[str]:
+    marks = {method.name: f"m{number}" for number, method in enumerate(picture.methods)}
+    for method in picture.methods:
+        yield _node(method, marks[method.name])
+    for way in picture.ways:
+        yield _way(way, marks)
+    yield from _STYLES
+    for kind in _SHAPES:
+        named = [marks[method.name] for method in picture.methods if method.kind == kind]
+        if named:
+            yield f"class {','.join(named)} {kind}"
+    if crews := [marks[method.name] for method in picture.methods if method.calls_crew]:
+        yield f"class {','.join(crews)} crew"
+    for kind, colour in _COLOURS.items():
+        numbers = [str(number) for number, way in enumerate(picture.ways) if way.kind == kind]
+        if numbers:
+            yield f"linkStyle {','.join(numbers)} stroke:{colour}"
+
+
+def _node(method: Method, mark: str) -> str:
+    left, right = _SHAPES[method.kind]
+    return f'{mark}{left}"{_escaped(method.name)}"{right}'
+
+
+def _way(way: Way, marks: dict[str, str]) -> str:
+    arrow = "-.->" if way.joined else "-->"
+    label = f'|"{_escaped(" | ".join(way.labels))}"|' if way.labels else ""
+    return f"{marks[way.source]} {arrow}{label} {marks[way.target]}"
+
+
+def _escaped(text: str) -> str:
+    """A text with everything as a number that is not a letter, a digit, a space or harmless."""
+    return "".join(one if one.isalnum() or one in " _-.," else f"#{ord(one)};" for one in text) or "#32;"

@@ -1,6 +1,12 @@
-"""What agents.yaml and tasks.yaml hold, with the project's own agents, tools and models in the place of their names."""
+"""What agents.yaml and tasks.yaml hold, with the project's own agents, tools and models in the place of their names.
+
+Names in agents.yaml and tasks.yaml that stand for members of the project.
+
+YAML files whose entries know their lines.
+"""
 
 import difflib
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -8,15 +14,274 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import yaml
+from yaml.parser import ParserError
+from yaml.reader import ReaderError
+from yaml.scanner import ScannerError
+
 from crewgraph.caller import callers_level
 from crewgraph.definitions.section import Section
 from crewgraph.errors import DefinitionError, Fault, UnknownName
-from crewgraph.project.folder import folders, shown
-from crewgraph.project.memo import shelf_of
-from crewgraph.project.references import OF_AGENTS, OF_TASKS, Reference, faults_of, resolved
-from crewgraph.project.yaml_file import read_yaml
+from crewgraph.project.roles import Role, finished, folders, named, shelf_of, shown
 
-__all__ = ["AGENTS", "TASKS", "Configuration", "ConfigurationAttribute", "Kind", "load_declared"]
+__all__ = [
+    "AGENTS",
+    "OF_AGENTS",
+    "OF_TASKS",
+    "TASKS",
+    "Configuration",
+    "ConfigurationAttribute",
+    "Kind",
+    "Reference",
+    "faults_of",
+    "load_declared",
+    "read_yaml",
+    "resolved",
+]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a key of a configuration may name."""
+
+    role: Role
+    """The role of the members it names."""
+
+    many: bool = False
+    """Whether it names several."""
+
+    open: bool = False
+    """Whether a name that no member has means something else: a model's own name."""
+
+
+OF_AGENTS: Mapping[str, Reference] = {
+    "llm": Reference(Role.llm, open=True),
+    "function_calling_llm": Reference(Role.llm, open=True),
+    "tools": Reference(Role.tool, many=True),
+    "step_callback": Reference(Role.callback),
+    "callbacks": Reference(Role.callback, many=True),
+    "cache_handler": Reference(Role.cache_handler),
+}
+"""The keys of an agent that hold names."""
+
+OF_TASKS: Mapping[str, Reference] = {
+    "agent": Reference(Role.agent),
+    "context": Reference(Role.task, many=True),
+    "tools": Reference(Role.tool, many=True),
+    "callback": Reference(Role.callback),
+    "callbacks": Reference(Role.callback, many=True),
+    "output_json": Reference(Role.output_json),
+    "output_pydantic": Reference(Role.output_pydantic),
+}
+"""The keys of a task that hold names."""
+
+
+def faults_of(cls: type, section: Section, references: Mapping[str, Reference]) -> Iterator[Fault]:
+    """Names in an entry that lead nowhere, and what stands where a name should."""
+    for key, reference in references.items():
+        given = section.get(key)
+        where = f"{section.where(key)}: `{key}` of `{section.name}`"
+        is_list = isinstance(given, (list, tuple))
+        if is_list and not reference.many or isinstance(given, (dict, bool, int, float)):
+            kind = "a list" if is_list else "a mapping" if isinstance(given, dict) else f"`{given}`"
+            wanted = (
+                f"the name of one {reference.role.noun}" if not reference.many else f"names of {reference.role.noun}s"
+            )
+            yield Fault(where=where, what=f"it is {kind}.", remedy=f"Write {wanted}.", code="no_name")
+            continue
+        for name in _names(given):
+            if not reference.open and name not in named(cls, reference.role):
+                yield _nowhere(cls, where, name, reference.role)
+
+
+def _nowhere(cls: type, where: str, name: str, role: Role) -> Fault:
+    there = named(cls, role)
+    other = next((one for one in Role if name in named(cls, one)), None)
+    what = f"`{cls.__name__}` has no {role.noun} `{name}`."
+    if other is not None:
+        what = f"`{name}` is a {other.noun} of `{cls.__name__}`, not a {role.noun}."
+    near = difflib.get_close_matches(name, there, n=1)
+    choice = (
+        f"It has {', '.join(f'`{one}`' for one in there)}."
+        if there
+        else "It has none; write one, or take the name out."
+    )
+    remedy = f"Did you mean `{near[0]}`? {choice}" if near else choice
+    return Fault(where=where, what=what, remedy=remedy, code="unknown_name")
+
+
+def resolved(project: object, section: Section, references: Mapping[str, Reference]) -> dict[str, Any]:
+    """What stands in an entry in the place of names."""
+    found: dict[str, Any] = {}
+    for key, reference in references.items():
+        given = section.get(key)
+        if not _names(given):
+            continue
+        if reference.many:
+            found[key] = [one for item in _items(given) for one in _members(project, item, reference)]
+        else:
+            [found[key]] = _members(project, given, reference)
+    return found
+
+
+def _items(given: Any) -> list[Any]:
+    return list(cast(list[Any], given)) if isinstance(given, (list, tuple)) else [given]
+
+
+def _names(given: Any) -> list[str]:
+    return [one for one in _items(given) if isinstance(one, str)]
+
+
+def _members(project: object, item: Any, reference: Reference) -> list[Any]:
+    """What a name stands for: one object, or the tools of a `@tool` method that returns several."""
+    if not isinstance(item, str) or item not in named(type(project), reference.role):
+        return [item]
+    member: Any = getattr(project, item)
+    if reference.role is Role.callback:
+        return [_callback(project, item, member)]
+    made = member if isinstance(member, type) else finished(member())
+    return list(cast(list[Any], made)) if reference.many and isinstance(made, (list, tuple)) else [made]
+
+
+def _callback(project: object, name: str, method: Any) -> Any:
+    """A method that is told something, or the function that one without arguments makes."""
+    parameters = inspect.signature(method).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL or (p.default is p.empty and p.kind is not p.VAR_KEYWORD) for p in parameters):
+        return method
+    made = shelf_of(project)
+    if (Role.callback, name) not in made:
+        function = finished(method())
+        if not callable(function):
+            raise DefinitionError(
+                f"the @callback method `{type(project).__name__}.{name}` takes nothing and returned {function!r:.60}; let it "
+                "take what it is told of, or return a function that does"
+            )
+        made[Role.callback, name] = function
+    return made[Role.callback, name]
+
+
+_MERGE = "tag:yaml.org,2002:merge"
+_TEXT = "tag:yaml.org,2002:str"
+_ADVICE = (
+    "Indent with spaces; quote a text that holds `: ` or ` #`, or begins with a sign such as `{`, `[`, `*`, `@` or `%`"
+)
+
+
+def read_yaml(path: Path, shown: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """The entries of a file, each mapping as a `Section`, and the line of each entry.
+
+    Args:
+        path: where it is; read as UTF-8.
+        shown: how messages name it.
+
+    Raises:
+        DefinitionError: it cannot be read, is no YAML, has a key twice, or is no mapping of names to values.
+    """
+    text = _text(path, shown)
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            lines = _lines_of_entries(root, shown)  # first: constructing merges what `<<` names into the nodes
+            data = cast(dict[str, Any] | None, None if root is None else loader.construct_document(root))
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{shown}:{mark.line + 1}:{mark.column + 1}" if mark else shown
+        what = ", ".join(filter(None, (error.context, error.problem)))
+        advice = f". {_ADVICE}" if isinstance(error, (ParserError, ScannerError)) else ""
+        raise DefinitionError(f"{place}: this is no YAML: {what}{advice}") from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise DefinitionError(f"{shown}:{line}: this is no YAML: it holds a control character; take it out") from error
+    entries = {
+        name: Section(cast(dict[str, Any], values), name=name, place=shown, lines=lines.get(name))
+        if isinstance(values, dict)
+        else values
+        for name, values in (data or {}).items()
+    }
+    return entries, {name: of_keys[""] for name, of_keys in lines.items()}
+
+
+def _text(path: Path, shown: str) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DefinitionError(f"{shown}:{line}: the file is not UTF-8; save it as UTF-8") from error
+    except OSError as error:
+        raise DefinitionError(f"{shown}: the file cannot be read: {error.strerror or error}") from error
+
+
+def _lines_of_entries(root: yaml.Node | None, shown: str) -> dict[str, dict[str, int]]:
+    """The line of each key of each entry; that of the entry under ""."""
+    if root is None or _is_empty(root):
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "a text"
+        raise DefinitionError(
+            f"{shown}:{_line(root)}: the file holds {kind}. It has to hold names, each with its keys and values below it."
+        )
+    faults = [*_faults(root, shown, set())]
+    if faults:
+        raise DefinitionError(faults)
+    nodes = {key.value: node for key, node in _pairs(root)}
+    return {name: {**(_lines(nodes[name]) if name in nodes else {}), "": line} for name, line in _lines(root).items()}
+
+
+def _is_empty(root: yaml.Node) -> bool:
+    return isinstance(root, yaml.ScalarNode) and root.tag == "tag:yaml.org,2002:null"
+
+
+def _faults(node: yaml.Node, shown: str, seen: set[int], depth: int = 0) -> Iterator[Fault]:
+    """Keys that stand twice, and names of entries and keys that YAML does not read as texts."""
+    if id(node) in seen:  # an alias
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for one in cast(list[yaml.Node], node.value):
+            yield from _faults(one, shown, seen, depth + 1)
+    first: dict[tuple[str, str], int] = {}
+    for key, value in _pairs(node):
+        name = str(key.value) if isinstance(key, yaml.ScalarNode) else "{...}"
+        written = (key.tag, name)
+        if written in first and isinstance(key, yaml.ScalarNode):
+            what = f"`{name}` stands here for the second time, after line {first[written]}."
+            yield Fault(where=f"{shown}:{_line(key)}", what=what, remedy="Keep one of them.")
+        if depth < 2 and key.tag != _TEXT:
+            what = f"YAML reads the name `{name}` as {key.tag.rpartition(':')[2]}, not as a text."
+            yield Fault(where=f"{shown}:{_line(key)}", what=what, remedy="Put it into quotes.")
+        first.setdefault(written, _line(key))
+        yield from _faults(value, shown, seen, depth + 1)
+
+
+def _lines(node: yaml.Node) -> dict[str, int]:
+    """The line of each key of a mapping, from 1, those that it merges in included."""
+    merged: dict[str, int] = {}
+    for source in _merged(node):
+        merged = {**_lines(source), **merged}
+    return {**merged, **{str(key.value): _line(key) for key, _ in _pairs(node)}}
+
+
+def _merged(node: yaml.Node) -> Iterator[yaml.Node]:
+    for key, value in _all_pairs(node):
+        if key.tag == _MERGE:
+            yield from cast(list[yaml.Node], value.value) if isinstance(value, yaml.SequenceNode) else [value]
+
+
+def _pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+    """The keys and values that a mapping has itself."""
+    return [(key, value) for key, value in _all_pairs(node) if key.tag != _MERGE]
+
+
+def _all_pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+    return node.value if isinstance(node, yaml.MappingNode) else []
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
+
 
 _TEXTS = ("role", "goal", "backstory", "description", "expected_output", "output_file", "name")
 

@@ -12,10 +12,10 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import CrewOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import DefinitionError
-from crewgraph.project.folder import shown
 from crewgraph.project.json_parts import JSONParts
 from crewgraph.project.jsonc import read_jsonc
 from crewgraph.project.python_names import PythonNames
+from crewgraph.project.roles import shown
 
 __all__ = [
     "load_agent",

@@ -10,10 +10,16 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.pending_crew import PendingCrew
-from crewgraph.hooks.contexts import ExecutionEndContext, ExecutionStartContext, InputContext, OutputContext
-from crewgraph.hooks.dispatching import adispatch, dispatch
-from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS, HookAborted, InterceptionPoint
-from crewgraph.hooks.registry import hooks_at
+from crewgraph.hooks.points import (
+    EXECUTION_BOUNDARY_POINTS,
+    ExecutionEndContext,
+    ExecutionStartContext,
+    HookAborted,
+    InputContext,
+    InterceptionPoint,
+    OutputContext,
+)
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
 __all__ = ["bounded", "entered"]
 

@@ -8,8 +8,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.checkpoint_config import config_of
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.brief import brief
+from crewgraph.events.base import BaseEvent, brief
 from crewgraph.runtime.snapshots_taken import SnapshotTaker, database_of, taking
 
 __all__ = ["noted_flow"]

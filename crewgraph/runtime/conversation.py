@@ -15,7 +15,7 @@ from crewgraph.definitions.flow.conversation_config import ConversationConfig, R
 from crewgraph.definitions.flow.messages import messages_in, set_state_field, state_field
 from crewgraph.definitions.flow.turn import TURN, Turn
 from crewgraph.errors import DefinitionError
-from crewgraph.events.conversation import ConversationRouteSelectedEvent
+from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model

@@ -9,7 +9,7 @@ from crewgraph.definitions.flow.messages import messages_in, tell_message
 from crewgraph.definitions.flow.turn import TURN
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.conversation import (
+from crewgraph.events.flow import (
     ConversationTurnCompletedEvent,
     ConversationTurnFailedEvent,
     ConversationTurnStartedEvent,

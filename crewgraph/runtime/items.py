@@ -21,8 +21,8 @@ from crewgraph.definitions.stream import (
 )
 from crewgraph.events.agent import AgentStepEvent
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.guardrail import LLMGuardrailCompletedEvent
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
+from crewgraph.events.people import LLMGuardrailCompletedEvent
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.llm.usage import UsageMetrics

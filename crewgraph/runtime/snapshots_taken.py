@@ -12,11 +12,10 @@ from crewgraph.definitions.checkpoint_config import CheckpointConfig
 from crewgraph.definitions.runtime_state import RuntimeState
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointPrunedEvent
-from crewgraph.events.depends import RUNTIME_STATE
+from crewgraph.events.lineage import ENDS, STARTS
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.pairs import ENDS, STARTS
 from crewgraph.events.stream_context import WITNESSES
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Python
 
-from crewgraph.cli.project_name import ProjectName
+from crewgraph.cli.projects import ProjectName
 from crewgraph.errors import DefinitionError
 
 CREATE = ("-m", "crewgraph", "create")

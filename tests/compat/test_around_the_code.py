@@ -27,7 +27,7 @@ from crewgraph_compat.stand_ins.context import (
 from crewgraph_compat.stand_ins.events import HandlerGraph, build_execution_plan
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.events.depends import CircularDependencyError, Depends
+from crewgraph.events.bus import CircularDependencyError, Depends
 from crewgraph.flow import Flow, start
 
 T = TypeVar("T")

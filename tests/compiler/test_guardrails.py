@@ -12,7 +12,7 @@ from crewgraph import Crew, GuardrailResult, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler.bodies.task import task_body
 from crewgraph.errors import GuardrailFailed
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.guardrail import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
+from crewgraph.events.people import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
 from crewgraph.prompts.book import english
 
 BOOK = english()

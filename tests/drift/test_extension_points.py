@@ -15,7 +15,7 @@ from servers.openai_api import OpenAIServer
 
 from crewgraph import LLM, Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.converter import Converter
-from crewgraph.events.listener import BaseEventListener
+from crewgraph.events.bus import BaseEventListener
 from crewgraph.flow import Flow, listen, start
 from crewgraph.flow.persistence import persist
 from crewgraph.knowledge.source.base import BaseKnowledgeSource

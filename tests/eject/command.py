@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from crewgraph.cli.command import main as command
+from crewgraph.cli.main import main as command
 
 
 def main(place: Path, *words: Path) -> None:

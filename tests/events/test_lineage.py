@@ -10,7 +10,7 @@ from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.events import BaseEvent, CrewKickoffCompletedEvent, TaskCompletedEvent, crewai_event_bus, lineage
-from crewgraph.events.pairing import (
+from crewgraph.events.lineage import (
     PAIRING,
     EmptyStackError,
     EventContextConfig,

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from crewgraph import ScriptedLLM
 from crewgraph.events import crewai_event_bus
-from crewgraph.events.conversation import (
+from crewgraph.events.flow import (
     ConversationMessageAddedEvent,
     ConversationRouteSelectedEvent,
     ConversationTurnCompletedEvent,

@@ -7,9 +7,8 @@ import pytest
 
 from crewgraph import hooks
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, before_tool_call, dispatch, on
-from crewgraph.hooks.dispatching import source_name
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
-from crewgraph.hooks.registry import get_scoped_hooks, register_scoped, scoped_hooks
+from crewgraph.hooks.registry import get_scoped_hooks, register_scoped, scoped_hooks, source_name
 from crewgraph.hooks.tool_hooks import (
     ToolCallHookContext,
     run_after_tool_call_hooks,

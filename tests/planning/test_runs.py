@@ -14,7 +14,7 @@ from until import LONG
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.lite_agent_output import LiteAgentOutput
 from crewgraph.definitions.planning_config import PlanningConfig
-from crewgraph.events.observation import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
+from crewgraph.events.agent import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
 from crewgraph.tools import tool
 
 

@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 from crewgraph.flow import Flow, listen, start
-from crewgraph.plot.layout import Layout, laid_out
+from crewgraph.plot.layout import Box, Layout, laid_out, ranked, spread
 from crewgraph.plot.picture import Picture, picture_of
-from crewgraph.plot.ranks import ranked
-from crewgraph.plot.routes import Box
-from crewgraph.plot.rows import spread
 from crewgraph.runtime.flow_form import form_of
 from plot.flows import LoopFlow, MyFlow, crowd
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
-from crewgraph.plot.kickoffs import calls_crew
-from crewgraph.plot.picture import Method, picture_of
+from crewgraph.plot.picture import Method, calls_crew, picture_of
 from crewgraph.runtime.flow_form import form_of
 
 

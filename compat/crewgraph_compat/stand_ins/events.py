@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cas
 from crewgraph import events
 from crewgraph.definitions.agent import Agent
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.depends import CircularDependencyError, Depends, Handler, called
+from crewgraph.events.bus import CircularDependencyError, Depends, Handler, called
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.prompts.i18n import I18N
 

@@ -11,10 +11,8 @@ from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.output import TaskOutput
 from crewgraph.definitions.task import Task
 from crewgraph.errors import OutputInvalid
-from crewgraph.hooks.contexts import StepContext
-from crewgraph.hooks.dispatching import adispatch, dispatch
-from crewgraph.hooks.points import InterceptionPoint
-from crewgraph.hooks.registry import hooks_at
+from crewgraph.hooks.points import InterceptionPoint, StepContext
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
 __all__ = ["HookedTask"]
 

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.hooks.contexts import StepContext
-from crewgraph.hooks.dispatching import adispatch, dispatch
-from crewgraph.hooks.points import InterceptionPoint
-from crewgraph.hooks.registry import hooks_at
+from crewgraph.hooks.points import InterceptionPoint, StepContext
+from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 
 __all__ = ["HookedMethod"]
 

@@ -15,7 +15,7 @@ from crewgraph.definitions.flow.conversation_state import (
 from crewgraph.definitions.flow.state import id_of
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.conversation import ConversationMessageAddedEvent
+from crewgraph.events.flow import ConversationMessageAddedEvent
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow

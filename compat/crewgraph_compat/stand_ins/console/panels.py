@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from crewgraph.observe.quiet import QUIET
+from crewgraph.observe.console import QUIET
 
 __all__ = ["ConsolePanel", "set_suppress_console_output", "should_suppress_console_output"]
 

@@ -12,9 +12,9 @@ from crewgraph.definitions.agent import Agent
 from crewgraph.definitions.crew import Crew
 from crewgraph.definitions.task import Task
 from crewgraph.errors import DefinitionError
-from crewgraph.project.folder import shown
+from crewgraph.project.configuration import read_yaml
 from crewgraph.project.jsonc import read_jsonc, strip_jsonc_comments
-from crewgraph.project.yaml_file import read_yaml
+from crewgraph.project.roles import shown
 
 __all__ = [
     "JSON_PROJECT_EXTENSIONS",

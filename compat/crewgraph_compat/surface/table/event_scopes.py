@@ -7,10 +7,10 @@ __all__ = ["MODULES"]
 _LINEAGE = "crewgraph.events.lineage"
 _BASE = rows("crewgraph.events.base", "BaseEvent")
 _PAIRS = rows(
-    "crewgraph.events.pairs", SCOPE_ENDING_EVENTS="ENDS", SCOPE_STARTING_EVENTS="STARTS", VALID_EVENT_PAIRS="ENDINGS"
+    "crewgraph.events.lineage", SCOPE_ENDING_EVENTS="ENDS", SCOPE_STARTING_EVENTS="STARTS", VALID_EVENT_PAIRS="ENDINGS"
 )
 _PAIRING = rows(
-    "crewgraph.events.pairing",
+    "crewgraph.events.lineage",
     "EmptyStackError",
     "EventContextConfig",
     "EventPairingError",
@@ -46,7 +46,7 @@ _NUMBERS = rows(
 _HANDLERS = rows(
     "crewgraph_compat.stand_ins.events", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"
 )
-_HANDLER = rows("crewgraph.events.depends", "Handler")
+_HANDLER = rows("crewgraph.events.bus", "Handler")
 _PLAN = rows("crewgraph_compat.stand_ins.events", "ExecutionPlan", "HandlerGraph", "build_execution_plan")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -73,12 +73,12 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.events.base_events": {**_BASE, **_NUMBERS},
     "crewai.events.depends": {
         **_BASE,
-        **rows("crewgraph.events.depends", "Depends"),
+        **rows("crewgraph.events.bus", "Depends"),
         **rows("crewgraph_compat.stand_ins.events", "EventHandler"),
     },
     "crewai.events.event_context": {**_PAIRS, **_PAIRING, **_SCOPES},
     "crewai.events.handler_graph": {
-        **rows("crewgraph.events.depends", "CircularDependencyError"),
+        **rows("crewgraph.events.bus", "CircularDependencyError"),
         **_HANDLER,
         **_PLAN,
     },

@@ -8,19 +8,19 @@ _BASE = rows("crewgraph.events.base", "BaseEvent")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus", "is_replaying")
 _BUS_CLASS = rows("crewgraph.events.bus", CrewAIEventsBus="EventBus")
 _HANDLING = {
-    **rows("crewgraph.events.depends", "Handler"),
+    **rows("crewgraph.events.bus", "Handler"),
     **rows("crewgraph_compat.stand_ins.events", "ExecutionPlan"),
     **rows("crewgraph_compat.stand_ins.events", "AsyncHandler", "AsyncHandlerSet", "SyncHandler", "SyncHandlerSet"),
     **rows(
-        "crewgraph.events.pairs",
+        "crewgraph.events.lineage",
         SCOPE_ENDING_EVENTS="ENDS",
         SCOPE_STARTING_EVENTS="STARTS",
         VALID_EVENT_PAIRS="ENDINGS",
     ),
 }
-_DEPENDS = rows("crewgraph.events.depends", "Depends")
-_CIRCULAR = rows("crewgraph.events.depends", "CircularDependencyError")
-_LISTENER = rows("crewgraph.events.listener", "BaseEventListener")
+_DEPENDS = rows("crewgraph.events.bus", "Depends")
+_CIRCULAR = rows("crewgraph.events.bus", "CircularDependencyError")
+_LISTENER = rows("crewgraph.events.bus", "BaseEventListener")
 
 _AGENT = rows(
     "crewgraph.events.agent",
@@ -51,14 +51,14 @@ _CHECKPOINT = rows(
     "CheckpointStartedEvent",
 )
 _CONTEXT_WINDOW = rows(
-    "crewgraph.events.context_window",
+    "crewgraph.events.llm",
     "ContextWindowSummarizationCompletedEvent",
     "ContextWindowSummarizationEvent",
     "ContextWindowSummarizationFailedEvent",
     "ContextWindowSummarizationStartedEvent",
 )
 _OBSERVATION = rows(
-    "crewgraph.events.observation",
+    "crewgraph.events.agent",
     "GoalAchievedEarlyEvent",
     "ObservationEvent",
     "PlanRefinementEvent",
@@ -127,7 +127,7 @@ _SYSTEM = rows(
 )
 _LOGGING = rows("crewgraph.events.agent", "AgentLogsExecutionEvent", "AgentLogsStartedEvent")
 _CONVERSATION = rows(
-    "crewgraph.events.conversation",
+    "crewgraph.events.flow",
     "ConversationMessageAddedEvent",
     "ConversationRouteSelectedEvent",
     "ConversationTurnCompletedEvent",
@@ -170,7 +170,7 @@ _FLOW = rows(
     "MethodExecutionStartedEvent",
 )
 _GUARDRAIL = rows(
-    "crewgraph.events.guardrail",
+    "crewgraph.events.people",
     "LLMGuardrailBaseEvent",
     "LLMGuardrailCompletedEvent",
     "LLMGuardrailFailedEvent",
@@ -207,7 +207,7 @@ _MCP = rows(
     "MCPToolExecutionStartedEvent",
 ) | rows("crewgraph_compat.stand_ins.events", "MCPConfigFetchFailedEvent")
 _MEMORY = rows(
-    "crewgraph.events.memory",
+    "crewgraph.events.knowledge",
     "MemoryBaseEvent",
     "MemoryQueryCompletedEvent",
     "MemoryQueryFailedEvent",
@@ -220,7 +220,7 @@ _MEMORY = rows(
     "MemorySaveStartedEvent",
 )
 _REASONING = rows(
-    "crewgraph.events.reasoning",
+    "crewgraph.events.agent",
     "AgentReasoningCompletedEvent",
     "AgentReasoningFailedEvent",
     "AgentReasoningStartedEvent",

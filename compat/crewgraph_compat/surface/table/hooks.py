@@ -10,7 +10,7 @@ _DECORATORS = rows(
     "crewgraph.hooks.decorators", "after_llm_call", "after_tool_call", "before_llm_call", "before_tool_call"
 )
 _ON = rows("crewgraph.hooks.decorators", "on")
-_DISPATCH = rows("crewgraph.hooks.dispatching", "dispatch")
+_DISPATCH = rows("crewgraph.hooks.registry", "dispatch")
 _MODEL = rows(
     "crewgraph.hooks.llm_hooks",
     "LLMCallHookContext",
@@ -37,8 +37,8 @@ _TOOL = rows(
     "unregister_after_tool_call_hook",
     "unregister_before_tool_call_hook",
 )
-_OF_MODELS = rows("crewgraph.hooks.types", "AfterLLMCallHookType", "BeforeLLMCallHookType")
-_OF_TOOLS = rows("crewgraph.hooks.types", "AfterToolCallHookType", "BeforeToolCallHookType")
+_OF_MODELS = rows("crewgraph.hooks.decorators", "AfterLLMCallHookType", "BeforeLLMCallHookType")
+_OF_TOOLS = rows("crewgraph.hooks.decorators", "AfterToolCallHookType", "BeforeToolCallHookType")
 _GLOBAL_LIST = rows("crewgraph.hooks.registry", "get_global_hook_list")
 _INTERCEPTOR = rows("crewgraph.llm.connection", "BaseInterceptor")
 
@@ -61,7 +61,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows(_HOOKS, "clear_all_global_hooks"),
     },
     "crewai.hooks.contexts": rows(
-        "crewgraph.hooks.contexts",
+        "crewgraph.hooks.points",
         "ExecutionEndContext",
         "ExecutionStartContext",
         "InputContext",
@@ -75,7 +75,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_ON,
         **_DISPATCH,
         **_GLOBAL_LIST,
-        **rows("crewgraph.hooks.dispatching", "Reducer", "run_hooks", "source_name"),
+        **rows("crewgraph.hooks.registry", "Reducer", "run_hooks", "source_name"),
         **rows(
             "crewgraph.hooks.registry",
             "HookFn",
@@ -120,7 +120,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_OF_MODELS,
         **_OF_TOOLS,
         **rows(
-            "crewgraph.hooks.types",
+            "crewgraph.hooks.decorators",
             "AfterLLMCallHook",
             "AfterToolCallHook",
             "BeforeLLMCallHook",
@@ -129,7 +129,7 @@ MODULES: dict[str, dict[str, str]] = {
         ),
     },
     "crewai.hooks.wrappers": rows(
-        "crewgraph.hooks.methods",
+        "crewgraph.hooks.decorators",
         "AfterLLMCallHookMethod",
         "AfterToolCallHookMethod",
         "BeforeLLMCallHookMethod",

@@ -1,16 +1,100 @@
-"""What there is to see of each event."""
+"""What there is to see of each event.
 
-from collections.abc import Hashable
+What events hold, as texts for a line.
+
+One thing to see of a run.
+
+Text made fit to be looked at: on one line, without control characters, and not too long.
+"""
+
+import json
+import unicodedata
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 from crewgraph import events
-from crewgraph.events.brief import attribute, brief
-from crewgraph.observe.line import Line, Mood
-from crewgraph.observe.wording import arguments, part, said
+from crewgraph.events.base import attribute, brief
+from crewgraph.observe.redaction import veiled
 
-__all__ = ["tell"]
+__all__ = ["Line", "Mood", "arguments", "elided", "excerpt", "legible", "part", "passage", "said", "tell"]
+
+
+def arguments(values: object) -> str:
+    """Arguments as they stand in a call, secrets covered."""
+    values = veiled(brief(values))
+    if not isinstance(values, Mapping):
+        return str(values)
+    named = cast("Mapping[str, object]", values).items()
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named)
+
+
+def said(output: object) -> str:
+    """An output's text."""
+    raw = attribute(output, "raw")
+    if raw is not None:
+        return raw
+    return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
+
+
+def part(of: object, name: str) -> Any:
+    """A part of something that may be an object or a dict."""
+    if isinstance(of, Mapping):
+        return cast("Mapping[str, object]", of).get(name)
+    return getattr(of, name, None)
+
+
+_TEXT = 300
+_BODY = 4000
+
+
+class Mood(Enum):
+    """How a line is meant."""
+
+    START = "start"
+    STEP = "step"
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing to see; its texts are as they came and are cut and cleaned where they are printed."""
+
+    where: str
+    """The task, crew or flow it belongs to."""
+
+    what: str
+    """What happened, in a few words that stay the same."""
+
+    text: str = ""
+    """What there is to say about it, shown on one line."""
+
+    limit: int = _TEXT
+    """How much of the text is shown, in characters."""
+
+    body: str = ""
+    """A longer text with lines of its own."""
+
+    body_limit: int = _BODY
+    """How much of the body is shown, in characters."""
+
+    mood: Mood = Mood.STEP
+    """How it is meant."""
+
+    begins: Hashable = None
+    """What begins here, so that its end can tell how long it took."""
+
+    ends: Hashable = None
+    """What ends here."""
+
+    took: timedelta | None = None
+    """How long it took, where the event itself knows."""
+
 
 _SHORT = 160
 
@@ -389,3 +473,43 @@ def _(event: events.FlowInputReceivedEvent) -> Line:
 def _(event: events.HumanFeedbackReceivedEvent) -> Line:
     text = f"{event.feedback} ({event.outcome})" if event.outcome else event.feedback
     return _method(event, "answer received", text=text)
+
+
+def elided(text: str, limit: int) -> str:
+    """A name on one line, at most `limit` characters long."""
+    name = " ".join(legible(text).split())
+    return name if len(name) <= limit else f"{name[: limit - 3].rstrip()}..."
+
+
+def excerpt(text: str, limit: int) -> str:
+    """The text on one line; what goes beyond `limit` characters is cut, and it says how much that is."""
+    return _cut(" ".join(legible(text).split()), limit)
+
+
+def passage(text: str, limit: int) -> str:
+    """The text with its lines; what goes beyond `limit` characters is cut, and it says how much that is."""
+    return _cut("\n".join(line.rstrip() for line in legible(text).strip().splitlines()), limit)
+
+
+def legible(text: str) -> str:
+    r"""The text with its control characters shown (`\x1b`) in place of obeyed, but for tabs and line ends.
+
+    What a model or a tool writes could else move the cursor, rewrite lines or turn text around.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_shown(one) for one in text.replace("\r\n", "\n"))
+
+
+def _shown(one: str) -> str:
+    if one in "\n\t" or unicodedata.category(one) not in {"Cc", "Cs"} and one not in _TURNS:
+        return one
+    return one.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _cut(text: str, limit: int) -> str:
+    rest = len(text) - limit
+    return text if rest <= 0 else f"{text[:limit].rstrip()} ... [+{rest:,} characters]"
+
+
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they change the direction of writing

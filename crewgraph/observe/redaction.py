@@ -7,6 +7,7 @@ from typing import Any, cast
 
 __all__ = ["HIDDEN", "Veil", "veiled"]
 
+
 HIDDEN = "***"
 
 _SECRET_NAME = re.compile(
