@@ -36,8 +36,8 @@ _FLOW = {
     **rows("crewgraph.definitions.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
     **rows("crewgraph.definitions.declared.flow", FlowDefinition="FlowDeclaration"),
 }
-_TALKS = rows(f"{_DECLARED}.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
-_BUILT = rows(f"{_DECLARED}.written", build_flow_definition="declaration_of")
+_TALKS = rows("crewgraph.definitions.declared.conversation", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
+_BUILT = rows("crewgraph.definitions.declared.written", build_flow_definition="declaration_of")
 _REFUSED = rows("crewgraph.errors", FlowScriptExecutionDisabledError="ScriptRefused")
 _ACTIONS = "crewgraph_compat.stand_ins.flows.actions"
 
