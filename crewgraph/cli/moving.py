@@ -31,7 +31,7 @@ def check(
     such path.
     """
     try:
-        checked: Any = load("crewgraph_compat.moving.check").check(path)
+        checked: Any = load("crewgraph_compat.moving.check").check_project(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -56,7 +56,7 @@ def migrate(
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made: Any = load("crewgraph_compat.moving.migration").migration(path)
+        made: Any = load("crewgraph_compat.moving.migration").plan_migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -111,8 +111,8 @@ def eject(
     found = target_of_either(target)
     module = (target or "").rpartition(":")[0]
     # LangGraph comes with it, and the other commands do not need it.
-    eject_room: Any = load("crewgraph.eject.ejected")
-    made = eject_room.ejected(found, Path(module).stem if module.endswith(".py") else module)
+    eject_room: Any = load("crewgraph_compat.eject.program")
+    made = eject_room.eject_program(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.mcp_client import (
+from crewgraph_compat.stand_ins.mcp.client import (
     BaseTransport,
     HTTPTransport,
     MCPClient,
@@ -16,7 +16,7 @@ from crewgraph_compat.stand_ins.mcp_client import (
     StdioTransport,
     TransportType,
 )
-from crewgraph_compat.stand_ins.mcp_tools import MCPNativeTool, MCPToolWrapper
+from crewgraph_compat.stand_ins.mcp.tools import MCPNativeTool, MCPToolWrapper
 from pydantic import BaseModel
 from servers.mcp_process import running
 from servers.mcp_server import PROGRAM

@@ -1,0 +1,70 @@
+"""Agents on their own, and agents of other frameworks."""
+
+from crewgraph_compat.surface.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_ADAPTER = rows("crewgraph.definitions.agent_adapter", "BaseAgentAdapter")
+_BASE_AGENT = rows("crewgraph.definitions.agent", "BaseAgent")
+_BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
+_CONVERTER = rows("crewgraph.definitions.adapter_parts", "BaseConverterAdapter")
+_GUARDRAIL_TYPE = rows("crewgraph.definitions.guardrail", GuardrailType="Guardrail")
+_LITE_AGENT = rows("crewgraph.definitions.lite_agent", "LiteAgent")
+_LITE_OUTPUT = rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput", "TodoExecutionResult")
+_LLM = rows("crewgraph.llm.llm", "LLM")
+_STEPS = rows("crewgraph.definitions.step", "AgentAction", "AgentFinish")
+_STRUCTURED_TOOL = rows("crewgraph.tools.structured", "CrewStructuredTool")
+_TOOL = rows("crewgraph.tools.base", "BaseTool")
+_TOOLS = rows("crewgraph.definitions.adapter_parts", "BaseToolAdapter")
+_BUS = rows("crewgraph.events.bus", "crewai_event_bus")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.agents.agent_adapters": {},
+    "crewai.agents.agent_adapters.base_agent_adapter": {**_ADAPTER, **_BASE_AGENT},
+    "crewai.agents.agent_adapters.base_converter_adapter": _CONVERTER,
+    "crewai.agents.agent_adapters.base_tool_adapter": _TOOLS,
+    "crewai.agents.agent_adapters.langgraph": {},
+    "crewai.agents.agent_adapters.langgraph.langgraph_adapter": {
+        **_ADAPTER,
+        **_BASE_AGENT,
+        **_TOOL,
+        **rows(
+            "crewgraph.definitions.langgraph_adapter",
+            "LangGraphAgentAdapter",
+            "LangGraphConverterAdapter",
+            "LangGraphToolAdapter",
+        ),
+        **_BUS,
+    },
+    "crewai.agents.agent_adapters.langgraph.langgraph_tool_adapter": {
+        **_TOOL,
+        **_TOOLS,
+        **rows("crewgraph.definitions.langgraph_adapter", "LangGraphToolAdapter"),
+    },
+    "crewai.agents.agent_adapters.langgraph.structured_output_converter": {
+        **_CONVERTER,
+        **rows("crewgraph.definitions.langgraph_adapter", "LangGraphConverterAdapter"),
+    },
+    "crewai.agents.agent_adapters.openai_agents": {},
+    "crewai.agents.agent_adapters.openai_agents.openai_adapter": {
+        **_ADAPTER,
+        **_BASE_AGENT,
+        **_TOOL,
+        **rows("crewgraph.definitions.openai_adapter", "OpenAIAgentAdapter"),
+        **_BUS,
+    },
+    "crewai.lite_agent": {
+        **_BASE_AGENT,
+        **_BASE_LLM,
+        **_GUARDRAIL_TYPE,
+        **_LITE_AGENT,
+        **rows("crewgraph.definitions.lite_agent_output", "LiteAgentOutput"),
+        **_LLM,
+        **_STEPS,
+        **_STRUCTURED_TOOL,
+        **_TOOL,
+        **_BUS,
+    },
+    "crewai.lite_agent_output": _LITE_OUTPUT,
+}
+"""The modules of this area."""
