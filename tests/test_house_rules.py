@@ -23,12 +23,12 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is told with the expression
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
-    "compat/crewgraph_compat/stand_ins/handlers.py",  # given to the caller
-    "compat/crewgraph_compat/stand_ins/streaming_queues.py",  # raised by whoever takes the frames
+    "compat/crewgraph_compat/stand_ins/events.py",  # given to the caller
+    "compat/crewgraph_compat/stand_ins/flows/streaming.py",  # raised by whoever takes the frames
     "crewgraph/compiler/agent/cached_tool.py",  # a cache that fails is logged, and the tool is used
     "crewgraph/compiler/task/runner.py",  # the failure is told, then raised again
     "crewgraph/compiler/crew/planning.py",  # the failure is told, then raised again
-    "compat/crewgraph_compat/stand_ins/guardrail_process.py",  # the failure is told, then raised again
+    "compat/crewgraph_compat/stand_ins/agents/steps.py",  # the failure is told, then raised again
     "crewgraph/compiler/agent/kickoff.py",  # the failure is told, then raised again
     "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
     "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
@@ -42,15 +42,15 @@ BROAD_EXCEPTS = {
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is told with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
     "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
-    "compat/crewgraph_compat/stand_ins/flow_persistence.py",  # any backend's failure becomes a RuntimeError
+    "compat/crewgraph_compat/stand_ins/flows/state.py",  # any backend's failure becomes a RuntimeError
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
     "crewgraph/memory/custom_storage.py",  # any failure of a storage of somebody becomes a StorageError
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name
-    "compat/crewgraph_compat/stand_ins/job_runner.py",  # told with the job
-    "compat/crewgraph_compat/stand_ins/rate_limits.py",  # raised again, unless it is to be done again
+    "compat/crewgraph_compat/stand_ins/jobs.py",  # told with the job
+    "compat/crewgraph_compat/stand_ins/models/calls.py",  # raised again, unless it is to be done again
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crewgraph_compat.notebook import load_ipython_extension, unload_ipython_extension
-    from crewgraph_compat.surface import CrewaiImported, install, installed, is_installed, uninstall
+    from crewgraph_compat.surface.installation import CrewaiImported, install, installed, is_installed, uninstall
 
 __all__ = [
     "CrewaiImported",
@@ -32,5 +32,5 @@ if not TYPE_CHECKING:
         # pytest imports this package at every start, for its plugin: nobody is to wait for crewgraph then.
         if name not in __all__:
             raise AttributeError(f"module `crewgraph_compat` has no attribute `{name}`")
-        where = "notebook" if name.endswith("_ipython_extension") else "surface"
-        return getattr(import_module(f"crewgraph_compat.{where}"), name)
+        module = "notebook" if name.endswith("_ipython_extension") else "surface.installation"
+        return getattr(import_module(f"crewgraph_compat.{module}"), name)

@@ -3,7 +3,7 @@
 import sys
 
 from crewgraph.cli.run import Program
-from crewgraph_compat.surface import CrewaiImported, install
+from crewgraph_compat.surface.installation import CrewaiImported, install
 
 __all__ = ["main"]
 

@@ -1,6 +1,6 @@
 """`%load_ext crewgraph` in a notebook: the cells below it may say `from crewai import ...`."""
 
-from crewgraph_compat.surface import install, uninstall
+from crewgraph_compat.surface.installation import install, uninstall
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 

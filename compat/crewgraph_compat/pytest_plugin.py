@@ -32,7 +32,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """
     if not (early_config.known_args_namespace.crewgraph or early_config.getini("crewgraph")):
         return
-    surface = import_module("crewgraph_compat.surface")
+    surface = import_module("crewgraph_compat.surface.installation")
     try:
         surface.install()
     except surface.CrewaiImported as error:
@@ -41,12 +41,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which crewai is tested."""
-    surface = sys.modules.get("crewgraph_compat.surface")
+    surface = sys.modules.get("crewgraph_compat.surface.installation")
     return "crewai: crewgraph stands in for it" if surface is not None and surface.is_installed() else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave no trace, where pytest runs inside of another program."""
-    surface = sys.modules.get("crewgraph_compat.surface")
+    surface = sys.modules.get("crewgraph_compat.surface.installation")
     if surface is not None and (config.known_args_namespace.crewgraph or config.getini("crewgraph")):
         surface.uninstall()

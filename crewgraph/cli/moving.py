@@ -21,10 +21,10 @@ __all__ = ["check", "eject", "migrate"]
 
 
 if TYPE_CHECKING:
-    from crewgraph_compat.moving.check import check as checked_path
+    from crewgraph_compat.moving.check import check_project
     from crewgraph_compat.moving.report import report
 else:
-    checked_path = lazy("crewgraph_compat.moving.check:check")
+    check_project = lazy("crewgraph_compat.moving.check:check_project")
     report = lazy("crewgraph_compat.moving.report:report")
 
 
@@ -40,7 +40,7 @@ def check(
     such path.
     """
     try:
-        checked = checked_path(path)
+        checked = check_project(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -54,9 +54,9 @@ def check(
 
 
 if TYPE_CHECKING:
-    from crewgraph_compat.moving.migration import migration
+    from crewgraph_compat.moving.migration import plan_migration
 else:
-    migration = lazy("crewgraph_compat.moving.migration:migration")
+    plan_migration = lazy("crewgraph_compat.moving.migration:plan_migration")
 
 
 def migrate(
@@ -71,7 +71,7 @@ def migrate(
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
     try:
-        made = migration(path)
+        made = plan_migration(path)
     except CrewgraphError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -104,9 +104,9 @@ def _summary(made: Any, *, written: bool) -> str:
 
 
 if TYPE_CHECKING:
-    from crewgraph.eject.ejected import ejected
+    from crewgraph_compat.eject.program import eject_program
 else:
-    ejected = lazy("crewgraph.eject.ejected:ejected")
+    eject_program = lazy("crewgraph_compat.eject.program:eject_program")
 
 _UNFINISHED = 3
 """The status where something is left to be written."""
@@ -130,7 +130,7 @@ def eject(
     """
     found = target_of_either(target)
     module = (target or "").rpartition(":")[0]
-    made = ejected(found, Path(module).stem if module.endswith(".py") else module)
+    made = eject_program(found, Path(module).stem if module.endswith(".py") else module)
     if output is None:
         sys.stdout.write(made.source)
     else:

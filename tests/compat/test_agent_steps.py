@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.agent_steps import (
+from crewgraph_compat.stand_ins.agents.steps import (
     apply_training_data,
     build_task_prompt_with_schema,
     format_task_with_context,
@@ -16,7 +16,7 @@ from crewgraph_compat.stand_ins.agent_steps import (
     save_last_messages,
     validate_max_execution_time,
 )
-from crewgraph_compat.stand_ins.type_names import AgentMeta, EventTypes
+from crewgraph_compat.stand_ins.events import AgentMeta, EventTypes
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import BaseModel, TypeAdapter
 

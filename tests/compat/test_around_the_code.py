@@ -9,24 +9,22 @@ from typing import Any, TypeVar
 import pytest
 from crewgraph_compat.stand_ins.context import (
     ExecutionContext,
+    ExecutionTrace,
     apply_execution_context,
+    begin_execution,
     capture_execution_context,
+    clear_execution_uuid,
+    end_execution,
     get_current_task_id,
+    get_execution_uuid,
     get_platform_integration_token,
     platform_context,
     reset_current_task_id,
     set_current_task_id,
+    set_execution_uuid,
     set_platform_integration_token,
 )
-from crewgraph_compat.stand_ins.execution import (
-    ExecutionTrace,
-    begin_execution,
-    clear_execution_uuid,
-    end_execution,
-    get_execution_uuid,
-    set_execution_uuid,
-)
-from crewgraph_compat.stand_ins.handler_graph import HandlerGraph, build_execution_plan
+from crewgraph_compat.stand_ins.events import HandlerGraph, build_execution_plan
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.events.bus import CircularDependencyError, Depends

@@ -6,10 +6,10 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins import event_listener as listening
-from crewgraph_compat.stand_ins.console_formatter import ConsoleFormatter
-from crewgraph_compat.stand_ins.console_panel import set_suppress_console_output, should_suppress_console_output
-from crewgraph_compat.stand_ins.event_listener import EventListener, MemoryListener
+from crewgraph_compat.stand_ins.console import listener as listening
+from crewgraph_compat.stand_ins.console.formatter import ConsoleFormatter
+from crewgraph_compat.stand_ins.console.listener import EventListener, MemoryListener
+from crewgraph_compat.stand_ins.console.panels import set_suppress_console_output, should_suppress_console_output
 from rich.console import Console
 from rich.text import Text
 

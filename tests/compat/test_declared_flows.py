@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from crewgraph_compat import installed
-from crewgraph_compat.stand_ins import flow_actions, flow_templates
-from crewgraph_compat.stand_ins.flow_state import FlowMeta, ensure_state_type
-from crewgraph_compat.stand_ins.flow_structure import build_flow_structure
-from crewgraph_compat.stand_ins.flow_trackable import FlowTrackable
-from crewgraph_compat.stand_ins.flow_wrappers import FlowMethod, ListenMethod, RouterMethod, StartMethod
+from crewgraph_compat.stand_ins.flows import actions as flow_actions
+from crewgraph_compat.stand_ins.flows.state import FlowMeta, FlowTrackable, ensure_state_type
+from crewgraph_compat.stand_ins.flows.structure import build_flow_structure
+from crewgraph_compat.stand_ins.flows.types import FlowMethod, ListenMethod, RouterMethod, StartMethod
 from pydantic import BaseModel
 
 from crewgraph.contrib.declared.actions import (
@@ -82,15 +81,6 @@ def test_outputs_stand_by_the_names_of_methods():
     said = [{"method": "a", "output": 1}, {"method": "a", "output": 2}]
     assert flow_actions.outputs_by_name(said, local_outputs={"b": {1}}) == {"a": 2, "b": {1}}
     assert flow_actions.outputs_by_name(said, local_outputs={"b": {1}}, serialize=True) == {"a": 2, "b": [1]}
-
-
-def test_models_are_told_how_expressions_are_written():
-    assert flow_templates.flow_template_expression_description("Keywords.").startswith("Keywords. ")
-    assert set(flow_templates.FLOW_TEMPLATE_EXPRESSION_EXAMPLES) == {"yaml", "json"}
-    assert all(
-        rule in flow_templates.FLOW_TEMPLATE_EXPRESSION_CONTRACT
-        for rule in flow_templates.FLOW_TEMPLATE_EXPRESSION_RULES
-    )
 
 
 class Trip(Flow[dict[str, Any]]):

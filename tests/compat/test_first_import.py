@@ -50,7 +50,7 @@ import crewgraph_compat
 from crewgraph.deprecations import Outdated
 warnings.simplefilter("ignore", Outdated)
 crewgraph_compat.install()
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.table import TABLE
 sys.setswitchinterval(1e-5)
 gate, found, errors = threading.Barrier(24), [], []
 paths = sorted(TABLE)

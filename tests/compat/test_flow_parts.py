@@ -3,9 +3,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from crewgraph_compat.stand_ins.flow_graph import (
+from crewgraph_compat.stand_ins.flows.structure import (
     build_ancestor_dict,
+    build_flow_structure,
     build_parent_children_dict,
+    calculate_execution_paths,
     calculate_node_levels,
     count_outgoing_edges,
     get_child_index,
@@ -18,11 +20,10 @@ from crewgraph_compat.stand_ins.flow_graph import (
     is_flow_method_name,
     is_simple_flow_condition,
     method_calls_crew,
+    plot_flow,
     process_router_paths,
 )
-from crewgraph_compat.stand_ins.flow_page import render_interactive
-from crewgraph_compat.stand_ins.flow_structure import build_flow_structure, calculate_execution_paths, plot_flow
-from crewgraph_compat.stand_ins.safe_paths import list_files, safe_path_join, validate_path_exists
+from crewgraph_compat.stand_ins.projects.files import list_files, safe_path_join, validate_path_exists
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
 
@@ -130,28 +131,6 @@ def test_a_flow_is_drawn_under_the_older_name(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     plot_flow(Trip(), "trip")
     assert "fly" in (tmp_path / "trip.html").read_text()
-
-
-def test_a_topology_is_drawn_as_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    structure: Any = build_flow_structure(Trip)
-    structure["nodes"]["added"] = {
-        "type": "listen",
-        "trigger_methods": ["plan", "<b>"],
-        "trigger_condition_type": "AND",
-    }
-    structure["edges"] += [
-        {"source": "plan", "target": "added", "condition_type": "AND", "is_router_event": False},
-        {"source": "nowhere", "target": "added", "condition_type": None, "is_router_event": False},
-    ]
-    path = render_interactive(structure, str(tmp_path / "trip"))
-    text = Path(path).read_text("utf-8")
-    assert path == str(tmp_path / "trip.html") and opened == [Path(path).as_uri()]
-    assert {f'data-name="{name}"' in text for name in structure["nodes"]} == {True}
-    assert "Flow Trip" in text and "plan and &lt;b&gt;" in text and "nowhere" not in text
-    assert render_interactive({}, tmp_path / "empty.html", show=False) == str(tmp_path / "empty.html")
-    assert len(opened) == 1
 
 
 def test_paths_stay_in_their_folder(tmp_path: Path):

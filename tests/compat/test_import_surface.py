@@ -10,7 +10,7 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
-from crewgraph_compat.facade import Facade
+from crewgraph_compat.surface.facade import Facade
 
 import crewgraph
 from crewgraph.deprecations import Outdated
@@ -229,7 +229,7 @@ def test_a_facade_tells_tools_where_it_is_from():
     crewai = importlib.import_module("crewai")
     tools = importlib.import_module("crewai.tools")
     assert Path(str(crewai.__file__)).is_file()
-    assert Path(str(crewai.__file__)).parts[-3:] == ("crewgraph_compat", "table", "crews.py")
+    assert Path(str(crewai.__file__)).parts[-3:] == ("surface", "table", "crews.py")
     assert crewai.__path__ == []
     assert crewai.__name__ == "crewai" and tools.__package__ == "crewai.tools"
     spec = importlib.util.find_spec("crewai.tools")

@@ -4,15 +4,16 @@ import asyncio
 from typing import Any, ClassVar
 
 import pytest
-from crewgraph_compat.stand_ins.job_records import (
+from crewgraph_compat.stand_ins.jobs import (
     JobRecord,
+    JobRunner,
     JobState,
     JobUpdate,
+    JobWorkFlow,
     JobWorkState,
     add_job,
     commit_job_update,
 )
-from crewgraph_compat.stand_ins.job_runner import JobRunner, JobWorkFlow
 
 from crewgraph.flow import start
 

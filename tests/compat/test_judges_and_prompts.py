@@ -3,20 +3,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.crew_evaluator import CrewEvaluator
-from crewgraph_compat.stand_ins.guardrail_process import (
+from crewgraph_compat.stand_ins.agents.evaluation import CrewEvaluator, Entity, TaskEvaluation, TaskEvaluator
+from crewgraph_compat.stand_ins.agents.planning import CrewPlanner
+from crewgraph_compat.stand_ins.agents.steps import (
     process_guardrail,
     serialize_guardrail_for_json,
     serialize_guardrails_for_json,
 )
-from crewgraph_compat.stand_ins.instructor import InternalInstructor
-from crewgraph_compat.stand_ins.made_llm import create_llm
-from crewgraph_compat.stand_ins.planner import CrewPlanner
-from crewgraph_compat.stand_ins.prompts import Prompts, SystemPromptResult
-from crewgraph_compat.stand_ins.schema_text import PydanticSchemaParser
-from crewgraph_compat.stand_ins.task_evaluator import Entity, TaskEvaluation, TaskEvaluator
-from crewgraph_compat.stand_ins.task_outputs import TaskOutputStorageHandler
-from crewgraph_compat.stand_ins.training_converter import TrainingConverter
+from crewgraph_compat.stand_ins.console.prompts import Prompts, SystemPromptResult
+from crewgraph_compat.stand_ins.models.llms import create_llm
+from crewgraph_compat.stand_ins.models.structured import InternalInstructor, TrainingConverter
+from crewgraph_compat.stand_ins.storage.outputs import TaskOutputStorageHandler
+from crewgraph_compat.stand_ins.tools.schemas import PydanticSchemaParser
 from heard import heard
 from pydantic import BaseModel
 

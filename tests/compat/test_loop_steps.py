@@ -4,7 +4,7 @@ from types import SimpleNamespace as Given
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.loop_steps import (
+from crewgraph_compat.stand_ins.agents.loop import (
     aexecute_tool_and_check_finality,
     aget_llm_response,
     enforce_rpm_limit,
@@ -23,14 +23,15 @@ from crewgraph_compat.stand_ins.loop_steps import (
     show_agent_logs,
     summarize_messages,
 )
-from crewgraph_compat.stand_ins.message_texts import (
+from crewgraph_compat.stand_ins.console.terminal import PRINTER
+from crewgraph_compat.stand_ins.models.calls import (
     build_summary_prompt,
     collect_user_message_files,
     format_message_for_llm,
     message_content_text,
     messages_content_text,
 )
-from crewgraph_compat.stand_ins.native_calls import (
+from crewgraph_compat.stand_ins.tools.native_calls import (
     build_text_tool_calling_fallback_message,
     build_tool_calls_assistant_message,
     check_native_tool_support,
@@ -47,8 +48,7 @@ from crewgraph_compat.stand_ins.native_calls import (
     setup_native_tools,
     track_delegation_if_needed,
 )
-from crewgraph_compat.stand_ins.printer import PRINTER
-from crewgraph_compat.stand_ins.tool_use import ToolResult
+from crewgraph_compat.stand_ins.tools.usage import ToolResult
 
 from crewgraph import ScriptedLLM, Task
 from crewgraph.compiler.agent.protocol import OutputParserError

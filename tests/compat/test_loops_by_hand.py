@@ -3,13 +3,9 @@ import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.executor import AgentExecutor, CrewAgentExecutor
-from crewgraph_compat.stand_ins.text_protocol import ACTION_INPUT_ONLY_REGEX, ACTION_INPUT_REGEX, ACTION_REGEX
-from crewgraph_compat.stand_ins.tool_use import (
-    CacheTools,
-    ToolUsage,
-    ToolUsageError,
-)
+from crewgraph_compat.stand_ins.agents.executor import AgentExecutor, CrewAgentExecutor
+from crewgraph_compat.stand_ins.console.prompts import ACTION_INPUT_ONLY_REGEX, ACTION_INPUT_REGEX, ACTION_REGEX
+from crewgraph_compat.stand_ins.tools.usage import CacheTools, ToolUsage, ToolUsageError
 from modes import Mode
 from pydantic import BaseModel
 

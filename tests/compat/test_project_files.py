@@ -1,14 +1,14 @@
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.stand_ins.project_files import (
+from crewgraph_compat.stand_ins.projects.files import (
     close_mcp_server,
     find_crew_json_file,
     load_jsonc_file,
     load_yaml,
     parse_jsonc,
 )
-from crewgraph_compat.stand_ins.tool_texts import (
+from crewgraph_compat.stand_ins.tools.native_calls import (
     build_schema_hint,
     format_description_for_llm,
     strip_composite_description_prefix,

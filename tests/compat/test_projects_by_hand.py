@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from crewgraph_compat import installed
-from crewgraph_compat.stand_ins import crew_chat, mcp_failures, project_exports
-from crewgraph_compat.stand_ins import project_methods as methods
-from crewgraph_compat.stand_ins.crew_context import CrewContext, get_crew_context
-from crewgraph_compat.stand_ins.json_crews import load_json_crew_project, validate_crew_project
-from crewgraph_compat.stand_ins.message_texts import extract_task_section
+from crewgraph_compat.stand_ins.console import chat
+from crewgraph_compat.stand_ins.context import CrewContext, get_crew_context
+from crewgraph_compat.stand_ins.mcp import failures
+from crewgraph_compat.stand_ins.models.calls import extract_task_section
+from crewgraph_compat.stand_ins.projects import exports, methods
+from crewgraph_compat.stand_ins.projects.files import load_json_crew_project, validate_crew_project
 from modes import Mode
 from pydantic import ValidationError
 
@@ -168,12 +169,12 @@ def harbour(llm: Any) -> Crew:
 
 
 def test_a_crew_is_described_and_is_a_tool_of_who_speaks_for_it():
-    plain = crew_chat.generate_crew_chat_inputs(harbour(None), "harbour", None, generate_descriptions=False)
+    plain = chat.generate_crew_chat_inputs(harbour(None), "harbour", None, generate_descriptions=False)
     assert [one.name for one in plain.inputs] == ["ship"] and plain.crew_description == "A CrewAI crew."
     model = ScriptedLLM(["a ship's name", "guides ships"])
-    told = crew_chat.generate_crew_chat_inputs(harbour(None), "harbour", model)
+    told = chat.generate_crew_chat_inputs(harbour(None), "harbour", model)
     assert (told.inputs[0].description, told.crew_description) == ("a ship's name", "guides ships")
-    assert crew_chat.generate_crew_tool_schema(told)["function"] == {
+    assert chat.generate_crew_tool_schema(told)["function"] == {
         "name": "harbour",
         "description": "guides ships",
         "parameters": {
@@ -182,10 +183,8 @@ def test_a_crew_is_described_and_is_a_tool_of_who_speaks_for_it():
             "required": ["ship"],
         },
     }
-    assert "guides ships" in crew_chat.build_system_message(told)
-    run = crew_chat.create_tool_function(
-        harbour(ScriptedLLM(["It is in."])), [{"role": "user", "content": "Ann, please"}]
-    )
+    assert "guides ships" in chat.build_system_message(told)
+    run = chat.create_tool_function(harbour(ScriptedLLM(["It is in."])), [{"role": "user", "content": "Ann, please"}])
     assert run(ship="Ann") == "It is in."
 
 
@@ -193,10 +192,10 @@ def test_what_a_person_says_is_answered(capsys: pytest.CaptureFixture[str], monk
     said = iter(["Ann,", "please", "", "exit"])
     monkeypatch.setattr("builtins.input", lambda _prompt="": next(said))
     messages: list[Any] = []
-    schema = crew_chat.generate_crew_tool_schema(
-        crew_chat.generate_crew_chat_inputs(harbour(None), "harbour", None, generate_descriptions=False)
+    schema = chat.generate_crew_tool_schema(
+        chat.generate_crew_chat_inputs(harbour(None), "harbour", None, generate_descriptions=False)
     )
-    crew_chat.chat_loop(ScriptedLLM(["Gladly."]), messages, schema, {})
+    chat.chat_loop(ScriptedLLM(["Gladly."]), messages, schema, {})
     assert messages == [{"role": "user", "content": "Ann,\nplease"}, {"role": "assistant", "content": "Gladly."}]
     assert "Gladly." in capsys.readouterr().out
 
@@ -234,30 +233,30 @@ def test_the_files_of_a_project_are_looked_through(tmp_path: Path, monkeypatch: 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert project_exports.get_project_name() == "harbour" and project_exports.get_project_version() == "1.2"
-    assert project_exports.get_project_description() is None
+    assert exports.get_project_name() == "harbour" and exports.get_project_version() == "1.2"
+    assert exports.get_project_description() is None
     with pytest.raises(SystemExit, match="has no `description`"):
-        project_exports.get_project_description(require=True)
-    assert len(project_exports.get_crews()) == 1 and len(project_exports.get_flows()) == 1
-    assert project_exports.get_crews("nope.py") == []
-    assert project_exports.extract_available_exports() == [{"name": "depth"}]
-    [described] = project_exports.extract_tools_metadata()
+        exports.get_project_description(require=True)
+    assert len(exports.get_crews()) == 1 and len(exports.get_flows()) == 1
+    assert exports.get_crews("nope.py") == []
+    assert exports.extract_available_exports() == [{"name": "depth"}]
+    [described] = exports.extract_tools_metadata()
     assert (described["name"], list(described["run_params_schema"]["properties"])) == ("depth", ["place"])
 
 
 def test_failures_of_servers_are_told_by_their_status():
-    refused = mcp_failures.error_for_status(401, "no key")
-    assert isinstance(refused, mcp_failures.MCPAuthenticationError) and refused.status_code == 401
+    refused = failures.error_for_status(401, "no key")
+    assert isinstance(refused, failures.MCPAuthenticationError) and refused.status_code == 401
     assert isinstance(refused, ConnectionError) and "no key" in str(refused)
     around = ExceptionGroup("several", [ValueError("x"), refused])
-    assert mcp_failures.find_http_status(None, around) == 401
-    assert mcp_failures.tool_execution_error_type(around) == "authentication"
+    assert failures.find_http_status(None, around) == 401
+    assert failures.tool_execution_error_type(around) == "authentication"
     lost = ConnectionError("gone")
-    assert mcp_failures.find_transport_failure(ValueError(), lost) is lost
+    assert failures.find_transport_failure(ValueError(), lost) is lost
     with pytest.raises(MCPServerError, match="no answer: gone") as told:
-        mcp_failures.raise_connection_failure("no answer", lost)
+        failures.raise_connection_failure("no answer", lost)
     assert told.value.status_code is None and told.value.__cause__ is lost
-    assert mcp_failures.content_blocks_to_text([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) == "a\nb"
+    assert failures.content_blocks_to_text([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) == "a\nb"
 
 
 def test_a_section_of_a_text_is_found():

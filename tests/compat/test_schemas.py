@@ -4,12 +4,12 @@ from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import pytest
-from crewgraph_compat.stand_ins.schema_model import (
+from crewgraph_compat.stand_ins.tools.schemas import (
     create_model_from_schema,
     generate_model_description,
     serialize_model_class,
 )
-from crewgraph_compat.stand_ins.strict_schemas import (
+from crewgraph_compat.stand_ins.tools.strict_schemas import (
     add_const_to_oneof_variants,
     add_key_in_dict_recursively,
     build_rich_field_description,

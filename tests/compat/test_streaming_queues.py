@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.streaming_queues import (
+from crewgraph_compat.stand_ins.flows.streaming import (
     TaskInfo,
     create_async_chunk_generator,
     create_async_frame_generator,

@@ -1,9 +1,9 @@
 import importlib
 from types import ModuleType
 
-from crewgraph_compat.absent import ABSENT, reason
-from crewgraph_compat.table import AREAS, FILES, TABLE
-from crewgraph_compat.table.rows import rows
+from crewgraph_compat.surface.absent import ABSENT, reason
+from crewgraph_compat.surface.table import AREAS, FILES, TABLE
+from crewgraph_compat.surface.table.rows import rows
 
 ROWS = sorted({target for names in TABLE.values() for target in names.values()})
 

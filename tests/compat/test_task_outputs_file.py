@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.database_errors import DatabaseOperationError
-from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
+from crewgraph_compat.stand_ins.storage.outputs import DatabaseOperationError, KickoffTaskOutputsSQLiteStorage
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 

@@ -1,8 +1,6 @@
 import asyncio
 import json
 import logging
-import threading
-import time
 import uuid
 import warnings
 from dataclasses import dataclass
@@ -14,11 +12,38 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
-from crewgraph_compat.stand_ins import file_store
-from crewgraph_compat.stand_ins.config_values import process_config
+from crewgraph_compat.stand_ins.console.terminal import (
+    PRINTER,
+    ColoredText,
+    Logger,
+    Printer,
+    suppress_logging,
+    suppress_warnings,
+)
 from crewgraph_compat.stand_ins.constants import CODING_AGENT_ENV_MARKERS, NOT_SPECIFIED, RUNTIME_CONTEXT_ENV_MARKERS
-from crewgraph_compat.stand_ins.database_errors import DatabaseError, DatabaseOperationError
-from crewgraph_compat.stand_ins.importing import (
+from crewgraph_compat.stand_ins.models.calls import TokenCalcHandler, TokenProcess
+from crewgraph_compat.stand_ins.projects.exports import interpolate_only, process_config
+from crewgraph_compat.stand_ins.storage import files
+from crewgraph_compat.stand_ins.storage.files import (
+    CrewTrainingHandler,
+    FileHandler,
+    PickleHandler,
+    db_storage_path,
+    get_project_directory_name,
+)
+from crewgraph_compat.stand_ins.storage.outputs import (
+    DatabaseError,
+    DatabaseOperationError,
+    aggregate_raw_outputs_from_task_outputs,
+    aggregate_raw_outputs_from_tasks,
+)
+from crewgraph_compat.stand_ins.storage.serialization import (
+    CrewJSONEncoder,
+    create_literals_from_strings,
+    to_serializable,
+    to_string,
+)
+from crewgraph_compat.stand_ins.tools.fields import (
     ImportedDefinition,
     InvalidRefError,
     OptionalDependencyError,
@@ -28,27 +53,12 @@ from crewgraph_compat.stand_ins.importing import (
     require,
     resolve_class_ref,
     resolve_ref,
+    sanitize_tool_name,
+    slugify,
     string_to_callable,
     validate_import_path,
 )
-from crewgraph_compat.stand_ins.interpolation import interpolate_only
-from crewgraph_compat.stand_ins.json_encoder import CrewJSONEncoder
-from crewgraph_compat.stand_ins.kept_file import CrewTrainingHandler, PickleHandler
-from crewgraph_compat.stand_ins.literals import create_literals_from_strings
-from crewgraph_compat.stand_ins.log_file import FileHandler
-from crewgraph_compat.stand_ins.logger import Logger
-from crewgraph_compat.stand_ins.names import sanitize_tool_name, slugify
-from crewgraph_compat.stand_ins.paths import db_storage_path, get_project_directory_name
-from crewgraph_compat.stand_ins.printer import PRINTER, ColoredText, Printer
-from crewgraph_compat.stand_ins.quiet import suppress_logging, suppress_warnings
-from crewgraph_compat.stand_ins.raw_outputs import (
-    aggregate_raw_outputs_from_task_outputs,
-    aggregate_raw_outputs_from_tasks,
-)
-from crewgraph_compat.stand_ins.result_files import ToolResultArtifactStore
-from crewgraph_compat.stand_ins.rw_lock import RWLock
-from crewgraph_compat.stand_ins.serialization import to_serializable, to_string
-from crewgraph_compat.stand_ins.token_process import TokenCalcHandler, TokenProcess
+from crewgraph_compat.stand_ins.tools.usage import ToolResultArtifactStore
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from crewgraph import Agent, ScriptedLLM, Task, TaskOutput
@@ -414,37 +424,18 @@ def test_tokens_are_added_up():
     assert (made.completion_tokens, made.successful_requests) == (4, 1)
 
 
-def test_readers_share_a_lock_and_a_writer_has_it_alone():
-    lock, told = RWLock(), list[str]()
-
-    def write() -> None:
-        with lock.w_locked():
-            told.append("written")
-
-    with lock.r_locked(), lock.r_locked():
-        writer = threading.Thread(target=write)
-        writer.start()
-        time.sleep(0.05)
-        told.append("read")
-    writer.join()
-    assert told == ["read", "written"]
-    for release in (lock.r_release, lock.w_release):
-        with pytest.raises(RuntimeError):
-            release()
-
-
 def test_files_are_held_for_a_while():
     run, task = uuid.uuid4(), uuid.uuid4()
-    file_store.store_files(run, {"a": "x", "b": "y"})
-    asyncio.run(file_store.astore_task_files(task, {"a": "z"}))
-    assert file_store.get_files(run) == {"a": "x", "b": "y"}
-    assert asyncio.run(file_store.aget_all_files(run, task)) == {"a": "z", "b": "y"}
-    file_store.clear_files(run)
-    assert file_store.get_all_files(run, task) == {"a": "z"}
-    asyncio.run(file_store.aclear_task_files(task))
-    assert file_store.get_all_files(run, task) is None
-    file_store.store_files(run, {"a": "x"}, ttl=0)
-    assert asyncio.run(file_store.aget_files(run)) is None
+    files.store_files(run, {"a": "x", "b": "y"})
+    asyncio.run(files.astore_task_files(task, {"a": "z"}))
+    assert files.get_files(run) == {"a": "x", "b": "y"}
+    assert asyncio.run(files.aget_all_files(run, task)) == {"a": "z", "b": "y"}
+    files.clear_files(run)
+    assert files.get_all_files(run, task) == {"a": "z"}
+    asyncio.run(files.aclear_task_files(task))
+    assert files.get_all_files(run, task) is None
+    files.store_files(run, {"a": "x"}, ttl=0)
+    assert asyncio.run(files.aget_files(run)) is None
 
 
 def test_long_results_are_kept_in_files(tmp_path: Path):

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import crewgraph_compat
+from crewgraph_compat.eject.program import eject_program
 
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.eject.ejected import ejected
 from crewgraph.errors import CompileError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
@@ -53,7 +53,7 @@ class Heard:
         """Eject what is kicked off, as it is before its run."""
         self.told["kind"] = "crew" if isinstance(target, Crew) else "flow"
         try:
-            made = ejected(cast("Crew | Flow[Any]", target), self._module)
+            made = eject_program(cast("Crew | Flow[Any]", target), self._module)
         except CompileError as error:
             self.told["refused"] = str(error).splitlines()
         else:

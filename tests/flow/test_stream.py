@@ -537,7 +537,9 @@ def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
                 seen.add(item.method)
             if len(seen) == 2:
                 break
-    assert [event.error.__class__.__name__ for event in events if isinstance(event, FlowFailedEvent)] == ["RunLeft"]
+    assert [event.error.__class__.__name__ for event in events if isinstance(event, FlowFailedEvent)] == [
+        "RunAbandoned"
+    ]
     assert len(server.bodies) == 2
     time.sleep(0.2)
     assert len(server.bodies) == 2, "something goes on"

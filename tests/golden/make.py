@@ -17,10 +17,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from crewgraph.evaluation import ExperimentRunner
-from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
+from crewgraph_compat.stand_ins.storage.outputs import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from crewgraph.contrib.evaluation.experiment import ExperimentRunner
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.flow import Flow
 from crewgraph.storage.vectors.index import GrowingIndex

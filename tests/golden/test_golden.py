@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph.evaluation import ExperimentRunner
-from crewgraph_compat.stand_ins.task_outputs_file import KickoffTaskOutputsSQLiteStorage
+from crewgraph_compat.stand_ins.storage.outputs import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 
 from crewgraph import Crew, PendingCrew, UsageMetrics
+from crewgraph.contrib.evaluation.experiment import ExperimentRunner
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.errors import BudgetExceeded, ToolFailed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.mcp_client import (
+from crewgraph_compat.stand_ins.mcp.client import (
     BaseTransport,
     HTTPTransport,
     MCPClient,
@@ -15,7 +15,7 @@ from crewgraph_compat.stand_ins.mcp_client import (
     StdioTransport,
     TransportType,
 )
-from crewgraph_compat.stand_ins.mcp_tools import MCPNativeTool, MCPToolWrapper
+from crewgraph_compat.stand_ins.mcp.tools import MCPNativeTool, MCPToolWrapper
 from pydantic import BaseModel
 from servers.mcp_process import over_stdio, running
 

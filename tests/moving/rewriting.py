@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crewgraph_compat.moving.rewriting import rewrite
+from crewgraph_compat.moving.rewriting.program import rewrite_program
 
 __all__ = ["PROJECTS", "notebook", "noted", "put", "rewritten"]
 
@@ -13,15 +13,15 @@ PROJECTS = Path(__file__).parent / "projects"
 
 def rewritten(text: str) -> str:
     """A program as it is to be, which stays so."""
-    done, _ = rewrite(text.encode(), "program.py")
-    again, _ = rewrite(done, "program.py")
+    done, _ = rewrite_program(text.encode(), "program.py")
+    again, _ = rewrite_program(done, "program.py")
     assert again == done
     return done.decode()
 
 
 def noted(text: str) -> list[tuple[int, str]]:
     """What people are told of a program: lines and words."""
-    return [(note.line, note.text) for note in rewrite(text.encode(), "program.py")[1]]
+    return [(note.line, note.text) for note in rewrite_program(text.encode(), "program.py")[1]]
 
 
 def put(folder: Path, **files: str) -> Path:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.moving.check import check
-from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.rewriting import Unreadable, rewrite
+from crewgraph_compat.moving.check import check_project
+from crewgraph_compat.moving.migration import plan_migration
+from crewgraph_compat.moving.rewriting.program import UnreadableSource, rewrite_program
 from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_keeps_its_form(name: str):
     before, after = FILES[name]
-    assert rewrite(before, "x.py") == (after, [])
+    assert rewrite_program(before, "x.py") == (after, [])
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_a_file_keeps_its_form(name: str):
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes):
-    with pytest.raises(Unreadable):
-        rewrite(data, "x.py")
+    with pytest.raises(UnreadableSource):
+        rewrite_program(data, "x.py")
 
 
 IMPORTS = st.sampled_from(
@@ -98,8 +98,8 @@ USES = st.sampled_from(
 @given(st.lists(IMPORTS, min_size=1, max_size=4), st.lists(USES, max_size=6), st.sampled_from(["\n", "\r\n"]))
 def test_rewriting_twice_is_rewriting_once(imports: list[str], uses: list[str], end: str):
     data = end.join([*imports, *uses, ""]).replace("\r\n", "\n").replace("\n", end).encode()
-    once, notes = rewrite(data, "x.py")
-    assert rewrite(once, "x.py")[0] == once
+    once, notes = rewrite_program(data, "x.py")
+    assert rewrite_program(once, "x.py")[0] == once
     compile(once, "x.py", "exec")
     assert end == "\n" or b"\n" not in once.replace(b"\r\n", b"")
     assert [note.line for note in notes] == sorted(note.line for note in notes)
@@ -110,15 +110,15 @@ def test_rewriting_twice_is_rewriting_once(imports: list[str], uses: list[str], 
 def test_a_program_without_any_of_it_stays_as_it_is(text: str):
     data = f"# crewai\n{text}".encode()
     try:
-        done, notes = rewrite(data, "x.py")
-    except Unreadable:
+        done, notes = rewrite_program(data, "x.py")
+    except UnreadableSource:
         return
     assert (done, notes) == (data, [])
 
 
 def test_what_python_finds_questionable_in_a_program_is_not_told(tmp_path: Path):
     text = b"from crewai import Agent\n\nPLACE = '\\:'\n"
-    assert rewrite(text, "x.py")[0] == text.replace(b"crewai", b"crewgraph")
+    assert rewrite_program(text, "x.py")[0] == text.replace(b"crewai", b"crewgraph")
     (tmp_path / "x.py").write_bytes(text)
-    assert check(tmp_path).broken == []
-    assert [file.shown for file in migration(tmp_path).files] == ["x.py"]
+    assert check_project(tmp_path).broken == []
+    assert [file.shown for file in plan_migration(tmp_path).files] == ["x.py"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cli.conftest import Python, python
-from crewgraph_compat.moving.check import check
+from crewgraph_compat.moving.check import check_project
 from crewgraph_compat.moving.report import report
 
 from moving.rewriting import PROJECTS, notebook, put
@@ -21,7 +21,7 @@ HEAD = "from crewai import Agent, Crew, Process, Task\n"
 
 def states(text: str, folder: Path) -> dict[str, str]:
     """The features of a program, each with its state."""
-    checked = check(put(folder, program__py=text))
+    checked = check_project(put(folder, program__py=text))
     assert checked.broken == []
     return {one.feature.shown: one.state.mark.value for one in checked.found}
 
@@ -82,7 +82,7 @@ def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
 
 
 def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
-    checked = check(shutil.copytree(PROJECTS / "old_crew", tmp_path / "old"))
+    checked = check_project(shutil.copytree(PROJECTS / "old_crew", tmp_path / "old"))
     places = {one.feature.shown: [f"{use.file}:{use.line}" for use in one.uses] for one in checked.found}
     assert places["CrewOutput.final_output"] == ["src/old_crew/main.py:9"]
     assert places["Agent(personality=)"] == ["src/old_crew/config/agents.yaml:9"]
@@ -91,7 +91,7 @@ def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
 
 
 def test_notebooks_are_told_by_cell(tmp_path: Path):
-    checked = check(
+    checked = check_project(
         put(tmp_path, a__ipynb=notebook("!ls\nfrom crewai import Crew", "%%bash\nls", "\nCrew().nothing", "no py"))
     )
     places = {one.feature.shown: [(use.cell, use.line) for use in one.uses] for one in checked.found}
@@ -102,7 +102,7 @@ def test_notebooks_are_told_by_cell(tmp_path: Path):
 
 def test_crews_in_json_are_seen(tmp_path: Path):
     crew = '{\n  // a crew\n  "agents": ["a"],\n  "memory": true,\n  "tasks": [{"description": "d", "colour": 1}]\n}\n'
-    checked = check(put(tmp_path, crew__jsonc=crew, other__json='{"agents": 1}'))
+    checked = check_project(put(tmp_path, crew__jsonc=crew, other__json='{"agents": 1}'))
     assert {one.feature.shown: one.uses[0].line for one in checked.found} == {
         "Crew(memory=)": 4,
         "Task(description=)": 5,
@@ -114,7 +114,7 @@ def test_files_that_cannot_be_read_are_told_and_stop_nothing(tmp_path: Path):
     put(tmp_path, a__py="from crewai import (\n", b__py=HEAD, agents__yaml="a: [", pyproject__toml="[")
     (tmp_path / "c.py").write_bytes(b"import crewai\n# \xff\n")
     (tmp_path / "d.py").write_bytes(b"# coding: nothing\nimport crewai\n")
-    checked = check(tmp_path)
+    checked = check_project(tmp_path)
     assert sorted(one.file for one in checked.broken) == ["a.py", "agents.yaml", "c.py", "d.py", "pyproject.toml"]
     assert len(checked.found) == 4
 
@@ -127,7 +127,7 @@ def test_large_files_that_hold_data_take_no_time(tmp_path: Path):
         locked__yaml="\n".join(f"k{one['id']}: {{description: x}}" for one in rows),
     )
     start = time.process_time()
-    assert check(tmp_path).found == []
+    assert check_project(tmp_path).found == []
     assert time.process_time() - start < 2
 
 
@@ -195,5 +195,5 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
 def test_what_is_moved_over_uses_nothing_of_crewai_any_more(tmp_path: Path, python: Python, project: str):
     shutil.copytree(PROJECTS / project, tmp_path / "p")
     python("-m", "crewgraph", "migrate", "p", "--write")
-    left = [one.feature.shown for one in check(tmp_path / "p").found]
+    left = [one.feature.shown for one in check_project(tmp_path / "p").found]
     assert not [one for one in left if one.startswith("crewai") and one != "crewai-tools"]

@@ -4,9 +4,9 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.moving.check import check
-from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.python_bound import LOWEST
+from crewgraph_compat.moving.check import check_project
+from crewgraph_compat.moving.dependencies.tables import LOWEST
+from crewgraph_compat.moving.migration import plan_migration
 
 from crewgraph import __version__
 from moving.rewriting import put
@@ -17,15 +17,15 @@ OURS = f"crewgraph>={__version__}"
 def after(folder: Path, name: str, text: str, *, program: str = "import crewai\n") -> str:
     """What becomes of a file of a project."""
     put(folder, **{name: text, "main__py": program})
-    made = migration(folder)
+    made = plan_migration(folder)
     made.write()
-    assert migration(folder).files == []
+    assert plan_migration(folder).files == []
     return (folder / name.replace("__", ".")).read_bytes().decode()
 
 
 def told(folder: Path) -> list[tuple[str, int, str]]:
     """What is told of a project, as far as it is no word on lock files or on the package of tools."""
-    notes = migration(folder).notes
+    notes = plan_migration(folder).notes
     return [(note.file, note.line, note.text) for note in notes if "crewgraph " in note.text or "pip" in note.text]
 
 
@@ -44,7 +44,7 @@ def test_requirements(tmp_path: Path, text: str):
     expected = REQUIREMENTS[text].replace(f"{OURS} ;", f"{OURS} ;")
     put(tmp_path, main__py="import crewai\n")
     (tmp_path / "requirements.txt").write_bytes(text.encode())
-    migration(tmp_path).write()
+    plan_migration(tmp_path).write()
     assert (tmp_path / "requirements.txt").read_bytes().decode() == expected
 
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_rewritten_is_told(tmp_path: Path):
     put(tmp_path, main__py="import crewai\n", requirements__txt="\n".join(lines))
     put(tmp_path, pyproject__toml='[project]\ndependencies = ["crewai"]\n[tool.uv.sources]\ncrewai = {path = "../c"}\n')
     put(tmp_path, Pipfile='[packages.crewai]\nversion = "*"\n')
-    made = migration(tmp_path)
+    made = plan_migration(tmp_path)
     assert [file.shown for file in made.files] == ["main.py", "pyproject.toml"]
     assert [(note.file, note.line) for note in made.notes] == [
         ("Pipfile", 1),
@@ -227,7 +227,7 @@ def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
     put(tmp_path, environment__yml="- pip:\n  - crewai\n", setup__py="setup(install_requires=['crewai'])\n")
     put(tmp_path, setup__cfg="[options]\ninstall_requires = crewai\n[metadata]\nname =\n  crewai\n")
     put(tmp_path, pyproject__toml="[tool.poetry.dependencies]\ncrewai = '*'\n[tool.uv.sources]\ncrewai = {path='c'}\n")
-    uses = [(use.file, use.line) for one in check(tmp_path).found for use in one.uses]
+    uses = [(use.file, use.line) for one in check_project(tmp_path).found for use in one.uses]
     assert sorted(uses) == [
         ("Pipfile", 2),
         ("environment.yml", 2),
@@ -241,7 +241,7 @@ def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
 def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Path):
     program = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert after(tmp_path, "requirements__txt", "crewai\n", program=program) == "crewai\n"
-    told = [note for note in migration(tmp_path).notes if note.file == "requirements.txt"]
+    told = [note for note in plan_migration(tmp_path).notes if note.file == "requirements.txt"]
     assert told[0].text.startswith("stays as it is, as the project still imports crewai (`main.py:2`)")
 
 
@@ -254,7 +254,7 @@ def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(t
         put(tmp_path / name / "docker", requirements__txt="crewai[tools]\n")
     put(tmp_path / "one" / "src", used__py="from crewai_tools import SerperDevTool\n")
     put(tmp_path, notebook__py="import crewai\n")
-    made = migration(tmp_path)
+    made = plan_migration(tmp_path)
     made.write()
     assert [file.shown for file in made.files if file.shown.endswith(".txt")] == [
         "two/docker/requirements.txt",
@@ -264,7 +264,7 @@ def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(t
     put(tmp_path, notebook__py="from crewai.plus_api import PlusAPI\n")
     for name in ("requirements.txt", "docker/requirements.txt"):
         (tmp_path / "two" / name).write_text("crewai\n")
-    assert not [file for file in migration(tmp_path).files if file.shown.endswith(".txt")]
+    assert not [file for file in plan_migration(tmp_path).files if file.shown.endswith(".txt")]
 
 
 def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
@@ -273,7 +273,7 @@ def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
     put(tmp_path, Dockerfile='FROM python\nCMD ["crewai", "run"]\n', compose__yaml="a: crewai is good\n")
     put(tmp_path, Makefile="run:\n\tcrewai run\n", README__md="See crewai.com.\n\n    pip install 'crewai[tools]'\n")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.crewai]\ntype = "crew"\n')
-    made = migration(tmp_path)
+    made = plan_migration(tmp_path)
     assert made.files == []
     assert [(note.file, note.line) for note in made.notes] == [
         (".github/ci.yml", 2),
@@ -287,6 +287,6 @@ def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
 
 def test_broken_toml_is_told_and_stays(tmp_path: Path):
     put(tmp_path, pyproject__toml="[project\ncrewai\n", main__py="import crewai\n")
-    made = migration(tmp_path)
+    made = plan_migration(tmp_path)
     assert [file.shown for file in made.files] == ["main.py"]
     assert [note.file for note in made.broken] == ["pyproject.toml"] and "TOML" in made.broken[0].text

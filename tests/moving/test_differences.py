@@ -1,10 +1,15 @@
 """The differences that are told of programs are those of the page, and each leads to something that programs use."""
 
-from crewgraph_compat.moving.classes import attributes, keywords, takes_any
 from crewgraph_compat.moving.differences import differences_of
-from crewgraph_compat.moving.names import found, home
-from crewgraph_compat.moving.uses import Feature, Sort
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.moving.features import (
+    Feature,
+    FeatureKind,
+    accepted_keywords,
+    accepts_any_keyword,
+    known_attributes,
+)
+from crewgraph_compat.moving.names import import_location, resolve_name
+from crewgraph_compat.surface.table import TABLE
 
 from moving.differences import data, page_rows, written
 
@@ -39,41 +44,41 @@ def test_what_a_difference_is_told_of_can_be_used():
 def can_be_used(feature: Feature) -> bool:
     """Whether a feature leads to something that there is, and to differences."""
     there = True
-    if feature.sort is Sort.keyword:
-        there = feature.word in keywords(feature.owner) or takes_any(feature.owner)
+    if feature.sort is FeatureKind.keyword:
+        there = feature.word in accepted_keywords(feature.owner) or accepts_any_keyword(feature.owner)
     elif feature.word:
-        there = feature.word in attributes(feature.owner) | {"execute"} | set(keywords(feature.owner))
+        there = feature.word in known_attributes(feature.owner) | {"execute"} | set(accepted_keywords(feature.owner))
     return bool(feature.owner or feature.path) and there and bool(differences_of(feature))
 
 
 def meant_by(said: str) -> Feature:
     """The feature that a difference is told of."""
     if said.startswith("class("):
-        return Feature(Sort.base, said, owner=TARGETS[said[6:-1]])
+        return Feature(FeatureKind.base, said, owner=TARGETS[said[6:-1]])
     if said.startswith("@"):
-        return Feature(Sort.bare, said, owner=TARGETS[said[1:]])
+        return Feature(FeatureKind.bare, said, owner=TARGETS[said[1:]])
     if said.startswith("override "):
         owner, _, word = said.removeprefix("override ").partition(".")
-        return Feature(Sort.override, said, owner=TARGETS[owner], word=word)
+        return Feature(FeatureKind.override, said, owner=TARGETS[owner], word=word)
     owner, bracket, rest = said.partition("(")
     owner, _, word = owner.partition(".")
     if bracket and word:
-        return Feature(Sort.argument, said, owner=TARGETS[owner], word=rest.partition("=")[0], of_method=word)
+        return Feature(FeatureKind.argument, said, owner=TARGETS[owner], word=rest.partition("=")[0], of_method=word)
     if bracket:
         keyword, _, value = rest[:-1].partition("=")
-        return Feature(Sort.keyword, said, owner=TARGETS[owner], word=keyword, value=value)
+        return Feature(FeatureKind.keyword, said, owner=TARGETS[owner], word=keyword, value=value)
     if word:
-        return Feature(Sort.attribute, said, owner=TARGETS[owner], word=word)
+        return Feature(FeatureKind.attribute, said, owner=TARGETS[owner], word=word)
     paths = [f"{module}.{said}" for module, names in TABLE.items() if said in names]
-    return Feature(Sort.imported, said, path=paths[0] if paths else "")
+    return Feature(FeatureKind.imported, said, path=paths[0] if paths else "")
 
 
 def test_every_name_of_the_table_has_a_home():
     homes = {
-        path: home(name)
+        path: import_location(name)
         for module, names in TABLE.items()
         for one in names
-        if (name := found(path := f"{module}.{one}"))
+        if (name := resolve_name(path := f"{module}.{one}"))
     }
     assert homes["crewai.Agent"] == ("crewgraph", "Agent")
     assert homes["crewai.flow.flow.Flow"] == ("crewgraph.flow", "Flow")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.moving.migration import Migration, migration
+from crewgraph_compat.moving.migration import Migration, plan_migration
 from parity.compare import ASPECTS, alike, follows, known, recording, relation, whole
 from parity.play import PROGRAMS, ROOT, Implementation, play, programs, source
 
@@ -39,7 +39,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Migration]:
             there = folder / path.relative_to(PROGRAMS)
             there.parent.mkdir(parents=True, exist_ok=True)
             there.write_bytes(path.read_bytes())
-    made = migration(folder)
+    made = plan_migration(folder)
     made.write()
     harness = (source("callbacks").parent.parent / "harness.py").read_text("utf-8")
     for theirs, ours in EVENTS.items():
@@ -59,7 +59,7 @@ def test_nothing_is_left_of_crewai(moved: tuple[Path, Migration]):
     for file in made.files:
         if file.shown not in left:
             assert "import crewai" not in file.after.decode() and "from crewai" not in file.after.decode()
-    assert [file.shown for file in migration(folder).files if file.shown != "harness.py"] == []
+    assert [file.shown for file in plan_migration(folder).files if file.shown != "harness.py"] == []
 
 
 @pytest.mark.parametrize("name", played())

@@ -3,15 +3,15 @@
 import json
 from pathlib import Path
 
-from crewgraph_compat.moving.migration import migration
-from crewgraph_compat.moving.requirement import OURS
+from crewgraph_compat.moving.dependencies.requirements import OURS
+from crewgraph_compat.moving.migration import plan_migration
 
 from moving.rewriting import PROJECTS, notebook, put
 
 
 def test_a_notebook_is_rewritten_and_the_rest_of_it_stays(tmp_path: Path):
     before = (PROJECTS / "notebooks" / "tides.ipynb").read_text("utf-8")
-    made = migration(put(tmp_path, tides__ipynb=before))
+    made = plan_migration(put(tmp_path, tides__ipynb=before))
     made.write()
     after = (tmp_path / "tides.ipynb").read_text("utf-8")
     old, new = before.splitlines(), after.splitlines()
@@ -24,12 +24,14 @@ def test_a_notebook_is_rewritten_and_the_rest_of_it_stays(tmp_path: Path):
     ]
     assert len(new) == len(old) + 1
     assert [note.text for note in made.notes] == ["(cell 8) is no Python, and stays: invalid syntax"]
-    assert migration(tmp_path).files == []
+    assert plan_migration(tmp_path).files == []
 
 
 def test_magics_stay_what_they_are(tmp_path: Path):
     magics = "%matplotlib inline\nif True:\n    !ls -l {x}\nfiles = !ls\nAgent?\nfrom crewai import Agent\n%pip install crewai"
-    made = migration(put(tmp_path, a__ipynb=notebook("%%capture out\nimport crewai", magics, "%%bash\ncrewai run")))
+    made = plan_migration(
+        put(tmp_path, a__ipynb=notebook("%%capture out\nimport crewai", magics, "%%bash\ncrewai run"))
+    )
     [cells] = [json.loads(file.after)["cells"] for file in made.files]
     assert "".join(cells[1]["source"]) == magics.replace("crewai", "crewgraph")
     assert "".join(cells[0]["source"]) == "%%capture out\nimport crewgraph"
@@ -37,7 +39,7 @@ def test_magics_stay_what_they_are(tmp_path: Path):
 
 
 def test_what_is_imported_in_one_cell_is_known_in_the_next(tmp_path: Path):
-    made = migration(put(tmp_path, a__ipynb=notebook("import crewai", "crewai.plus_api", "x = crewai.Agent\n")))
+    made = plan_migration(put(tmp_path, a__ipynb=notebook("import crewai", "crewai.plus_api", "x = crewai.Agent\n")))
     [file] = made.files
     assert [cell["source"] for cell in json.loads(file.after)["cells"]] == [
         ["import crewai, crewgraph"],
@@ -49,20 +51,20 @@ def test_what_is_imported_in_one_cell_is_known_in_the_next(tmp_path: Path):
 
 def test_a_notebook_in_another_form_is_laid_out_anew_and_that_is_told(tmp_path: Path):
     raw = notebook("import crewai").replace('"cells": [', '"cells":   [')
-    made = migration(put(tmp_path, a__ipynb=raw))
+    made = plan_migration(put(tmp_path, a__ipynb=raw))
     assert [note.text for note in made.notes] == ["the notebook's JSON is laid out anew."]
     [file] = made.files
     assert json.loads(file.after)["cells"][0]["source"] == ["import crewgraph"]
 
 
 def test_no_notebook_is_told(tmp_path: Path):
-    made = migration(put(tmp_path, a__ipynb='{"crewai": 1}', b__ipynb="["))
+    made = plan_migration(put(tmp_path, a__ipynb='{"crewai": 1}', b__ipynb="["))
     assert [note.file for note in made.broken] == ["a.ipynb", "b.ipynb"]
 
 
 def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
     text = "import os\n!pip install 'crewai[tools]>=1' && crewai run; echo crewai\n"
-    made = migration(put(tmp_path, a__ipynb=notebook(text)))
+    made = plan_migration(put(tmp_path, a__ipynb=notebook(text)))
     [cells] = [json.loads(file.after)["cells"] for file in made.files]
     assert cells[0]["source"][1] == "!pip install 'crewgraph' && crewai run; echo crewai\n"
     assert [(note.line, note.text.partition(";")[0]) for note in made.notes] == [
@@ -71,7 +73,7 @@ def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
 
 
 def test_cells_that_a_magic_takes_whole_are_told(tmp_path: Path):
-    made = migration(
+    made = plan_migration(
         put(
             tmp_path,
             a__ipynb=notebook("%%writefile a.py\nimport crewai\n", "%%bash\npip install crewai\n", "%%html\ncrewai"),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.moving.migration import migration
+from crewgraph_compat.moving.migration import plan_migration
 
 from moving.rewriting import noted, put, rewritten
 
@@ -143,7 +143,7 @@ def test_what_functions_return_is_known(use: str):
 
 def test_what_a_class_of_another_file_returns_is_known_unless_two_have_its_name(tmp_path: Path):
     put(tmp_path, trip__py=RETURNED, main__py="from trip import Trip\n\nprint('It is: ' + Trip().run())\n")
-    migration(tmp_path).write()
+    plan_migration(tmp_path).write()
     assert (tmp_path / "main.py").read_text().endswith("print('It is: ' + str(Trip().run()))\n")
     text = "from trip import Trip\n\nprint('It is: ' + Trip().run())\n"
     put(
@@ -152,4 +152,4 @@ def test_what_a_class_of_another_file_returns_is_known_unless_two_have_its_name(
         main__py=text,
         other__py="import crewai\n\n\nclass Trip:\n    team = crewai.Crew()\n",
     )
-    assert "main.py" not in [file.shown for file in migration(tmp_path).files]
+    assert "main.py" not in [file.shown for file in plan_migration(tmp_path).files]

@@ -4,9 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.planner_observer import PlannerObserver
-from crewgraph_compat.stand_ins.step_execution import StepExecutionContext, StepResult
-from crewgraph_compat.stand_ins.step_executor import StepExecutor
+from crewgraph_compat.stand_ins.agents.planning import PlannerObserver, StepExecutionContext, StepExecutor, StepResult
 from heard import heard
 
 from crewgraph import Agent, ScriptedLLM, ToolUse

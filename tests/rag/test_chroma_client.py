@@ -7,12 +7,15 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.base_client import BaseClient
-from crewgraph_compat.stand_ins.chroma_client import ChromaDBClient, is_async_client, is_sync_client
-from crewgraph_compat.stand_ins.client_faults import ClientMethodMismatchError
-from crewgraph_compat.stand_ins.embedder_factory import build_embedder
-from crewgraph_compat.stand_ins.embedding_function import CustomEmbeddingFunction
-from crewgraph_compat.stand_ins.rag_records import BaseRecord
+from crewgraph_compat.stand_ins.rag.chroma_client import (
+    ChromaDBClient,
+    ClientMethodMismatchError,
+    is_async_client,
+    is_sync_client,
+)
+from crewgraph_compat.stand_ins.rag.client import BaseClient, BaseRecord
+from crewgraph_compat.stand_ins.rag.embedders import build_embedder
+from crewgraph_compat.stand_ins.rag.embedding_functions import CustomEmbeddingFunction
 from modes import Mode
 
 from rag.chroma import AsyncClientAPI, ClientAPI, installed

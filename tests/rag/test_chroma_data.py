@@ -4,16 +4,19 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from crewgraph_compat.stand_ins.chroma_records import (
+from crewgraph_compat.stand_ins.rag.chroma_records import (
     ChromaEmbeddingFunctionWrapper,
     Include,
+    Metric,
     PreparedDocuments,
     batch_slice,
+    collection_name,
     extracted_params,
     prepared_documents,
+    query_results,
+    score_of,
+    search_results,
 )
-from crewgraph_compat.stand_ins.chroma_results import Metric, query_results, score_of, search_results
-from crewgraph_compat.stand_ins.collection_names import collection_name
 from pydantic import TypeAdapter
 
 ALL: Include = ["metadatas", "documents", "distances"]

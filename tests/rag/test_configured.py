@@ -4,13 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.base_rag_storage import BaseRAGStorage
-from crewgraph_compat.stand_ins.missing_configs import MissingChromaDBConfig, MissingQdrantConfig
-from crewgraph_compat.stand_ins.rag_client import FaissClient
-from crewgraph_compat.stand_ins.rag_config import ChromaDBConfig
-from crewgraph_compat.stand_ins.rag_context import RagContext
-from crewgraph_compat.stand_ins.rag_factory import create_client
-from crewgraph_compat.version import check_version, is_current_version_yanked, is_newer_version_available
+from crewgraph_compat.stand_ins.rag.client import BaseRAGStorage, FaissClient
+from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, MissingChromaDBConfig, MissingQdrantConfig
+from crewgraph_compat.stand_ins.rag.factory import RagContext, create_client
+from crewgraph_compat.surface.version import check_version, is_current_version_yanked, is_newer_version_available
 from modes import Mode
 
 from crewgraph import Knowledge, Memory

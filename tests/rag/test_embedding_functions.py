@@ -5,8 +5,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from crewgraph_compat.stand_ins.embedding_function import CustomEmbeddingFunction, EmbeddingFunction
-from crewgraph_compat.stand_ins.embedding_values import (
+from crewgraph_compat.stand_ins.rag.embedding_functions import (
+    CustomEmbeddingFunction,
+    EmbeddingFunction,
     maybe_cast_one_to_many,
     normalize_embeddings,
     validate_embeddings,

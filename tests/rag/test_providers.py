@@ -6,28 +6,41 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from crewgraph_compat.reexports import target
-from crewgraph_compat.stand_ins.embedder_factory import (
+from crewgraph_compat.stand_ins.rag.embedders import (
     PROVIDER_PATHS,
+    EmbeddingConfigurator,
     build_embedder,
     build_embedder_from_provider,
 )
-from crewgraph_compat.stand_ins.embedding_configurator import EmbeddingConfigurator
-from crewgraph_compat.stand_ins.embedding_function import CustomEmbeddingFunction
-from crewgraph_compat.stand_ins.embeddings_provider import BaseEmbeddingsProvider
-from crewgraph_compat.stand_ins.hosted_providers import (
+from crewgraph_compat.stand_ins.rag.embedding_functions import (
+    CustomEmbeddingFunction,
+    VoyageAIEmbeddingFunction,
+    WatsonXEmbeddingFunction,
+)
+from crewgraph_compat.stand_ins.rag.hosted_providers import (
     BedrockProvider,
     HuggingFaceProvider,
     JinaProvider,
     VoyageAIProvider,
+    WatsonXProvider,
     create_aws_session,
 )
-from crewgraph_compat.stand_ins.local_providers import CustomProvider, OllamaProvider, ONNXProvider
-from crewgraph_compat.stand_ins.openai_providers import AzureProvider, OpenAIProvider, OpenRouterProvider
-from crewgraph_compat.stand_ins.provided_function import VoyageAIEmbeddingFunction, WatsonXEmbeddingFunction
-from crewgraph_compat.stand_ins.provider_configs import AzureProviderConfig
-from crewgraph_compat.stand_ins.provider_specs import AllowedEmbeddingProviders, OpenAIProviderSpec, ProviderSpec
-from crewgraph_compat.stand_ins.watsonx_provider import WatsonXProvider
+from crewgraph_compat.stand_ins.rag.provider_specs import (
+    AllowedEmbeddingProviders,
+    AzureProviderConfig,
+    OpenAIProviderSpec,
+    ProviderSpec,
+)
+from crewgraph_compat.stand_ins.rag.providers import (
+    AzureProvider,
+    BaseEmbeddingsProvider,
+    CustomProvider,
+    OllamaProvider,
+    ONNXProvider,
+    OpenAIProvider,
+    OpenRouterProvider,
+)
+from crewgraph_compat.surface.reexports import target
 from pydantic import TypeAdapter, ValidationError
 from servers.embeddings import vector_of
 from servers.openai_api import OpenAIServer

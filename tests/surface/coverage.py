@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crewgraph_compat.absent import reason
-from crewgraph_compat.reexports import origin, target
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.absent import reason
+from crewgraph_compat.surface.reexports import origin, target
+from crewgraph_compat.surface.table import TABLE
 
 from surface.manifest import VERSIONS, ClassNames, manifest
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from crewgraph_compat import table
+from crewgraph_compat.surface import table
 
 from surface.manifest import VERSIONS, manifest
 

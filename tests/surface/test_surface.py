@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from crewgraph_compat.reexports import origin, target
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.reexports import origin, target
+from crewgraph_compat.surface.table import TABLE
 
 from surface.coverage import GAP, REPORT, members, names, report
 from surface.manifest import VERSIONS, manifest

@@ -7,19 +7,20 @@ from typing import Any
 
 import processes
 import pytest
-from crewgraph_compat.stand_ins.base_client import BaseClient
-from crewgraph_compat.stand_ins.embedder_factory import build_embedder
-from crewgraph_compat.stand_ins.lock_store import lock
-from crewgraph_compat.stand_ins.rag_client import FaissClient
-from crewgraph_compat.stand_ins.rag_config import ChromaDBConfig, QdrantConfig, RagConfigType
-from crewgraph_compat.stand_ins.rag_context import clear_rag_config, get_rag_client, get_rag_config, set_rag_config
-from crewgraph_compat.stand_ins.rag_factory import (
+from crewgraph_compat.stand_ins.rag.client import BaseClient, BaseRecord, FaissClient
+from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, QdrantConfig, RagConfigType
+from crewgraph_compat.stand_ins.rag.embedders import build_embedder
+from crewgraph_compat.stand_ins.rag.factory import (
+    clear_rag_config,
     create_client,
+    get_rag_client,
+    get_rag_config,
     register_rag_client_factory,
+    set_rag_config,
     unregister_rag_client_factory,
 )
-from crewgraph_compat.stand_ins.rag_records import BaseRecord
-from crewgraph_compat.stand_ins.schema_model import create_model_from_schema
+from crewgraph_compat.stand_ins.storage.files import lock
+from crewgraph_compat.stand_ins.tools.schemas import create_model_from_schema
 from modes import Mode
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -252,7 +253,7 @@ def test_such_a_model_has_a_name_and_a_base_that_were_asked_for():
 
 def test_a_lock_holds_among_processes(storage: Path):
     program = (
-        "from crewgraph_compat.stand_ins.lock_store import lock\n"
+        "from crewgraph_compat.stand_ins.storage.files import lock\n"
         "try:\n    with lock('port', timeout=0.1): print('got it')\n"
         "except TimeoutError as error: print(error)"
     )

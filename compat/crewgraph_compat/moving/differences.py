@@ -7,27 +7,26 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from crewgraph_compat.moving.classes import class_of
-from crewgraph_compat.moving.uses import Feature, Sort
+from crewgraph_compat.moving.features import Feature, FeatureKind, crewgraph_class
 
-__all__ = ["Difference", "differences_of"]
+__all__ = ["BehaviourDifference", "differences_of"]
 
 _WORDS = ("row", "old", "new", "here")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
-_FORMS: tuple[tuple[Sort, re.Pattern[str]], ...] = (
-    (Sort.base, re.compile(r"class\((?P<owner>\w+)\)")),
-    (Sort.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
-    (Sort.bare, re.compile(r"@(?P<owner>\w+)")),
-    (Sort.argument, re.compile(r"(?P<owner>\w+)\.(?P<method>\w+)\((?P<word>\w+)=\)")),
-    (Sort.attribute, re.compile(r"(?P<owner>\w+)\.(?P<word>\w+)")),
-    (Sort.keyword, re.compile(r"(?P<owner>\w+)\((?P<word>\w+)=(?P<value>.*)\)")),
-    (Sort.imported, re.compile(r"(?P<owner>\w+)")),
+_FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
+    (FeatureKind.base, re.compile(r"class\((?P<owner>\w+)\)")),
+    (FeatureKind.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
+    (FeatureKind.bare, re.compile(r"@(?P<owner>\w+)")),
+    (FeatureKind.argument, re.compile(r"(?P<owner>\w+)\.(?P<method>\w+)\((?P<word>\w+)=\)")),
+    (FeatureKind.attribute, re.compile(r"(?P<owner>\w+)\.(?P<word>\w+)")),
+    (FeatureKind.keyword, re.compile(r"(?P<owner>\w+)\((?P<word>\w+)=(?P<value>.*)\)")),
+    (FeatureKind.imported, re.compile(r"(?P<owner>\w+)")),
 )
 
 
 @dataclass(frozen=True)
-class Difference:
+class BehaviourDifference:
     """A row of the table of differences."""
 
     row: str
@@ -48,41 +47,41 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Address:
-    sort: Sort
+    sort: FeatureKind
     owner: str
     word: str
     value: str
     method: str
 
 
-def differences_of(feature: Feature) -> list[Difference]:
+def differences_of(feature: Feature) -> list[BehaviourDifference]:
     """What is to be told of a feature."""
     owners = _owners(feature)
-    return [one for address, one in _addressed() if address.owner in owners and _is_meant(address, feature)]
+    return [item for address, item in _addressed() if address.owner in owners and _is_meant(address, feature)]
 
 
 def _owners(feature: Feature) -> set[str]:
     """The names of a class and of those it is made of; the last part of a path."""
     if not feature.owner:
         return {feature.path.rpartition(".")[2]}
-    made = class_of(feature.owner)
-    return {feature.owner.rpartition(":")[2], *(one.__name__ for one in getattr(made, "__mro__", ()))}
+    built = crewgraph_class(feature.owner)
+    return {feature.owner.rpartition(":")[2], *(item.__name__ for item in getattr(built, "__mro__", ()))}
 
 
 def _is_meant(address: _Address, feature: Feature) -> bool:
     if address.sort is not feature.sort or address.word != feature.word or address.method != feature.of_method:
         return False
-    if feature.sort is not Sort.keyword or address.value:
-        return address.value == feature.value if feature.sort is Sort.keyword else True
+    if feature.sort is not FeatureKind.keyword or address.value:
+        return address.value == feature.value if feature.sort is FeatureKind.keyword else True
     return feature.value not in ("False", "None")
 
 
 @cache
-def _addressed() -> tuple[tuple[_Address, Difference], ...]:
+def _addressed() -> tuple[tuple[_Address, BehaviourDifference], ...]:
     table = tomllib.loads((resources.files("crewgraph_compat.moving") / "differences.toml").read_text("utf-8"))
-    told: list[dict[str, Any]] = table["difference"]
-    rows = [Difference(*(_plain(one[name]) for name in _WORDS), of=tuple(one["of"])) for one in told]
-    return tuple((_address(said), row) for row in rows for said in row.of)
+    values: list[dict[str, Any]] = table["difference"]
+    rows = [BehaviourDifference(*(_plain(item[name]) for name in _WORDS), of=tuple(item["of"])) for item in values]
+    return tuple((_address(text), row) for row in rows for text in row.of)
 
 
 def _plain(words: str) -> str:
@@ -92,8 +91,8 @@ def _plain(words: str) -> str:
 
 def _address(said: str) -> _Address:
     for sort, form in _FORMS:
-        if (found := form.fullmatch(said)) is not None:
-            parts = found.groupdict(default="")
+        if (result := form.fullmatch(said)) is not None:
+            parts = result.groupdict(default="")
             return _Address(
                 sort, parts["owner"], parts.get("word", ""), parts.get("value", ""), parts.get("method", "")
             )

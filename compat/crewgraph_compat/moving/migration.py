@@ -13,28 +13,26 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from crewgraph_compat.moving.dependencies import (
+from crewgraph_compat.moving.dependencies.files import (
+    ProjectScopes,
     rewrite_environment,
     rewrite_pyproject,
     rewrite_requirements,
     rewrite_setup_cfg,
     rewrite_setup_py,
 )
-from crewgraph_compat.moving.notebooks import Notebook, read_notebook
-from crewgraph_compat.moving.parsing import parsed
-from crewgraph_compat.moving.python_uses import imports_of
-from crewgraph_compat.moving.reading import Note
-from crewgraph_compat.moving.realms import Realms
-from crewgraph_compat.moving.requirement import OURS
-from crewgraph_compat.moving.returned import classes_of, joined, telling
-from crewgraph_compat.moving.rewrite_imports import TOOLS_NOTE
-from crewgraph_compat.moving.rewriting import rewrite
-from crewgraph_compat.moving.sources import Kind, Source, sources
-from crewgraph_compat.moving.tables import rewrite_pipfile
-from crewgraph_compat.moving.types import OwnClass
-from crewgraph_compat.moving.unread import unread
+from crewgraph_compat.moving.dependencies.requirements import OURS
+from crewgraph_compat.moving.dependencies.tables import rewrite_pipfile
+from crewgraph_compat.moving.reading.files import FileKind, SourceFile, parse_python, project_files, read_error
+from crewgraph_compat.moving.reading.notebooks import Notebook, read_notebook
+from crewgraph_compat.moving.reading.python_uses import imports_of
+from crewgraph_compat.moving.reading.returned import classes_with_returns, informative_classes, merge_classes
+from crewgraph_compat.moving.reading.types import OwnClass
+from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting.program import rewrite_program
+from crewgraph_compat.moving.rewriting.tree import MigrationNote
 
-__all__ = ["Migration", "Rewritten", "migration"]
+__all__ = ["Migration", "RewrittenFile", "plan_migration"]
 
 _COMMAND = re.compile(
     r"""(?<![\w.@/-])(?:crewai["']?[\s,]+["']?(?:run|install|create|train|test|replay|chat|flow|reset-memories|log-tasks-outputs|update|version|deploy|login)\b)"""
@@ -46,7 +44,7 @@ _IN_PIP = re.compile(r"(?<=[\s\"'])crewai(?:\[[\w,\s-]*\])?(?:[=<>!~]=?[\w.*,=<>
 
 
 @dataclass(frozen=True)
-class Rewritten:
+class RewrittenFile:
     """A file that is to change."""
 
     path: Path
@@ -57,11 +55,11 @@ class Rewritten:
 
     def diff(self) -> str:
         """What changes, as a unified diff."""
-        told: list[str] = []
+        values: list[str] = []
         old, new = (side.decode(self.encoding).splitlines(keepends=True) for side in (self.before, self.after))
         for line in difflib.unified_diff(old, new, f"a/{self.shown}", f"b/{self.shown}"):
-            told.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
-        return "".join(told)
+            values.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
+        return "".join(values)
 
     def write(self) -> None:
         """Put the new text in the place of the old one, or nothing.
@@ -85,9 +83,9 @@ class Rewritten:
 class Migration:
     """What is to change in a project, and what is left for people."""
 
-    files: list[Rewritten] = field(default_factory=list[Rewritten])
-    notes: list[Note] = field(default_factory=list[Note])
-    broken: list[Note] = field(default_factory=list[Note])
+    files: list[RewrittenFile] = field(default_factory=list[RewrittenFile])
+    notes: list[MigrationNote] = field(default_factory=list[MigrationNote])
+    broken: list[MigrationNote] = field(default_factory=list[MigrationNote])
     """Files that could not be read, and stay."""
 
     def diff(self) -> str:
@@ -104,120 +102,124 @@ class Migration:
             file.write()
 
 
-def migration(path: Path) -> Migration:
+def plan_migration(path: Path) -> Migration:
     """What is to change below a path; nothing is written.
 
     Raises:
         NoProject: there is nothing at the path.
     """
-    made = Migration()
-    project = [source for source in sources(path) if _is_looked_at(source)]
+    result = Migration()
+    project = [source for source in project_files(path) if _is_looked_at(source)]
     classes = _classes(project)
     for source in project:
-        if source.kind in (Kind.python, Kind.notebook):
-            _take(made, source, partial(_REWRITERS[source.kind], classes=classes))
-    _take_others(made, project)
-    made.notes.sort()
-    return made
+        if source.kind in (FileKind.python, FileKind.notebook):
+            _take(result, source, partial(_REWRITERS[source.kind], classes=classes))
+    _take_others(result, project)
+    result.notes.sort()
+    return result
 
 
-def _take_others(made: Migration, project: Sequence[Source]) -> None:
+def _take_others(migration: Migration, project: Sequence[SourceFile]) -> None:
     """What is not Python: files of dependencies, by what the programs need that they speak of, and what is told alone."""
-    asking = [one for one in project if one.kind in _DEPENDENCIES and b"crewai" in one.data.lower()]
-    realms = Realms(
-        (one.shown for one in project if one.kind in _DEPENDENCIES),
-        (one.shown for one in project if one.kind in _REWRITERS),
+    asking = [item for item in project if item.kind in _DEPENDENCIES and b"crewai" in item.data.lower()]
+    realms = ProjectScopes(
+        (item.shown for item in project if item.kind in _DEPENDENCIES),
+        (item.shown for item in project if item.kind in _REWRITERS),
     )
-    left = [note for note in made.notes if note.left]
-    tools = [note.file for note in made.notes if note.text.endswith(TOOLS_NOTE)]
+    left = [note for note in migration.notes if note.left]
+    tools = [note.file for note in migration.notes if note.text.endswith(TOOLS_NOTE)]
     for source in project:
         if source.kind in _TOLD:
-            _take(made, source, _commands)
+            _take(migration, source, _commands)
     for source in asking:
         holding = realms.of(source.shown, [note.file for note in left])
         if holding:
-            made.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
+            migration.notes.append(_still_needed(source, [note for note in left if note.file in holding]))
         else:
-            _take(made, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
+            _take(migration, source, partial(_dependencies, with_tools=bool(realms.of(source.shown, tools))))
 
 
-def _is_looked_at(source: Source) -> bool:
+def _is_looked_at(source: SourceFile) -> bool:
     """Whether a file may have something to rewrite or to tell; large ones that hold data are not kept."""
     return source.kind in (*_REWRITERS, *_DEPENDENCIES) or source.fault is not None or b"crewai" in source.data.lower()
 
 
-def _classes(project: Sequence[Source]) -> dict[str, OwnClass]:
+def _classes(project: Sequence[SourceFile]) -> dict[str, OwnClass]:
     """The classes of a project that are made of CrewAI's; files that cannot be read are told later."""
-    found: dict[str, OwnClass] = {}
+    results: dict[str, OwnClass] = {}
     for source in project:
-        if source.kind is Kind.python and b"crewai" in source.data:
+        if source.kind is FileKind.python and b"crewai" in source.data:
             with suppress(SyntaxError, ValueError):
-                tree = parsed(source.text)
-                joined(found, classes_of(tree, imports_of(tree)).items())
-    return telling(found)
+                tree = parse_python(source.text)
+                merge_classes(results, classes_with_returns(tree, imports_of(tree)).items())
+    return informative_classes(results)
 
 
-def _still_needed(source: Source, needed: Sequence[Note]) -> Note:
+def _still_needed(source: SourceFile, needed: Sequence[MigrationNote]) -> MigrationNote:
     where = f"`{needed[0].file}:{needed[0].line}`"
-    return Note(source.shown, 1, f"stays as it is, as the project still imports crewai ({where}); add `{OURS}` to it.")
+    return MigrationNote(
+        source.shown, 1, f"stays as it is, as the project still imports crewai ({where}); add `{OURS}` to it."
+    )
 
 
-def _take(made: Migration, source: Source, rewriter: "_Rewriter") -> None:
+def _take(migration: Migration, source: SourceFile, rewriter: "_Rewriter") -> None:
     if source.fault is not None:
-        made.broken.append(Note(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
+        migration.broken.append(MigrationNote(source.shown, 1, f"it cannot be opened: {source.fault.strerror}"))
         return
     try:
         after, notes = rewriter(source)
     except (SyntaxError, ValueError) as error:
-        made.broken.append(Note(source.shown, *unread(error, source.data)))
+        migration.broken.append(MigrationNote(source.shown, *read_error(error, source.data)))
         return
-    made.notes += notes
+    migration.notes += notes
     if after != source.data and source.is_outside:
-        told = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
-        made.notes.append(Note(source.shown, 1, told, left=True))
+        message = f"is a link out of the project, and stays: migrate `{source.path.resolve()}` where it belongs."
+        migration.notes.append(MigrationNote(source.shown, 1, message, left=True))
     elif after != source.data:
-        of_python = source.kind in (Kind.python, Kind.setup_py)
+        of_python = source.kind in (FileKind.python, FileKind.setup_py)
         encoding = tokenize.detect_encoding(io.BytesIO(after).readline)[0] if of_python else "utf-8"
-        made.files.append(Rewritten(source.path, source.shown, source.data, after, encoding))
+        migration.files.append(RewrittenFile(source.path, source.shown, source.data, after, encoding))
 
 
-def _python(source: Source, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[Note]]:
-    return rewrite(source.data, source.shown, classes)
+def _python(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[MigrationNote]]:
+    return rewrite_program(source.data, source.shown, classes)
 
 
-def _notebook(source: Source, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[Note]]:
+def _notebook(source: SourceFile, classes: Mapping[str, OwnClass]) -> tuple[bytes, list[MigrationNote]]:
     notebook = read_notebook(source.text)
-    after, found = rewrite(notebook.program.encode(), source.shown, classes)
-    notes = [_in_cell(one, notebook) for one in found]
-    notes += [Note(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread]
+    after, result = rewrite_program(notebook.program.encode(), source.shown, classes)
+    notes = [_in_cell(item, notebook) for item in result]
+    notes += [
+        MigrationNote(source.shown, 1, f"(cell {cell}) is no Python, and stays: {why}") for cell, why in notebook.unread
+    ]
     notes += [note for cell, text in notebook.others for note in _of_magic(source.shown, cell, text)]
     notes += _of_lines(notebook, source.shown)
     notebook.masked.update({mask: _pip_line(line) for mask, line in notebook.masked.items()})
     text = notebook.with_program(after.decode())
     if not notebook.is_kept:
-        notes.append(Note(source.shown, 1, "the notebook's JSON is laid out anew."))
+        notes.append(MigrationNote(source.shown, 1, "the notebook's JSON is laid out anew."))
     return source.data if text is None else text.encode(), notes
 
 
-def _of_magic(file: str, cell: int, text: str) -> Iterator[Note]:
+def _of_magic(file: str, cell: int, text: str) -> Iterator[MigrationNote]:
     """What is told of a cell that a magic takes whole."""
     if _IMPORTED.search(text):
         magic = text.split(maxsplit=1)[0]
-        yield Note(file, 1, f"(cell {cell}) stays, as `{magic}` takes it whole: it imports crewai.", left=True)
+        yield MigrationNote(file, 1, f"(cell {cell}) stays, as `{magic}` takes it whole: it imports crewai.", left=True)
     for note in _commands_in(text, file):
-        yield Note(file, note.line, f"(cell {cell}) {note.text}")
+        yield MigrationNote(file, note.line, f"(cell {cell}) {note.text}")
 
 
-def _of_lines(notebook: Notebook, file: str) -> Iterator[Note]:
+def _of_lines(notebook: Notebook, file: str) -> Iterator[MigrationNote]:
     """What is told of lines of magic in cells of Python; installations in them are rewritten."""
     for number, said in enumerate(notebook.program.splitlines(), 1):
         if (line := notebook.masked.get(said.strip())) and _COMMAND.search(line):
-            yield _in_cell(Note(file, number, next(_commands_in(line, file)).text), notebook)
+            yield _in_cell(MigrationNote(file, number, next(_commands_in(line, file)).text), notebook)
 
 
-def _in_cell(note: Note, notebook: Notebook) -> Note:
+def _in_cell(note: MigrationNote, notebook: Notebook) -> MigrationNote:
     cell, line = notebook.cell_of(note.line)
-    return Note(note.file, line, f"(cell {cell}) {note.text}", note.left)
+    return MigrationNote(note.file, line, f"(cell {cell}) {note.text}", note.left)
 
 
 def _pip_line(line: str) -> str:
@@ -226,28 +228,28 @@ def _pip_line(line: str) -> str:
     return "".join(_IN_PIP.sub("crewgraph", part) if _PIP.search(part) else part for part in parts)
 
 
-def _dependencies(source: Source, *, with_tools: bool) -> tuple[bytes, list[Note]]:
+def _dependencies(source: SourceFile, *, with_tools: bool) -> tuple[bytes, list[MigrationNote]]:
     mark = b"\xef\xbb\xbf" if source.data.startswith(b"\xef\xbb\xbf") else b""
     text, notes = _DEPENDENCIES[source.kind](source.text, source.shown, with_tools=with_tools)
     return mark + text.encode(), notes
 
 
-def _commands(source: Source) -> tuple[bytes, list[Note]]:
+def _commands(source: SourceFile) -> tuple[bytes, list[MigrationNote]]:
     """Commands of CrewAI, and installations of it, in files that are not rewritten."""
     return source.data, list(_commands_in(source.text, source.shown))
 
 
-def _commands_in(text: str, file: str) -> Iterator[Note]:
+def _commands_in(text: str, file: str) -> Iterator[MigrationNote]:
     """The first command of CrewAI in a text, the first installation of it, and how many there are."""
     lines = list(_logical_lines(text))
-    commands = [(number, found[0]) for number, line in lines if (found := _COMMAND.search(line)) is not None]
+    commands = [(number, result[0]) for number, line in lines if (result := _COMMAND.search(line)) is not None]
     installed = [number for number, line in lines if _PIP.search(line) and _IN_PIP.search(line)]
     if commands:
         number, command = commands[0][0], re.sub(r"""["',\s]+""", " ", commands[0][1])
-        told = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
-        yield Note(file, number, told)
+        message = f"`{command}` is a command of CrewAI{_more(commands)}; `crewgraph --help` lists those of crewgraph."
+        yield MigrationNote(file, number, message)
     if installed:
-        yield Note(file, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`.")
+        yield MigrationNote(file, installed[0], f"crewai is installed here{_more(installed)}; write `{OURS}`.")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -255,30 +257,30 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     lines = text.splitlines()
     number = 0
     while number < len(lines):
-        first, whole = number, lines[number]
-        while whole.endswith("\\") and number + 1 < len(lines):
+        first, full = number, lines[number]
+        while full.endswith("\\") and number + 1 < len(lines):
             number += 1
-            whole = f"{whole[:-1]} {lines[number].strip()}"
+            full = f"{full[:-1]} {lines[number].strip()}"
         number += 1
-        yield first + 1, whole
+        yield first + 1, full
 
 
 def _more(found: Sequence[object]) -> str:
     return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
 
 
-_Rewriter = Callable[[Source], tuple[bytes, list[Note]]]
+_Rewriter = Callable[[SourceFile], tuple[bytes, list[MigrationNote]]]
 
-_TOLD = (Kind.script, Kind.yaml, Kind.json)
+_TOLD = (FileKind.script, FileKind.yaml, FileKind.json)
 """Files that are not rewritten, and may say how a program is installed and run."""
 
-_REWRITERS = {Kind.python: _python, Kind.notebook: _notebook}
+_REWRITERS = {FileKind.python: _python, FileKind.notebook: _notebook}
 
 _DEPENDENCIES = {
-    Kind.pyproject: rewrite_pyproject,
-    Kind.requirements: rewrite_requirements,
-    Kind.setup_cfg: rewrite_setup_cfg,
-    Kind.setup_py: rewrite_setup_py,
-    Kind.pipfile: rewrite_pipfile,
-    Kind.environment: rewrite_environment,
+    FileKind.pyproject: rewrite_pyproject,
+    FileKind.requirements: rewrite_requirements,
+    FileKind.setup_cfg: rewrite_setup_cfg,
+    FileKind.setup_py: rewrite_setup_py,
+    FileKind.pipfile: rewrite_pipfile,
+    FileKind.environment: rewrite_environment,
 }

@@ -1,4 +1,4 @@
-"""Which name of crewgraph a dotted path of crewai means, and where crewgraph's own programs import it from."""
+"""Which name of crewgraph a dotted path means, and the names, keywords and attributes of older programs."""
 
 import importlib
 from collections.abc import Iterator
@@ -6,11 +6,29 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crewgraph_compat.absent import reason
-from crewgraph_compat.reexports import target
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.surface.absent import reason
+from crewgraph_compat.surface.reexports import target
+from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["Name", "found", "home", "is_module", "meant", "module_home", "names_of", "thing"]
+__all__ = [
+    "ATTRIBUTES",
+    "FULL_OUTPUT",
+    "KEYWORDS",
+    "OF_TEXTS",
+    "OUTPUTS",
+    "RENAMED",
+    "WITHOUT_EFFECT",
+    "ResolvedName",
+    "import_location",
+    "import_target",
+    "is_module",
+    "module_location",
+    "public_names",
+    "replacement_of",
+    "resolve_moved_name",
+    "resolve_name",
+]
+
 
 _PUBLIC = (
     "crewgraph",
@@ -54,7 +72,7 @@ _FORMERLY = {
 
 
 @dataclass(frozen=True)
-class Name:
+class ResolvedName:
     """A name of crewai, with what is behind it."""
 
     path: str
@@ -77,7 +95,7 @@ class Name:
         return self.target.partition(":")[2]
 
 
-def found(path: str) -> Name | None:
+def resolve_name(path: str) -> ResolvedName | None:
     """What a dotted path means: a module's name, and attributes behind it; None for modules, and where there is nothing."""
     path = _FORMERLY.get(path) or path
     if is_module(path):
@@ -86,22 +104,22 @@ def found(path: str) -> Name | None:
     for end in range(len(parts) - 1, 0, -1):
         where = target(".".join(parts[:end]), parts[end])
         if where is not None:
-            return Name(path, where, tuple(parts[end + 1 :]))
+            return ResolvedName(path, where, tuple(parts[end + 1 :]))
     return None
 
 
-def meant(path: str) -> Name | None:
+def resolve_moved_name(path: str) -> ResolvedName | None:
     """What a dotted path means; where its module is none of the table, the one thing of this name that there is.
 
     Old programs name modules that have moved since. What is left out on purpose is not looked for.
     """
-    if (name := found(path)) is not None or reason(path) is not None:
+    if (name := resolve_name(path)) is not None or reason(path) is not None:
         return name
     module, _, last = path.rpartition(".")
     if module in TABLE or path in TABLE or not module.startswith("crewai."):
         return None
     targets = {names[last] for names in TABLE.values() if last in names}
-    return Name(path, targets.pop()) if len(targets) == 1 else None
+    return ResolvedName(path, targets.pop()) if len(targets) == 1 else None
 
 
 def is_module(path: str) -> bool:
@@ -110,17 +128,17 @@ def is_module(path: str) -> bool:
     return path in TABLE and name not in TABLE.get(package, ())
 
 
-def names_of(module: str) -> dict[str, str]:
+def public_names(module: str) -> dict[str, str]:
     """The names of a module of crewai, to "module:name"; none where there is no such module."""
     return TABLE.get(module, {})
 
 
-def thing(name: Name) -> Any:
+def import_target(name: ResolvedName) -> Any:
     """What is behind a name: crewgraph's own class, function or value."""
     return getattr(importlib.import_module(name.module), name.name)
 
 
-def home(name: Name) -> tuple[str, str]:
+def import_location(name: ResolvedName) -> tuple[str, str]:
     """The module that crewgraph's programs import a name from, and what it is called there."""
     return _home(name.target)
 
@@ -151,6 +169,112 @@ def _imported() -> Iterator[Any]:
                 raise
 
 
-def module_home(module: str) -> str | None:
+def module_location(module: str) -> str | None:
     """The module of crewgraph that stands for a module of crewai as a whole; None where there is none."""
     return _MODULES.get(module)
+
+
+_CORE_TOOLS = ("BaseTool", "StructuredTool", "Tool", "tool")
+_MODELS = {
+    "AzureChatOpenAI": "langchain_openai",
+    "ChatAnthropic": "langchain_anthropic",
+    "ChatOllama": "langchain_ollama",
+    "ChatOpenAI": "langchain_openai",
+}
+_MESSAGES = ("AIMessage", "BaseMessage", "HumanMessage", "SystemMessage")
+_PROMPTS = ("ChatPromptTemplate", "MessagesPlaceholder", "PromptTemplate")
+
+_PLACES: dict[str, str] = {
+    **{
+        f"{module}.{name}": "langchain_core.tools"
+        for module in ("langchain.tools", "langchain.agents")
+        for name in _CORE_TOOLS
+    },
+    **{f"langchain.tools.base.{name}": "langchain_core.tools" for name in _CORE_TOOLS},
+    **{
+        f"{module}.{name}": package
+        for module in (
+            "langchain.chat_models",
+            "langchain_community.chat_models",
+            "langchain.chat_models.openai",
+            "langchain_community.chat_models.openai",
+        )
+        for name, package in _MODELS.items()
+    },
+    **{
+        f"{module}.OpenAIEmbeddings": "langchain_openai"
+        for module in ("langchain.embeddings", "langchain.embeddings.openai")
+    },
+    **{
+        f"{module}.OpenAIEmbeddings": "langchain_openai"
+        for module in ("langchain_community.embeddings", "langchain_community.embeddings.openai")
+    },
+    **{f"langchain.schema.{name}": "langchain_core.messages" for name in _MESSAGES},
+    "langchain.schema.Document": "langchain_core.documents",
+    **{f"langchain.prompts.{name}": "langchain_core.prompts" for name in _PROMPTS},
+    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.tools.code_interpreter",
+    "langchain.tools.DuckDuckGoSearchRun": "langchain_community.tools",
+    "langchain.tools.WikipediaQueryRun": "langchain_community.tools",
+    "langchain.utilities.WikipediaAPIWrapper": "langchain_community.utilities",
+}
+"""The same classes and functions, where the packages of today have them."""
+
+
+def replacement_of(path: str) -> tuple[str, str] | None:
+    """Where a name of another package than crewai is imported from today; None where it is where it was."""
+    module = _PLACES.get(path)
+    return None if module is None else (module, path.rpartition(".")[2])
+
+
+_OUTPUT = {
+    **dict.fromkeys(("final_output", "output", "raw_output", "result"), "raw"),
+    "exported_output": "pydantic, json_dict or raw",
+    "get": "to_dict().get",
+}
+
+ATTRIBUTES: dict[str, dict[str, str]] = {
+    "CrewOutput": _OUTPUT,
+    "TaskOutput": _OUTPUT,
+    "ConditionalTask": {"execute": "execute_sync(...).raw"},
+    "Task": {"execute": "execute_sync(...).raw"},
+}
+"""Former names of what objects have, by their classes, each to what stands in its place."""
+
+OF_TEXTS = frozenset(
+    {
+        "encode",
+        "endswith",
+        "find",
+        "lower",
+        "lstrip",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "upper",
+    }
+)
+"""Methods of texts, for which older programs take outputs."""
+
+OUTPUTS = ("CrewOutput", "TaskOutput")
+"""What crews and tasks give back."""
+
+FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
+"""What the output of a crew with `full_output=True` was asked for, to what stands in its place."""
+
+KEYWORDS: dict[tuple[str, str], str] = {
+    ("LLM", "azure"): 'write the provider before the name, `LLM(model="azure/<deployment>")`',
+    ("LLM", "format"): 'write `response_format={"type": "json_object"}`',
+}
+"""Former keywords of models, to what stands in their place."""
+
+WITHOUT_EFFECT = frozenset({("Crew", "full_output")})
+"""Former keywords, by class, that are left out."""
+
+RENAMED: dict[tuple[str, str], str] = {
+    ("ConditionalTask", "max_retries"): "guardrail_max_retries",
+    ("Task", "max_retries"): "guardrail_max_retries",
+}
+"""Former keywords, by class, to those of today."""

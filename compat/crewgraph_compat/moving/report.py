@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from crewgraph_compat.moving.check import Checked, Found
-from crewgraph_compat.moving.states import Mark
-from crewgraph_compat.moving.uses import Use
+from crewgraph_compat.moving.check import CheckedFeature, CheckResult
+from crewgraph_compat.moving.features import Use
+from crewgraph_compat.moving.states import Support
 
 __all__ = ["report"]
 
@@ -13,13 +13,13 @@ _SHOWN = 3
 """How many places of a feature are told one by one."""
 
 _HEADS = {
-    Mark.absent: "Absent: the program has to do without, or run on CrewAI",
-    Mark.differs: "Differs: it works, and does something else than on CrewAI",
-    Mark.works: "Works",
+    Support.absent: "Absent: the program has to do without, or run on CrewAI",
+    Support.differs: "Differs: it works, and does something else than on CrewAI",
+    Support.works: "Works",
 }
 
 
-def report(checked: Checked, *, everywhere: bool = False) -> str:
+def report(checked: CheckResult, *, everywhere: bool = False) -> str:
     """What was found, as text: what is absent, what differs, what works, a line that sums it up.
 
     Args:
@@ -28,37 +28,37 @@ def report(checked: Checked, *, everywhere: bool = False) -> str:
     """
     parts = [
         "\n".join([_HEADS[mark], *(line for line in _LINES[mark](checked.of(mark), everywhere))])
-        for mark in (Mark.absent, Mark.differs, Mark.works)
+        for mark in (Support.absent, Support.differs, Support.works)
         if checked.of(mark)
     ]
     if checked.broken:
-        parts.append("\n".join(["Not read", *(f"  {one.file}:{one.line}: {one.why}" for one in checked.broken)]))
+        parts.append("\n".join(["Not read", *(f"  {item.file}:{item.line}: {item.why}" for item in checked.broken)]))
     return "\n\n".join([*parts, _summary(checked)])
 
 
-def _each(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
-    for one in found:
-        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
-        yield from (f"    {said}" for said in one.state.said)
+def _each(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    for item in found:
+        yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
+        yield from (f"    {text}" for text in item.state.said)
 
 
-def _by_words(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
+def _by_words(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
     """What is told of several features is told once."""
-    told: dict[tuple[str, ...], list[Found]] = defaultdict(list)
-    for one in found:
-        told[one.state.said].append(one)
-    for said, several in told.items():
-        for one in several:
-            yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+    values: dict[tuple[str, ...], list[CheckedFeature]] = defaultdict(list)
+    for item in found:
+        values[item.state.said].append(item)
+    for said, several in values.items():
+        for item in several:
+            yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
         yield from (f"    - {line}" for line in said)
 
 
-def _short(found: Sequence[Found], everywhere: bool) -> Iterator[str]:
-    for one in found:
-        yield f"  {one.feature.shown}  {_places(one.uses, everywhere)}"
+def _short(found: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
+    for item in found:
+        yield f"  {item.feature.shown}  {_places(item.uses, everywhere)}"
 
 
-_LINES = {Mark.absent: _each, Mark.differs: _by_words, Mark.works: _short}
+_LINES = {Support.absent: _each, Support.differs: _by_words, Support.works: _short}
 
 
 def _places(uses: Sequence[Use], everywhere: bool) -> str:
@@ -72,11 +72,11 @@ def _place(use: Use) -> str:
     return f"{use.file}:{use.line}" if not use.cell else f"{use.file}:cell {use.cell}:{use.line}"
 
 
-def _summary(checked: Checked) -> str:
-    count = {mark: len(checked.of(mark)) for mark in Mark}
+def _summary(checked: CheckResult) -> str:
+    works, differs, absent = (len(checked.of(support)) for support in (Support.works, Support.differs, Support.absent))
     broken = f"; {len(checked.broken)} not read" if checked.broken else ""
     features, files = _counted(len(checked.found), "feature"), _counted(checked.files, "file")
-    return f"{features} in {files}: {count[Mark.works]} work, {count[Mark.differs]} differ, {count[Mark.absent]} absent{broken}."
+    return f"{features} in {files}: {works} work, {differs} differ, {absent} absent{broken}."
 
 
 def _counted(number: int, noun: str) -> str:

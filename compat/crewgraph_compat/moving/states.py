@@ -9,21 +9,27 @@ from typing import Any
 
 from crewgraph.compiler.preflight import refused_keywords
 from crewgraph.definitions.base import MISPLACED
-from crewgraph_compat.absent import reason
-from crewgraph_compat.missing import no_module, no_name
-from crewgraph_compat.moving.classes import attributes, class_of, is_former, keywords, takes_any
-from crewgraph_compat.moving.differences import Difference, differences_of
-from crewgraph_compat.moving.former import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED
-from crewgraph_compat.moving.names import meant
-from crewgraph_compat.moving.uses import Feature, Sort
-from crewgraph_compat.table import TABLE
+from crewgraph_compat.moving.differences import BehaviourDifference, differences_of
+from crewgraph_compat.moving.features import (
+    Feature,
+    FeatureKind,
+    accepted_keywords,
+    accepts_any_keyword,
+    crewgraph_class,
+    is_former_keyword,
+    known_attributes,
+)
+from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, resolve_moved_name
+from crewgraph_compat.surface.absent import reason
+from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
+from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["Mark", "State", "state_of"]
+__all__ = ["FeatureState", "Support", "feature_state"]
 
 _TOOLS = "`crewai_tools` imports crewai itself: run the program with `crewgraph run`, or call `crewgraph_compat.install()` first"
 
 
-class Mark(StrEnum):
+class Support(StrEnum):
     """How it stands with a feature."""
 
     works = "works"
@@ -32,38 +38,36 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True)
-class State:
+class FeatureState:
     """How it stands with a feature, and what there is to say of it."""
 
-    mark: Mark
+    mark: Support
     said: tuple[str, ...] = ()
     """Each a sentence: what is not there and what to do instead, or what is different."""
 
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[BehaviourDifference, ...] = ()
     """The rows of the table of differences, where these are what is different."""
 
 
 @cache
-def state_of(feature: Feature) -> State:
+def feature_state(feature: Feature) -> FeatureState:
     """How it stands with a feature."""
     if (gone := _absence(feature)) is not None:
-        return State(Mark.absent, (gone,))
+        return FeatureState(Support.absent, (gone,))
     rows = tuple(differences_of(feature))
-    said = (*_remarks(feature), *(f"{one.row}: {one.here}" for one in rows))
-    return State(Mark.differs if said else Mark.works, said, rows)
+    said = (*_remarks(feature), *(f"{row.row}: {row.here}" for row in rows))
+    return FeatureState(Support.differs if said else Support.works, said, rows)
 
 
 def _absence(feature: Feature) -> str | None:
     """Why a feature is not there; None where it is."""
-    if feature.sort is Sort.imported:
+    if feature.sort is FeatureKind.imported:
         return _no_such_path(feature.path)
-    if feature.sort is Sort.keyword and _is_refused(feature):
+    if feature.sort is FeatureKind.keyword and _is_refused(feature):
         return f"`{feature.word}` is refused by this version of crewgraph; leave it out for now."
-    if feature.sort is Sort.attribute and not _has(feature):
-        return (
-            f"objects of `{_name(feature)}` have no `{feature.word}`.{_near(feature.word, attributes(feature.owner))}"
-        )
-    if feature.sort is Sort.argument and not _takes(feature):
+    if feature.sort is FeatureKind.attribute and not _has(feature):
+        return f"objects of `{_name(feature)}` have no `{feature.word}`.{_near(feature.word, known_attributes(feature.owner))}"
+    if feature.sort is FeatureKind.argument and not _takes(feature):
         return f"`{feature.of_method}` of `{_name(feature)}` takes no `{feature.word}`."
     return None
 
@@ -72,29 +76,29 @@ def _no_such_path(path: str) -> str | None:
     if path.partition(".")[0] == "crewai_tools" or path in TABLE:
         return None
     module, _, name = path.rpartition(".")
-    if meant(path) is not None:
+    if resolve_moved_name(path) is not None:
         return None
     if reason(path) is None and module in TABLE:
-        return no_name(module, name)
-    return no_module(path)
+        return missing_name_message(module, name)
+    return missing_module_message(path)
 
 
 def _remarks(feature: Feature) -> Iterator[str]:
     """What is different and stands in no row of the table."""
     name = _name(feature)
-    if feature.path.partition(".")[0] == "crewai_tools" and meant(feature.path) is None:
+    if feature.path.partition(".")[0] == "crewai_tools" and resolve_moved_name(feature.path) is None:
         yield f"{_TOOLS}."
-    elif feature.sort is Sort.keyword and isinstance(class_of(feature.owner), type):
+    elif feature.sort is FeatureKind.keyword and isinstance(crewgraph_class(feature.owner), type):
         yield from _of_keyword(feature, name)
-    elif feature.sort is Sort.attribute and (instead := ATTRIBUTES.get(name, {}).get(feature.word)):
+    elif feature.sort is FeatureKind.attribute and (instead := ATTRIBUTES.get(name, {}).get(feature.word)):
         yield f"`{feature.word}` is a former name: write `{instead}`."
-    elif feature.sort is Sort.attribute and _is_of_text(name, feature.word):
+    elif feature.sort is FeatureKind.attribute and _is_of_text(name, feature.word):
         yield f"an output is no text any more: `crewgraph migrate` writes `str(...).{feature.word}`."
 
 
 def _of_keyword(feature: Feature, name: str) -> Iterator[str]:
-    known, word = keywords(feature.owner), feature.word
-    if word not in known and not takes_any(feature.owner) and not is_former(feature.owner, word):
+    known, word = accepted_keywords(feature.owner), feature.word
+    if word not in known and not accepts_any_keyword(feature.owner) and not is_former_keyword(feature.owner, word):
         belongs = next(
             (MISPLACED[kind][word] for kind in _kinds(feature.owner) if word in MISPLACED.get(kind, {})), None
         )
@@ -108,7 +112,7 @@ def _of_keyword(feature: Feature, name: str) -> Iterator[str]:
 
 
 def _kinds(owner: str) -> list[str]:
-    return [kind.__name__ for kind in class_of(owner).__mro__]
+    return [kind.__name__ for kind in crewgraph_class(owner).__mro__]
 
 
 def _is_refused(feature: Feature) -> bool:
@@ -117,18 +121,18 @@ def _is_refused(feature: Feature) -> bool:
 
 
 def _takes(feature: Feature) -> bool:
-    if not callable(getattr(class_of(feature.owner), feature.of_method, None)):
+    if not callable(getattr(crewgraph_class(feature.owner), feature.of_method, None)):
         return True  # it is told that there is no such method
     method = f"{feature.owner}.{feature.of_method}"
-    return feature.word in keywords(method) or takes_any(method)
+    return feature.word in accepted_keywords(method) or accepts_any_keyword(method)
 
 
 def _has(feature: Feature) -> bool:
-    made, word = class_of(feature.owner), feature.word
-    if not isinstance(made, type) or word.startswith("_") or "__getattr__" in vars(made) or _is_open(made):
+    built, word = crewgraph_class(feature.owner), feature.word
+    if not isinstance(built, type) or word.startswith("_") or "__getattr__" in vars(built) or _is_open(built):
         return True
     name = _name(feature)
-    return word in attributes(feature.owner) or word in ATTRIBUTES.get(name, ()) or _is_of_text(name, word)
+    return word in known_attributes(feature.owner) or word in ATTRIBUTES.get(name, ()) or _is_of_text(name, word)
 
 
 def _is_of_text(name: str, word: str) -> bool:
@@ -136,9 +140,9 @@ def _is_of_text(name: str, word: str) -> bool:
     return name in ("CrewOutput", "TaskOutput") and word in OF_TEXTS
 
 
-def _is_open(made: object) -> bool:
+def _is_open(built: object) -> bool:
     """Whether objects may have attributes that nobody declares: those of flows are their authors'."""
-    config: dict[str, Any] = getattr(made, "model_config", {})
+    config: dict[str, Any] = getattr(built, "model_config", {})
     return config.get("extra") == "allow"
 
 
@@ -147,5 +151,5 @@ def _name(feature: Feature) -> str:
 
 
 def _near(word: str, known: "frozenset[str] | tuple[str, ...]") -> str:
-    near = difflib.get_close_matches(word, [one for one in known if not one.startswith("_")], n=1)
+    near = difflib.get_close_matches(word, [item for item in known if not item.startswith("_")], n=1)
     return f" Is `{near[0]}` meant?" if near else ""

@@ -1,6 +1,6 @@
 """Plain values that CrewAI's programs read."""
 
-from typing import Final, Literal
+from typing import Final
 
 __all__ = [
     "ANTIGRAVITY_ENV_VARS",
@@ -30,26 +30,8 @@ __all__ = [
     "SERVERLESS_ENV_VARS",
     "TRAINED_AGENTS_DATA_FILE",
     "TRAINING_DATA_FILE",
-    "PrinterColor",
     "Unspecified",
 ]
-
-PrinterColor = Literal[
-    "purple",
-    "bold_purple",
-    "green",
-    "bold_green",
-    "cyan",
-    "bold_cyan",
-    "magenta",
-    "bold_magenta",
-    "yellow",
-    "bold_yellow",
-    "red",
-    "blue",
-    "bold_blue",
-]
-"""The colours of a `Printer`."""
 
 
 class Unspecified:
@@ -77,7 +59,7 @@ KNOWLEDGE_DIRECTORY: Final = "knowledge"
 MAX_FILE_NAME_LENGTH: Final = 255
 """How long the name of a file may be, in characters."""
 
-EMITTER_COLOR: Final[PrinterColor] = "bold_blue"
+EMITTER_COLOR: Final = "bold_blue"
 """The colour of what is told of events."""
 
 CREWAI_BASE_URL: Final = "https://app.crewai.com"

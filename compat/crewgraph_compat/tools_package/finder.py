@@ -1,17 +1,65 @@
-"""Where Python is told what crewai_tools is."""
+"""The finder of crewai_tools: the installed package, modules that crewgraph replaces, or a hint how to install it."""
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
+from typing import Any
 
-from crewgraph_compat.tools_package.loader import ToolsLoader
-from crewgraph_compat.tools_package.missing import MissingLoader, no_tools
-from crewgraph_compat.tools_package.replaced import REPLACED, ReplacedLoader
+from crewgraph_compat.surface.facade import is_named_in_an_import
+from crewgraph_compat.tools_package.loader import ToolsLoader, install_hint
+from crewgraph_compat.tools_package.old_names import OLD_NAMES, resolve_old_name
 
-__all__ = ["TOOLS", "ToolsFinder"]
+__all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder", "missing_tools_message"]
+
+
+REPLACED = {
+    # Where the base of tools stood long ago.
+    "crewai_tools.tools.base_tool": "crewgraph.tools.base",
+    # Without Docker, the original falls back on running what a model wrote on this machine.
+    "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.tools.code_interpreter",
+}
+"""A module to the one that stands in its place."""
+
+
+class ReplacedLoader(Loader):
+    """Fills a module with the names of another."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        ours = importlib.import_module(REPLACED[module.__name__])
+        names: list[str] = ours.__all__
+        module.__dict__.update({name: getattr(ours, name) for name in names}, __all__=list(names))
+
+
+def missing_tools_message(path: str) -> str:
+    """The message for a name or module of the package that is not installed."""
+    return f"`{path}` is in the package crewai_tools, which is not installed. {install_hint()}"
+
+
+class _Missing(ModuleType):
+    """The package that is not installed."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OLD_NAMES:
+            return resolve_old_name(name)
+        told = missing_tools_message(f"{self.__name__}.{name}")
+        if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+            raise ImportError(told, name=self.__name__)
+        raise AttributeError(told, name=name, obj=self)
+
+
+class MissingLoader(Loader):
+    """Makes the module that stands where the package would be."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Missing(spec.name, "Not installed; its old names are crewgraph's.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__all__"] = []
+
 
 TOOLS = "crewai_tools"
 """The package whose modules are watched."""
@@ -50,5 +98,5 @@ class ToolsFinder(MetaPathFinder):
             return ModuleSpec(TOOLS, MissingLoader(), is_package=True)
         package = getattr(sys.modules.get(TOOLS), "__spec__", None)
         if package is not None and isinstance(package.loader, MissingLoader):
-            raise ModuleNotFoundError(no_tools(fullname), name=fullname)
+            raise ModuleNotFoundError(missing_tools_message(fullname), name=fullname)
         return None

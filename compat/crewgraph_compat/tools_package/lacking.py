@@ -8,19 +8,19 @@ from pydantic_core import core_schema
 
 from crewgraph.errors import MissingExtra
 
-__all__ = ["Lacking"]
+__all__ = ["MissingPackage"]
 
 
-class Lacking:
+class MissingPackage:
     """A package, or a name in it, that is not installed: it can be imported and stand in annotations, and no more."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> "Lacking":
+    def __getattr__(self, name: str) -> "MissingPackage":
         if name.startswith("__"):
             raise AttributeError(name)
-        return Lacking(f"{self._path}.{name}")
+        return MissingPackage(f"{self._path}.{name}")
 
     def __call__(self, *_args: Any, **_given: Any) -> Any:
         """Refuse.

@@ -7,9 +7,16 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-from crewgraph_compat.tools_package.pip_line import pip_line
+__all__ = ["ToolsLoader", "install_hint"]
 
-__all__ = ["ToolsLoader"]
+
+def install_hint() -> str:
+    """What to type, as a sentence."""
+    return (
+        "It works with crewgraph and without crewai: `pip install --no-deps crewai-tools`, and "
+        '`pip install "crewgraph[crewai-tools]"` for the packages that it needs itself.'
+    )
+
 
 _PLATFORM = "crewai_tools.tools.crewai_platform_tools"
 
@@ -24,7 +31,7 @@ _OPTIONAL = {
 
 _AFTERWARDS = {
     "crewai_tools": "old_names:add_old_names",
-    "crewai_tools.tools.rag.rag_tool": "old_config:take_old_config",
+    "crewai_tools.tools.rag.rag_tool": "old_names:accept_old_config",
 }
 """A module to the function here that it is given to once it is loaded."""
 
@@ -46,7 +53,7 @@ class ToolsLoader(SourceFileLoader):
             super().exec_module(module)
         except ModuleNotFoundError as error:
             if not _is_told(error):
-                error.add_note(pip_line())
+                error.add_note(install_hint())
             raise
         if afterwards := _AFTERWARDS.get(name):
             _ours(afterwards)(module)
@@ -66,7 +73,7 @@ def _import_without(optional: tuple[str, ...]) -> Callable[..., Any]:
             package = name.partition(".")[0]
             if level or package not in optional or error.name != package:
                 raise
-            return _ours("lacking:Lacking")(name if fromlist else package)
+            return _ours("lacking:MissingPackage")(name if fromlist else package)
 
     return import_
 

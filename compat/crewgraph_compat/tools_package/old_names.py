@@ -1,18 +1,21 @@
-"""Names that crewai_tools once had, and programs still import from it."""
+"""Names and forms of configuration that older releases of crewai_tools had."""
 
 import importlib
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from crewgraph_compat.facade import is_named_in_an_import
+from crewgraph.deprecations import warn_deprecated
+from crewgraph_compat.surface.facade import is_named_in_an_import
 
-__all__ = ["OLD", "add_old_names", "old_name"]
+__all__ = ["OLD_NAMES", "accept_old_config", "add_old_names", "resolve_old_name", "translate_config"]
 
-OLD = {
+
+OLD_NAMES = {
     "BaseTool": ("crewgraph.tools.base", "`from crewai.tools import BaseTool`"),
     "CodeInterpreterTool": (
-        "crewgraph_compat.stand_ins.code_interpreter",
+        "crewgraph_compat.stand_ins.tools.code_interpreter",
         "`from crewgraph.tools.code import CodeInterpreterTool`",
     ),
     "Tool": ("crewgraph.tools.base", "`from crewai.tools.base_tool import Tool`"),
@@ -21,26 +24,73 @@ OLD = {
 """A name to its module here, and what to write instead."""
 
 
-def old_name(name: str) -> Any:
+def resolve_old_name(name: str) -> Any:
     """What an old name means, with one warning in a process that says what to write instead."""
-    module, instead = OLD[name]
-    found = getattr(importlib.import_module(module), name)
-    outdated = importlib.import_module("crewgraph.deprecations")
-    outdated.warn_deprecated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
-    return found
+    module, instead = OLD_NAMES[name]
+    result = getattr(importlib.import_module(module), name)
+    warn_deprecated(f"`from crewai_tools import {name}` is of an older crewai_tools", f"write {instead}")
+    return result
 
 
 def add_old_names(package: ModuleType) -> None:
     """Let an installed crewai_tools have the names that it no longer has."""
 
     def getattr_(name: str) -> Any:
-        if name in OLD:
-            return old_name(name)
-        told = f"The installed crewai_tools ({version}) has no `{name}`."
+        if name in OLD_NAMES:
+            return resolve_old_name(name)
+        message = f"The installed crewai_tools ({version}) has no `{name}`."
         if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
-            raise ImportError(told, name=package.__name__, path=package.__file__)
-        raise AttributeError(told, name=name, obj=package)
+            raise ImportError(message, name=package.__name__, path=package.__file__)
+        raise AttributeError(message, name=name, obj=package)
 
     version = getattr(package, "__version__", "of an unknown version")
     if not hasattr(package, "__getattr__"):
         package.__dict__["__getattr__"] = getattr_
+
+
+_EMBEDDER = "embedding_model"
+_STORE = "vectordb"
+_KNOWN = (_EMBEDDER, _STORE)
+
+
+def accept_old_config(module: ModuleType) -> None:
+    """Let `RagTool`, and with it all that search files, take the older form of `config=`."""
+    init = module.RagTool.__init__
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(kwargs.get("config"), Mapping):
+            kwargs["config"] = translate_config(kwargs["config"])
+        init(self, *args, **kwargs)
+
+    module.RagTool.__init__ = __init__
+
+
+def translate_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with `llm`, `embedder` and the older words of stores, in the words of now.
+
+    What has no meaning any more is left out, with one warning in a process.
+    """
+    new = {key: value for key, value in config.items() if key in _KNOWN}
+    if "embedder" in config:
+        new.setdefault(_EMBEDDER, config["embedder"])
+        _tell('`config={"embedder": ...}` of a search tool is of an older crewai_tools', f'write "{_EMBEDDER}"')
+    for key in config.keys() - {*_KNOWN, "embedder"}:
+        _tell(
+            f'`config={{"{key}": ...}}` of a search tool has no effect',
+            "leave it out: the tool gives passages, and asks no model",
+        )
+    store: dict[str, Any] = new.get(_STORE) or {}
+    if store.get("provider") == "chroma":
+        new[_STORE] = _chroma(dict(store.get("config") or {}))
+    return new
+
+
+def _chroma(config: dict[str, Any]) -> dict[str, Any]:
+    _tell('`"provider": "chroma"` of a search tool is of an older crewai_tools', 'write "chromadb"')
+    folder = config.pop("dir", None)
+    settings = {"settings": {"persist_directory": folder}} if folder else {}
+    return {"provider": "chromadb", "config": {**config, **settings}}
+
+
+def _tell(what: str, instead: str) -> None:
+    warn_deprecated(what, instead, by_hand=True)

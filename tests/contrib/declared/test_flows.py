@@ -10,14 +10,14 @@ from typing import Any
 
 import processes
 import pytest
+from crewgraph_compat.eject.program import eject_program
+from crewgraph_compat.eject.refusals import CannotEject
 from flow.parts import kickoff, resume, told
 from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
 from crewgraph.contrib.declared.flow import FlowDeclaration
-from crewgraph.eject.ejected import ejected
-from crewgraph.eject.refusals import CannotEject
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
 from crewgraph.flow.persistence import SQLiteFlowPersistence
@@ -353,7 +353,7 @@ def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
 
 def test_a_declared_flow_is_not_ejected():
     with pytest.raises(CannotEject, match="a file declares it"):
-        ejected(one(expression("1")), __name__)
+        eject_program(one(expression("1")), __name__)
 
 
 def test_methods_may_be_named_like_anything_of_flows(mode: Mode):

@@ -1,0 +1,1 @@
+"""Crews and flows written out as LangGraph programs that no longer need crewgraph."""

@@ -1,0 +1,362 @@
+"""Crews, agents and flows that functions kick off: each is written out once and called by the functions that used it."""
+
+import ast
+import builtins
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.task.task import Task
+from crewgraph.errors import CrewgraphError
+from crewgraph.llm.base import BaseLLM
+from crewgraph.text import placeholders, slug
+from crewgraph.tools.base import BaseTool
+from crewgraph_compat.eject.crew.agents import AgentCalls
+from crewgraph_compat.eject.crew.graph import CrewOutputDataclass, CrewProgram, CrewWriter
+from crewgraph_compat.eject.flow.calls import FlowCalls
+from crewgraph_compat.eject.user_code.expressions import SourceEdits, evaluate_definition, global_value
+from crewgraph_compat.eject.user_code.module import UserModule
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import snake_case
+
+__all__ = ["CrewCalls"]
+
+_VERBS = ("kickoff", "kickoff_async", "akickoff", "kickoff_for_each")
+_DEFINITIONS = (BaseAgent, Task, Crew, BaseLLM, BaseTool, Flow)
+_TEXTS = frozenset({"description", "expected_output", "role", "goal", "backstory", "output_file"})
+_GRAPH = 10
+_UNKNOWN = (LookupError, TypeError, ValueError, AttributeError, CrewgraphError)
+"""What comes of an expression that needs what only a run has."""
+
+
+@dataclass
+class _Called:
+    """A crew that is kicked off."""
+
+    writer: CrewWriter
+    crew: Crew
+    function: str
+    is_async: bool = False
+    is_sync: bool = False
+
+
+class CrewCalls:
+    """Finds the crews that functions kick off.
+
+    Args:
+        parts: the program, and those who write parts of it.
+        flows: writes the flows that are kicked off.
+    """
+
+    def __init__(self, parts: ProgramWriters, flows: FlowCalls) -> None:
+        self._parts = parts
+        self._called: dict[int, _Called] = {}
+        self.agents, self.flows = AgentCalls(parts), flows
+        parts.lifter.rewrite = self.rewritten
+
+    def rewrite(self, function: Any, edits: SourceEdits, values: Mapping[str, Any], own: Any = None) -> None:
+        """Let a function call what is written for the crews that it kicks off; what makes these is taken away.
+
+        Args:
+            function: the function's syntax.
+            edits: where the changes are noted.
+            values: the global names of its module.
+            own: what its first parameter is, where it is a method.
+        """
+        if any(isinstance(node, ast.Attribute) and node.attr in (*_VERBS, "call") for node in ast.walk(function)):
+            _Scope(self, self._parts, function, edits, values, own).rewrite()
+
+    def rewritten(self, module: UserModule, text: str) -> str:
+        """A piece of source, its functions rewritten."""
+        tree = ast.parse(text)
+        edits = SourceEdits(text, tree)
+        for statement in tree.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.rewrite(statement, edits, module.values)
+        return edits.done()
+
+    def crew(self, crew: Crew, wanted: str, *, is_async: bool) -> str:
+        """The function that runs a crew."""
+        if id(crew) not in self._called:
+            names = self._parts.sheet.names
+            called = snake_case(crew.name) if crew.name and crew.name != "crew" else wanted
+            writer = CrewWriter(crew, self._parts, called)
+            self._called[id(crew)] = _Called(writer, crew, names.new(f"kickoff_{called}"))
+            writer.read()
+        result = self._called[id(crew)]
+        result.is_async, result.is_sync = result.is_async or is_async, result.is_sync or not is_async
+        return f"a{result.function}" if is_async else result.function
+
+    def write(self) -> None:
+        """Write the crews, and the functions that run them; the agents that are asked, and the flows."""
+        sheet = self._parts.sheet
+        self.agents.write()
+        for item in self._called.values():
+            sheet.use("collections.abc", "Mapping")
+            sheet.use("typing", "Any")
+            self._write(item, item.writer.write())
+        self.flows.write()
+
+    def _write(self, called: _Called, program: CrewProgram) -> None:
+        sheet = self._parts.sheet
+        value = ", ".join(f'{_plain(name)}=inputs["{name}"]' for name in program.inputs if name not in program.optional)
+        if program.optional:
+            known = ", ".join(f'"{_plain(name)}"' for name in program.optional)
+            value = f"{value}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
+        output = CrewOutputDataclass(self._parts).made(program)
+        message = f'"""Run the crew `{called.crew.name}`."""'
+        takes = "inputs: Mapping[str, Any]" if value else "_: Mapping[str, Any] | None = None"
+        for wanted, begin, invoke in (
+            (called.is_sync, f"def {called.function}", f"{program.graph}.invoke"),
+            (called.is_async, f"async def a{called.function}", f"await {program.graph}.ainvoke"),
+        ):
+            if wanted:
+                sheet.add(
+                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.given}({value}))\n"
+                    f"    return {output}",
+                    _GRAPH,
+                )
+
+
+@dataclass
+class _Scope:
+    """One function, and what its names stand for."""
+
+    calls: CrewCalls
+    parts: ProgramWriters
+    function: Any
+    edits: SourceEdits
+    values: Mapping[str, Any]
+    own: Any
+    made: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Local names of agents, tasks and crews."""
+
+    slots: dict[str, str] = field(default_factory=dict[str, str])
+    """By names of inputs, the expressions whose texts they are."""
+
+    removed: list[ast.stmt] = field(default_factory=list[ast.stmt])
+
+    def __post_init__(self) -> None:
+        arguments = self.function.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        self._first = every[0].arg if every and self.own is not None else None
+        self._local = {item.arg for item in every} | {
+            node.id
+            for node in ast.walk(self.function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        self._replaced: set[int] = set()
+
+    def rewrite(self) -> None:
+        """Do it."""
+        for statement in ast.walk(self.function):
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                self._make(statement)
+        for node in reversed(list(ast.walk(self.function))):  # what is within others is put right before them
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                self._call(node, node.func)
+        self._remove()
+
+    def _make(self, statement: ast.Assign) -> None:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and (self._makes(statement.value) or self._lists(statement.value)):
+            try:
+                self.made[target.id] = self._value(statement.value)
+            except _UNKNOWN as error:
+                self.parts.refusals.add(self._where(statement), f"what it makes cannot be told before a run: {error}")
+            self.removed.append(statement)
+
+    def _makes(self, value: ast.AST) -> bool:
+        """Whether an expression makes an agent, a task, a crew, a model or a tool."""
+        if not isinstance(value, ast.Call):
+            return False
+        kind = self._known(value.func)
+        if isinstance(kind, type):
+            return issubclass(kind, _DEFINITIONS) or "crew" in dir(cast("Any", kind))
+        return (
+            isinstance(value.func, ast.Attribute) and value.func.attr == "crew" and self._makes_or_is(value.func.value)
+        )
+
+    def _makes_or_is(self, value: ast.AST) -> bool:
+        return self._makes(value) or (isinstance(value, ast.Name) and value.id in self.made)
+
+    def _lists(self, value: ast.AST) -> bool:
+        return isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts) and all(map(self._makes_or_is, value.elts))
+
+    def _known(self, node: ast.AST) -> Any:
+        """What a name stands for; None where that is not known."""
+        if isinstance(node, ast.Name):
+            return None if node.id in self._local else self.values.get(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return getattr(self._known(node.value), node.attr, None)
+        return None
+
+    def _value(self, node: ast.expr) -> Any:
+        return evaluate_definition(_Slotted(self).visit(copy.deepcopy(node)), self._named)
+
+    def _named(self, name: str) -> Any:
+        if name in self.made:
+            return self.made[name]
+        if name == self._first:
+            return self.own
+        if name in self._local:
+            raise LookupError(f"`{name}` is known in a run alone")
+        return global_value(name, self.values)
+
+    def is_known(self, node: ast.AST) -> bool:
+        """Whether an expression has its value before a run."""
+        names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+        known = {*self.values, *dir(builtins)} - self._local
+        return all(name in self.made or name in known for name in names)
+
+    def slot(self, node: ast.expr) -> str:
+        """The name of an input for an expression that only a run has a value for."""
+        written = ast.unparse(node)
+        last = next((item for item in reversed(slug(written).split("_")) if item and not item[0].isdigit()), "given")
+        if isinstance(node, ast.Attribute):
+            last = node.attr
+        name, number = last, 1
+        while self.slots.get(name, written) != written:
+            number += 1
+            name = f"{last}_{number}"
+        self.slots[name] = written
+        return name
+
+    def _call(self, node: ast.Call, verb: ast.Attribute) -> None:
+        if verb.attr not in (*_VERBS, "call"):
+            return
+        receiver = verb.value
+        try:
+            result: Any = self._receiver(receiver)
+        except _UNKNOWN as error:
+            if verb.attr != "call":
+                self.parts.refusals.add(
+                    self._where(node), f"whom `{verb.attr}` is for cannot be told before a run: {error}"
+                )
+            return
+        kind = str(type(result).__name__)
+        if isinstance(result, BaseLLM) and verb.attr == "call" and len(node.args) == 1 and not node.keywords:
+            model = self.parts.models.name(result, self._where(node))
+            self._replace(node, f"str({model}.invoke({self.edits.current(node.args[0])}).text)")
+        elif isinstance(result, Crew):
+            self._kickoff(node, verb.attr, result)
+        elif isinstance(result, Agent) and verb.attr in _VERBS[:3]:
+            self._ask(node, verb.attr, result)
+        elif isinstance(result, Flow) and verb.attr in _VERBS[:3]:
+            self._run(node, verb.attr, cast("Flow[Any]", result))
+        elif verb.attr != "call" or isinstance(result, BaseLLM):
+            self.parts.refusals.add(self._where(node), f"`{verb.attr}` of a `{kind}` is crewgraph's")
+
+    def _receiver(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and node.id in self._local and node.id not in self.made:
+            raise LookupError(f"`{node.id}` is not known")
+        return self._value(node)
+
+    def _kickoff(self, node: ast.Call, verb: str, crew: Crew) -> None:
+        is_async = verb in ("kickoff_async", "akickoff")
+        try:
+            called = self.calls.crew(crew, self.function.name, is_async=is_async)
+        except CrewgraphError as error:
+            self.parts.refusals.add(self._where(node), str(error))
+            return
+        value = next(
+            (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
+        )
+        own = {name: text for name, text in self.slots.items() if name in crew.fetch_inputs() | _of_files(crew)}
+        if verb == "kickoff_for_each":
+            if value is None or own:
+                self.parts.refusals.add(
+                    self._where(node), "`kickoff_for_each` of a crew that is made of what a run has"
+                )
+                return
+            self._replace(node, f"[{called}(one) for one in {self.edits.current(value)}]")
+            return
+        built = ", ".join(f'"{name}": {text}' for name, text in own.items())
+        inputs = "" if value is None else self.edits.current(value)
+        if built:
+            inputs = f"{{**{inputs}, {built}}}" if inputs else f"{{{built}}}"
+        self._replace(node, f"{called}({inputs})")
+
+    def _ask(self, node: ast.Call, verb: str, agent: Agent) -> None:
+        words = {keyword.arg: keyword.value for keyword in node.keywords}
+        question = words.get("messages", node.args[0] if node.args else None)
+        form = words.get("response_format", node.args[1] if len(node.args) > 1 else None)
+        if (
+            question is None
+            or isinstance(question, (ast.List, ast.ListComp))
+            or set(words)
+            - {
+                "messages",
+                "response_format",
+            }
+        ):
+            self.parts.refusals.add(
+                self._where(node), f"an agent's `{verb}` takes a text here, and a `response_format`"
+            )
+            return
+        function, slots = self.calls.agents.function(agent, None if form is None else self._value(form))
+        values = [self.edits.current(question), *(f"{name}={self.slots[name]}" for name in slots if name in self.slots)]
+        if verb == "kickoff":
+            self._replace(node, f"{function}({', '.join(values)})")
+        else:
+            self.parts.sheet.module("asyncio")
+            self._replace(node, f"asyncio.to_thread({', '.join([function, *values])})")
+
+    def _run(self, node: ast.Call, verb: str, flow: "Flow[Any]") -> None:
+        value = next(
+            (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
+        )
+        called = self.calls.flows.function(flow, is_async=verb != "kickoff")
+        self._replace(node, f"{called}({'' if value is None else self.edits.current(value)})")
+
+    def _replace(self, node: ast.Call, text: str) -> None:
+        first = f"{self._first}.state"
+        self.edits.replace(node, text.replace(first, "state") if self._first else text)
+        self._replaced |= {id(item) for item in ast.walk(node)}
+
+    def _remove(self) -> None:
+        """Take away what made the crews, unless something of it is used otherwise."""
+        gone = {id(inner) for entry in self.removed for inner in ast.walk(entry)}
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Name) and node.id in self.made and id(node) not in gone | self._replaced:
+                self.parts.refusals.add(self._where(node), f"`{node.id}` is used otherwise than by kicking a crew off")
+        for item in self.removed:
+            self.edits.remove_lines(item)
+
+    def _where(self, node: Any) -> str:
+        return f"`{self.function.name}`, its line {node.lineno - self.function.lineno + 1}"
+
+
+class _Slotted(ast.NodeTransformer):
+    """Puts placeholders where texts hold what only a run has."""
+
+    def __init__(self, scope: _Scope) -> None:
+        self._scope = scope
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        if self._scope.is_known(node):
+            return node
+        parts: list[str] = []
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                parts.append(f"{{{self._scope.slot(value.value)}}}")
+            elif isinstance(value, ast.Constant):
+                parts.append(str(value.value))
+        return ast.Constant("".join(parts))
+
+    def visit_keyword(self, node: ast.keyword) -> Any:
+        if node.arg in _TEXTS and not isinstance(node.value, ast.JoinedStr) and not self._scope.is_known(node.value):
+            return ast.keyword(node.arg, ast.Constant(f"{{{self._scope.slot(node.value)}}}"))
+        return self.generic_visit(node)
+
+
+def _of_files(crew: Crew) -> set[str]:
+    return {name for task in crew.tasks for name in placeholders(task.template("output_file") or "")}
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")

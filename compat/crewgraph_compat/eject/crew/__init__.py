@@ -1,0 +1,1 @@
+"""Crews: their tasks, agents and kickoff callbacks as nodes of a graph."""

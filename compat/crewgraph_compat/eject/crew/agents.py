@@ -1,0 +1,264 @@
+"""Agents as functions: those that code calls directly, and coworkers as tools of the agent that may delegate to them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from crewgraph.compiler.agent.binding import engaged
+from crewgraph.compiler.crew.manager import colleagues
+from crewgraph.compiler.task.binding import Assignment, handed_on
+from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.task.delegated import HandedTask
+from crewgraph.schema import described
+from crewgraph.text import placeholders, slug
+from crewgraph_compat.eject.refusals import refuse_agent
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
+
+__all__ = ["TOOLS", "AgentCalls", "CoworkerTools", "coworkers_of", "system_prompt_of", "with_date"]
+
+
+TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
+
+_RANK = 8
+
+_Text = Callable[[str, str], str]
+"""Gives the expression for a text, of the name that its constant should have and the text."""
+
+
+class CoworkerTools:
+    """Writes the coworkers of an agent at work on a task.
+
+    Args:
+        agents: the coworkers.
+        assignment: the task.
+        parts: the program, and those who write parts of it.
+        depth: how often the work has been handed on before.
+    """
+
+    def __init__(
+        self, agents: Sequence[BaseAgent], assignment: Assignment, parts: ProgramWriters, depth: int = 0
+    ) -> None:
+        self._agents, self._assignment, self._parts = agents, assignment, parts
+        self._members = [_Member(agent, assignment, parts, depth) for agent in agents]
+
+    def read(self) -> None:
+        """Bring in what the user wrote for them."""
+        loop = self._parts.pieces.loop
+        loop.uses_tools = True
+        loop.not_kept |= dict.fromkeys(TOOLS)
+        for member in self._members:
+            member.read()
+
+    def written(self, text: _Text, values: Mapping[str, str]) -> str:
+        """The expression for their tools.
+
+        Args:
+            text: gives the expression for a text of prompts.
+            values: by the names of inputs, the expressions for them.
+        """
+        entries = [f"{member.role(values)}: {member.work(text, values)}" for member in self._members]
+        return f"{self._parts.pieces.name('coworkers')}({{{', '.join(entries)}}})"
+
+    def named(self, text: _Text, values: Mapping[str, str], state: str) -> str:
+        """The expression for their tools, which are made at the top of the program, once for all who work with them.
+
+        Args:
+            text: gives the expression for a text of prompts.
+            values: by the names of inputs, the expressions for them.
+            state: the class of the state.
+        """
+        parts, written = self._parts, self.written(text, values)
+        needs_state = any(value in written for value in values.values())
+        if written not in parts.teams:
+            name = parts.teams[written] = parts.sheet.names.new("team" if needs_state else "TEAM")
+            message = '"""Those who may be asked."""'
+            parts.sheet.add(
+                f"def {name}(state: {state}) -> list[BaseTool]:\n    {message}\n    return {written}"
+                if needs_state
+                else f"{name} = {written}",
+                _RANK,
+            )
+        return f"{parts.teams[written]}(state)" if needs_state else parts.teams[written]
+
+
+class _Member:
+    """A coworker."""
+
+    def __init__(self, agent: BaseAgent, assignment: Assignment, parts: ProgramWriters, depth: int) -> None:
+        self._agent, self._parts = agent, parts
+        crew = assignment.crew
+        task = HandedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
+        deeper = crew is not None and depth + 1 < crew.max_delegation_depth
+        self._assignment = handed_on(task, agent, crew, "", node=assignment.slug, deeper=deeper)
+        others = colleagues(crew, task, agent) if crew is not None and deeper else ()
+        self._team = CoworkerTools(others, self._assignment, parts, depth + 1) if others else None
+        self._tools: list[str] = []
+        self._model = "None"
+
+    def read(self) -> None:
+        """Bring in what the user wrote for it."""
+        parts, agent = self._parts, self._agent
+        refuse_agent(agent, self._assignment, parts.refusals)
+        results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self._assignment.tools.values()]
+        self._tools = [name for name in results if name is not None]
+        self._model = parts.models.of(agent, self._assignment.crew)
+        if self._team is not None:
+            self._team.read()
+
+    def role(self, values: Mapping[str, str]) -> str:
+        """The expression for what it is called."""
+        role = " ".join((self._agent.template("role") or "").split())
+        return fill_slots(string_literal(slot_template(role, values)), role, values)
+
+    def work(self, text: _Text, values: Mapping[str, str]) -> str:
+        """The function that does its work."""
+        agent, parts = self._agent, self._parts
+        tools = [*self._tools, *([f"*{self._team.written(text, values)}"] if self._team is not None else [])]
+        system = text(agent.template("role") or "agent", system_prompt_of(agent, parts, uses_tools=bool(tools)))
+        words = [self._model, system, f"work{with_date(agent, parts)}", *([f"[{', '.join(tools)}]"] if tools else [])]
+        if isinstance(agent, Agent) and agent.use_system_prompt is False:
+            parts.pieces.asks_without_system = True
+            words[1:3] = ['""', f'{system} + "\\n\\n" + {words[2]}']
+        words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 else []
+        return f"lambda work: {parts.pieces.name('answered')}({', '.join(words)})"
+
+
+def coworkers_of(assignment: Assignment) -> Sequence[BaseAgent]:
+    """To whom an agent may hand parts of a task."""
+    sources = [tool.tool.source for tool in assignment.tools.values()]
+    return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
+
+
+def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool) -> str:
+    """What an agent is told of itself."""
+    texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
+    ending = parts.book.slice("native_tools" if uses_tools else "no_tools")
+    return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}"
+
+
+def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
+    """What is added to what an agent is asked, where it is told the date."""
+    if not isinstance(agent, Agent) or not agent.inject_date:
+        return ""
+    parts.sheet.use("datetime", "datetime")
+    told = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
+    return f" + {parts.constant('TODAY', told, 4)}.format(date=datetime.now().strftime({agent.date_format!r}))"
+
+
+_OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """An agent that is asked."""
+
+    agent: Agent
+    kind: str | None
+    """The class of the structure that is asked for, and what is told of it."""
+
+    form: str
+    function: str
+    model: str
+    tools: tuple[str, ...]
+
+    @property
+    def slots(self) -> list[str]:
+        """What its texts need of a run."""
+        texts = [self.agent.template(name) or "" for name in ("role", "goal", "backstory")]
+        return list(dict.fromkeys(name for text in texts for name in placeholders(text)))
+
+
+class AgentCalls:
+    """Writes the agents that are asked by themselves.
+
+    Args:
+        parts: the program, and those who write parts of it.
+    """
+
+    def __init__(self, parts: ProgramWriters) -> None:
+        self._parts = parts
+        self._asked: dict[tuple[int, int], _Asked] = {}
+
+    def function(self, agent: Agent, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
+        """The function that asks an agent, and the names of what it takes besides the question.
+
+        Args:
+            agent: who is asked.
+            kind: the structure that the answer is to have.
+        """
+        key = (id(agent), id(kind))
+        if key not in self._asked:
+            self._asked[key] = self._read(agent, kind)
+        return self._asked[key].function, self._asked[key].slots
+
+    def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _Asked:
+        parts, where = self._parts, f"agent `{agent.role}`"
+        engagement = engaged(agent)
+        refuse_agent(agent, engagement, parts.refusals)
+        if agent.guardrail is not None:
+            parts.refusals.add(f"`guardrail` of {where}", "it judges what the agent says by itself; make a task of it")
+        tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
+        parts.pieces.loop.uses_tools |= bool(tools)
+        structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
+        return _Asked(
+            agent=agent,
+            kind=structure,
+            form="" if kind is None else described(kind),
+            function=parts.sheet.names.new(f"ask_{slug(agent.template('role') or 'agent')}"),
+            model=parts.models.of(agent),
+            tools=tuple(tool for tool in tools if tool is not None),
+        )
+
+    def write(self) -> None:
+        """Write them."""
+        if not self._asked:
+            return
+        fields = [entry for entry in ("pydantic",) if any(f".{entry}" in text for text in self._parts.lifter.sources)]
+        sheet = self._parts.sheet
+        sheet.names.take("AgentOutput")
+        sheet.use("dataclasses", "dataclass")
+        if fields:
+            sheet.use("typing", "Any")
+        listed = "".join(f"    {field}: Any = None\n" for field in fields)
+        sheet.add(
+            '@dataclass(frozen=True)\nclass AgentOutput:\n    """What an agent said."""\n\n    raw: str\n'
+            f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
+            _OUTPUT,
+        )
+        for item in self._asked.values():
+            self._write(item, fields)
+
+    def _write(self, asked: _Asked, fields: Sequence[str]) -> None:
+        parts, agent = self._parts, asked.agent
+        values = {name: name for name in asked.slots}
+        role = agent.template("role") or "agent"
+        system = self._constant(role, system_prompt_of(agent, parts, uses_tools=bool(asked.tools)), values)
+        question = "question"
+        if asked.form:
+            form = parts.book.slice("formatted_task_instructions", output_format=asked.form)
+            question = f'f"{{question}}\\n\\n{{{self._constant(f"{role} form", form, {})}}}"'
+        words = [
+            asked.model,
+            system,
+            f"{question}{with_date(agent, parts)}",
+            *([f"[{', '.join(asked.tools)}]"] if asked.tools else []),
+        ]
+        words += [f"steps={agent.max_iter}"] if agent.max_iter != 25 and parts.pieces.loop.uses_tools else []
+        text = f"{parts.pieces.name('answered')}({', '.join(words)})"
+        lines = [f"return AgentOutput({text})"]
+        if asked.kind is not None and fields:
+            read = f"{parts.pieces.name('parsed')}({asked.model}, text, {asked.kind})"
+            lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
+        takes = ", ".join(["question: str", *(f"{name}: object" for name in asked.slots)])
+        told = doc_line(f"What {agent.template('role')} says to a question")
+        body = "\n".join(f"    {line}" for line in lines)
+        parts.sheet.add(f'def {asked.function}({takes}) -> AgentOutput:\n    """{told}"""\n{body}', _FUNCTION)
+
+    def _constant(self, wanted: str, text: str, values: dict[str, str]) -> str:
+        written = string_literal(slot_template(text, values))
+        name = self._parts.constant(slug(wanted).upper(), written, _PROMPT)
+        return fill_slots(name, text, values)

@@ -1,0 +1,143 @@
+"""Kickoff callbacks of a crew: the user's functions, each in a node of its own."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+
+__all__ = ["CallbackInputs", "KickoffCallbacks"]
+
+_NODE = 8
+
+
+class CallbackInputs:
+    """The inputs that a crew is given, and those that its functions make.
+
+    Args:
+        placeholders: the inputs that its texts need.
+        functions: what is done before its tasks.
+    """
+
+    def __init__(self, placeholders: Iterable[str], functions: Iterable[Callable[..., Any]]) -> None:
+        read, asked, built = set[str](), set[str](), set[str]()
+        for function in functions:
+            for name, kind in _keys(function):
+                {"read": read, "asked": asked, "made": built}[kind].add(name)
+        self.made = sorted(built - read - asked)
+        """Those that are made."""
+
+        self.needed = sorted((set(placeholders) | read) - built - asked | read)
+        """Those that have to be given."""
+
+        self.optional = sorted(asked - read)
+        """Those that may be given."""
+
+    @property
+    def known(self) -> list[str]:
+        """All of them."""
+        return sorted({*self.made, *self.needed, *self.optional})
+
+
+class KickoffCallbacks:
+    """Writes what is done before and after the tasks of a crew.
+
+    Args:
+        crew: the crew.
+        parts: the program, and those who write parts of it.
+    """
+
+    def __init__(self, crew: Crew, parts: ProgramWriters) -> None:
+        self._crew, self._parts = crew, parts
+        self._before: list[str] = []
+        self._after: list[str] = []
+        self.begin = self.end = ""
+        """The functions of the nodes; empty where there is none."""
+
+    def read(self) -> None:
+        """Bring in what the user wrote."""
+        parts, crew = self._parts, self._crew
+        self._before = [
+            parts.lifter.value(item, f"the before_kickoff function of crew `{crew.name}`") or "None"
+            for item in crew.before_kickoff_callbacks
+        ]
+        self._after = [
+            parts.lifter.value(item, f"the after_kickoff function of crew `{crew.name}`") or "None"
+            for item in crew.after_kickoff_callbacks
+        ]
+
+    def write_begin(self, inputs: str) -> None:
+        """Write the node before the tasks.
+
+        Args:
+            inputs: the class of the inputs.
+        """
+        if self._before:
+            self.begin = self._parts.sheet.names.new("prepare", "_inputs")
+            self._parts.sheet.use("typing", "Any")
+            lines = ["inputs: dict[str, Any] = {**state}"]
+            lines += [f"inputs = {item}(inputs) or inputs" for item in self._before[:-1]]
+            lines.append(f"return {self._before[-1]}(inputs) or inputs")
+            self._add(self.begin, inputs, "dict[str, Any]", "What is done with the inputs.", lines)
+
+    def write_end(self, state: str, output: str) -> None:
+        """Write the node behind the tasks, whose result is the crew's.
+
+        Args:
+            state: the class of the state.
+            output: the expression for the crew's output.
+        """
+        lines = [f"output = {output}", *(f"output = {item}(output) or output" for item in self._after)]
+        message = "What is done with the result."
+        self._add(self.end, state, "dict[str, str]", message, [*lines, 'return {"result": output.raw}'])
+
+    def name_end(self) -> bool:
+        """Give the node behind the tasks its name, if there is one."""
+        if self._after:
+            self.end = self._parts.sheet.names.new("finish", "_crew")
+        return bool(self._after)
+
+    def _add(self, name: str, takes: str, gives: str, told: str, lines: list[str]) -> None:
+        body = "\n".join(f"    {line}" for line in lines)
+        self._parts.sheet.add(f'def {name}(state: {takes}) -> {gives}:\n    """{told}"""\n{body}', _NODE)
+
+
+def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
+    """The inputs that a function names, and whether it reads them, asks for them, or makes them."""
+    plain = inspect.unwrap(function)
+    try:
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(plain))).body[0]
+    except (OSError, SyntaxError):  # told where it is taken over
+        return
+    if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    names = [arg.arg for arg in tree.args.args]
+    value = names[1:2] if inspect.ismethod(plain) else names[:1]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ctx) if name in value:
+                yield key, "read" if isinstance(ctx, ast.Load) else "made"
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="get" | "setdefault" | "pop"),
+                args=[ast.Constant(value=str(key)), *_],
+            ) if name in value:
+                yield key, "asked"
+            case ast.Compare(left=ast.Constant(value=str(key)), comparators=[ast.Name(id=name)]) if name in value:
+                yield key, "asked"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as entries]) if (
+                name in value
+            ):
+                yield from _made(entries)
+            case ast.Return(value=ast.Dict() as entries):
+                yield from _made(entries)
+            case _:
+                continue
+
+
+def _made(entries: ast.Dict) -> Iterable[tuple[str, str]]:
+    for key in entries.keys:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value, "made"

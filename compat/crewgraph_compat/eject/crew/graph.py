@@ -1,0 +1,354 @@
+"""A crew as a graph: its state, a node for each task, its edges, and the output that the user's functions receive."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from crewgraph.compiler.task.binding import Assignment, assignments
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.errors import CrewgraphError
+from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
+from crewgraph_compat.eject.crew.task import TaskWriter
+from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import class_name, doc_line
+
+__all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWriter", "edge_lines"]
+
+
+@dataclass(frozen=True)
+class CrewNode:
+    """A task on the way: its node, and the function that says whether it is done, where it depends."""
+
+    node: str
+    is_async: bool = False
+    choose: str = ""
+
+
+@dataclass(frozen=True)
+class CrewEdge:
+    """A conditional edge: from where, by which function, to where."""
+
+    source: str
+    chain: "tuple[CrewNode, ...]"
+    """The conditional tasks it may lead to: the first whose condition holds."""
+
+    following: "tuple[CrewNode, ...]"
+    """What comes after them; nothing at the end."""
+
+    targets: tuple[str, ...]
+
+
+def edge_lines(
+    stops: Sequence[CrewNode], builder: str, begin: str = "START", end: str = "END"
+) -> tuple[list[str], list[CrewEdge], str | None]:
+    """The lines that connect tasks in their order.
+
+    Args:
+        stops: the tasks.
+        builder: what the graph's builder is called.
+        begin: what they come after: `START`, or a node.
+        end: what comes after them: `END`, or a node.
+
+    Returns:
+        The lines, the conditional edges among them, and the name of a node in which branches meet, where one is needed.
+    """
+    lines: list[str] = []
+    ways: list[CrewEdge] = []
+    meeting: str | None = None
+    ends: list[str] = [_shown(begin, "START")]
+    at = 0
+    while at < len(stops):
+        if stops[at].choose:
+            if len(ends) > 1:
+                meeting = f"before_{stops[at].node}"
+                lines += [f'{builder}.add_node("{meeting}", {meeting})', _edge(builder, ends, f'"{meeting}"')]
+                ends = [f'"{meeting}"']
+            chain, following = _chain(stops, at)
+            targets = (*(entry.node for entry in chain), *([entry.node for entry in following] or [end]))
+            ways.append(CrewEdge(ends[0], tuple(chain), tuple(following), targets))
+            shown = ", ".join(_shown(target, "END") for target in targets)
+            lines.append(f"{builder}.add_conditional_edges({ends[0]}, {stops[at].choose}, [{shown}])")
+            ends = [f'"{stops[at].node}"']
+            at += 1
+            continue
+        group = _group(stops, at)
+        for item in group:
+            lines.append(_edge(builder, ends, f'"{item.node}"'))
+        ends = [f'"{entry.node}"' for entry in group]
+        at += len(group)
+    if end == "END":
+        lines += [f"{builder}.add_edge({entry}, END)" for entry in ends]
+    else:
+        lines.append(_edge(builder, ends, f'"{end}"'))
+    return lines, ways, meeting
+
+
+def _chain(stops: Sequence[CrewNode], at: int) -> tuple[Sequence[CrewNode], Sequence[CrewNode]]:
+    """The conditional tasks from a place on, and those that come after them."""
+    end = at
+    while end < len(stops) and stops[end].choose:
+        end += 1
+    return stops[at:end], _group(stops, end)
+
+
+def _group(stops: Sequence[CrewNode], at: int) -> Sequence[CrewNode]:
+    """The task at a place, with the asynchronous ones right behind it where it is one."""
+    end = min(at + 1, len(stops))
+    if at < len(stops) and stops[at].is_async and not stops[at].choose:
+        while end < len(stops) and stops[end].is_async and not stops[end].choose:
+            end += 1
+    return stops[at:end]
+
+
+def _shown(node: str, constant: str) -> str:
+    return node if node == constant else f'"{node}"'
+
+
+def _edge(builder: str, sources: Sequence[str], target: str) -> str:
+    source = sources[0] if len(sources) == 1 else f"[{', '.join(sources)}]"
+    return f"{builder}.add_edge({source}, {target})"
+
+
+_RANK = 2
+_FIELDS = {
+    "pydantic": ("Any", "None"),
+    "json_dict": ("Any", "None"),
+    "tasks_output": ("Sequence[TaskOutput]", "()"),
+}
+
+
+class CrewOutputDataclass:
+    """Writes `CrewOutput`, where functions take one.
+
+    Args:
+        parts: the program, and those who write parts of it.
+    """
+
+    def __init__(self, parts: ProgramWriters) -> None:
+        self._parts = parts
+
+    def made(self, program: "CrewProgram") -> str:
+        """The expression for the output of a crew, out of `state`; the class is written with the first."""
+        looked_at = self._looked_at()
+        if self._parts.sheet.helper("CrewOutput") is None:
+            self._write(looked_at)
+        words = [f"raw={program.result()}"]
+        data, task = program.last.data, program.last.assignment.task
+        held = "json_dict" if task.output_json else "pydantic"
+        if data is not None and held in looked_at:
+            words.append(f'{held}=state["{data}"]')
+        if "tasks_output" in looked_at:
+            listed = ", ".join(item.output_in("state") for item in program.tasks)
+            words.append(f"tasks_output=[{listed}]")
+        return f"CrewOutput({', '.join(words)})"
+
+    def _looked_at(self) -> list[str]:
+        sources = self._parts.lifter.sources
+        if any(".token_usage" in text for text in sources):
+            why = "count it with LangChain's `UsageMetadataCallbackHandler`"
+            self._parts.refusals.add("`token_usage`, which a function looks at", why)
+        return [field for field in _FIELDS if any(f".{field}" in text for text in sources)]
+
+    def _write(self, looked_at: list[str]) -> None:
+        sheet, sources = self._parts.sheet, self._parts.lifter.sources
+        sheet.names.take("CrewOutput")
+        sheet.name_helper("CrewOutput", "CrewOutput")
+        sheet.use("dataclasses", "dataclass")
+        if {"pydantic", "json_dict"} & set(looked_at):
+            sheet.use("typing", "Any")
+        if "tasks_output" in looked_at:
+            sheet.use("collections.abc", "Sequence")
+            self._parts.outputs.name()
+        listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in looked_at)
+        # Its fields may be set by functions that are given it.
+        frozen = "" if any(".raw = " in text or ".raw += " in text for text in sources) else "(frozen=True)"
+        sheet.add(
+            f'@dataclass{frozen}\nclass CrewOutput:\n    """What a crew gave."""\n\n    raw: str\n'
+            f"{listed}\n    def __str__(self) -> str:\n        return self.raw",
+            _RANK,
+        )
+
+
+_STATE, _NODE, _GRAPH = 7, 8, 9
+
+
+@dataclass(frozen=True)
+class CrewProgram:
+    """What a program calls the parts of a crew."""
+
+    graph: str
+    given: str
+    """The class of its inputs."""
+
+    inputs: tuple[str, ...]
+    tasks: tuple[TaskWriter, ...] = field(repr=False)
+    optional: tuple[str, ...] = ()
+    """Those of its inputs that need not be given."""
+
+    is_finished: bool = False
+    """Whether a node behind its tasks gives its result."""
+
+    @property
+    def last(self) -> TaskWriter:
+        """The task at the end."""
+        return self.tasks[-1]
+
+    def result(self) -> str:
+        """The expression for its result, out of `state`: the last text that is not empty."""
+        if self.is_finished:
+            return 'state["result"]'
+        if not self.last.is_optional:
+            return self.last.read_from("state")
+        read = ", ".join(task.read_from("state") for task in reversed(self.tasks))
+        return f"next(text for text in ({read}) if text)"
+
+
+class CrewWriter:
+    """Writes one crew.
+
+    Args:
+        crew: the crew.
+        parts: the program, and those who write parts of it.
+        prefix: what stands before the names of its state and graph, where there are several.
+    """
+
+    def __init__(self, crew: Crew, parts: ProgramWriters, prefix: str = "") -> None:
+        self._crew, self._parts, self._prefix = crew, parts, prefix
+        self._tasks: list[TaskWriter] = []
+        self._inputs: tuple[str, ...] = ()
+        self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
+
+    def read(self) -> None:
+        """Look at everything, and bring in what the user wrote; nothing of ours is written yet."""
+        crew, parts = self._crew, self._parts
+        refuse_crew(crew, parts.refusals)
+        try:
+            result = assignments(crew)
+        except CrewgraphError as error:
+            parts.refusals.add(f"crew `{crew.name}`", str(error))
+            return
+        for item in result:
+            refuse_task(item.task, parts.refusals)
+            refuse_agent(item.agent, item, parts.refusals)
+        parts.pieces.loop.keeps_results &= _keeps(crew, result)
+        inputs = {
+            *crew.fetch_inputs(),
+            *(name for entry in result for name in entry.task.open_placeholders("output_file")),
+        }
+        self._given = CallbackInputs(inputs, crew.before_kickoff_callbacks)
+        self._inputs = tuple(sorted(inputs | set(self._given.known)))
+        self._around.read()
+        graph_of = {entry.slug: n for n, entry in enumerate(result)}
+        for item in result:
+            self._tasks.append(TaskWriter(item, parts, self._inputs, [self._tasks[graph_of[s]] for s in item.sources]))
+        for item in self._tasks:
+            item.read()
+
+    def write(self) -> CrewProgram:
+        """Write it."""
+        parts, names = self._parts, self._parts.sheet.names
+        state = names.new(f"{class_name(self._prefix) if self._prefix else ''}State", "OfCrew")
+        inputs = names.new(state.removesuffix("State") + "Inputs", "OfCrew")
+        for task in self._tasks:
+            task.state = state
+            task.is_optional = isinstance(task.assignment.task, ConditionalTask)
+        value = self._given
+        taken = (*value.needed, *value.optional)
+        program = CrewProgram("", inputs, taken, tuple(self._tasks), tuple(value.optional))
+        has_end = self._around.name_end()
+        self._write_state(state, inputs, has_end=has_end)
+        self._around.write_begin(inputs)
+        for task in self._tasks:
+            parts.sheet.add(task.node(), _NODE)
+        if has_end:
+            self._around.write_end(state, CrewOutputDataclass(parts).made(program))
+        graph = self._write_graph(state, inputs)
+        return replace(program, graph=graph, is_finished=has_end)
+
+    def _write_state(self, state: str, inputs: str, *, has_end: bool) -> None:
+        sheet, value = self._parts.sheet, self._given
+        sheet.use("typing", "TypedDict")
+        lines = [f"    {_key(name)}: str" for name in value.needed]
+        lines += [f"    {_key(name)}: NotRequired[str]" for name in value.optional]
+        what = "What the crew is given." if lines else "What the crew is given: nothing."
+        sheet.add(f'class {inputs}(TypedDict):\n    """{what}"""\n\n' + "\n".join(lines), _STATE)
+        keys = [f"{_key(name)}: Any" for name in value.made]
+        for task in self._tasks:
+            keys += task.keys()
+        keys += ["result: str"] if has_end else []
+        if any("NotRequired" in key for key in (*keys, *lines)):
+            sheet.use("typing", "NotRequired")
+        if value.made:
+            sheet.use("typing", "Any")
+        listed = "\n".join(f"    {key}" for key in keys)
+        sheet.add(f'class {state}({inputs}):\n    """What the tasks give, too."""\n\n{listed}', _STATE)
+
+    def _write_graph(self, state: str, inputs: str) -> str:
+        sheet = self._parts.sheet
+        sheet.use("langgraph.graph", "END", "START", "StateGraph")
+        before = f"{self._prefix}_" if self._prefix else ""
+        builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
+        stops = [self._stop(task) for task in self._tasks]
+        begin, end = self._around.begin or "START", self._around.end or "END"
+        lines, ways, meeting = edge_lines(stops, builder, begin, end)
+        if begin != "START":
+            lines.insert(0, f'{builder}.add_edge(START, "{begin}")')
+        if end != "END":
+            lines.append(f'{builder}.add_edge("{end}", END)')
+        if meeting is not None:
+            sheet.names.take(meeting)
+            message = '"""Where the tasks that run at once meet."""'
+            sheet.use("typing", "Any")
+            sheet.add(f"def {meeting}(state: {state}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
+        for way in ways:
+            self._write_way(way, state, end)
+        around = [
+            [f'{builder}.add_node("{item}", {item})'] if item else [] for item in (self._around.begin, self._around.end)
+        ]
+        tasks = [f'{builder}.add_node("{task.slug}", {task.function})' for task in self._tasks]
+        nodes = [*around[0], *tasks, *around[1]]
+        compiled = f"{builder}.compile()" if self._prefix else self._parts.compiled(builder)
+        built = f"{builder} = StateGraph({state}, input_schema={inputs})"
+        sheet.add("\n".join([built, *nodes, *lines, f"{graph} = {compiled}"]), _GRAPH)
+        return graph
+
+    def _stop(self, writer: TaskWriter) -> CrewNode:
+        choose = writer.choice if isinstance(writer.assignment.task, ConditionalTask) else ""
+        return CrewNode(writer.slug, bool(writer.assignment.task.async_execution), choose)
+
+    def _write_way(self, way: CrewEdge, state: str, end: str) -> None:
+        """The function of a conditional edge."""
+        sheet, by_slug = self._parts.sheet, {item.slug: item for item in self._tasks}
+        first = by_slug[way.chain[0].node]
+        before = self._tasks[self._tasks.index(first) - 1]
+        lines: list[str] = []
+        seen = before.output_in("state")
+        for stop in way.chain:
+            task = by_slug[stop.node]
+            lines += [f"    if {task.condition}({seen}):", f'        return "{task.slug}"']
+            seen = task.skipped()
+        after = [f'"{item.node}"' for item in way.following]
+        if len(after) > 1:
+            sheet.use("collections.abc", "Sequence")
+        onward = (
+            f"[{', '.join(after)}]" if len(after) > 1 else "".join(after) or ("END" if end == "END" else f'"{end}"')
+        )
+        lines.append(f"    return {onward}")
+        if len(after) == 1:
+            sheet.use("typing", "Literal")
+            names = ", ".join(f'"{target}"' for target in way.targets)
+            returned = f"Literal[{names}]"
+        else:
+            returned = "str | Sequence[str]" if after else "str"
+        told = doc_line(f"Whether {first.slug} is to be done, and what else")
+        sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{told}"""\n' + "\n".join(lines), _NODE)
+
+
+def _key(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _keeps(crew: Crew, found: list[Assignment]) -> bool:
+    """Whether results of tools are kept; for all agents or for none."""
+    return crew.cache and all(item.agent.cache for item in found)

@@ -1,0 +1,101 @@
+"""Flows that functions kick off: each is a graph in the same program, with a function that runs it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import snake_case
+
+__all__ = ["FlowCalls"]
+
+_RANK = 10
+
+
+class _State(Protocol):
+    """Writes the state of a flow."""
+
+    whole: str
+
+    @property
+    def is_dict(self) -> bool: ...
+    def first(self) -> str: ...
+
+
+class _Writer(Protocol):
+    """Writes a flow."""
+
+    @property
+    def state(self) -> _State: ...
+    @property
+    def is_async(self) -> bool: ...
+    @property
+    def gives(self) -> bool: ...
+    def read(self) -> None: ...
+    def write(self) -> str: ...
+
+
+@dataclass
+class _Called:
+    """A flow that is kicked off."""
+
+    writer: _Writer
+    name: str
+    is_async: bool = False
+    is_sync: bool = False
+
+
+class FlowCalls:
+    """Writes the flows that are kicked off by functions.
+
+    Args:
+        parts: the program, and those who write parts of it.
+        writer_of: gives what writes a flow, of the flow and of what stands before the names of its graph.
+    """
+
+    def __init__(self, parts: ProgramWriters, writer_of: "Callable[[Flow[Any], str], _Writer]") -> None:
+        self._parts, self._writer_of = parts, writer_of
+        self._called: dict[tuple[type, str], _Called] = {}
+
+    def function(self, flow: "Flow[Any]", *, is_async: bool) -> str:
+        """The function that runs a flow."""
+        key = (type(flow), repr({name: item for name, item in dict(flow.state).items() if name != "id"}))
+        if key not in self._called:
+            name = self._parts.sheet.names.new(snake_case(type(flow).__name__), "_flow")
+            self._called[key] = _Called(self._writer_of(flow, name), name)
+            self._called[key].writer.read()
+        result = self._called[key]
+        result.is_async, result.is_sync = result.is_async or is_async, result.is_sync or not is_async
+        return f"{'akickoff' if is_async else 'kickoff'}_{result.name}"
+
+    def write(self) -> None:
+        """Write them."""
+        for item in self._called.values():
+            with self._parts.sheet.together(_RANK):
+                self._write(item, item.writer.write())
+
+    def _write(self, called: _Called, graph: str) -> None:
+        sheet, writer = self._parts.sheet, called.writer
+        sheet.use("collections.abc", "Mapping")
+        sheet.use("typing", "Any")
+        first = writer.state.first()
+        values = f"{{**{first}, **(inputs or {{}})}}" if first else "{**(inputs or {})}"
+        value = f"{writer.state.whole}(**{values})"
+        if writer.state.is_dict:
+            sheet.use("typing", "cast")
+            value = f"cast({writer.state.whole}, {values})"
+        message = f'"""Run the flow `{called.name}`."""'
+        begins = [("def", "kickoff", f"{graph}.invoke({value})")] if called.is_sync else []
+        if called.is_sync and writer.is_async:
+            sheet.module("asyncio")
+            begins = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({value}))")]
+        begins += [("async def", "akickoff", f"await {graph}.ainvoke({value})")] if called.is_async else []
+        for kind, verb, run in begins:
+            lines = [f"state = {run}", 'return state.get("result")'] if writer.gives else [run]
+            body = "\n".join(f"    {line}" for line in lines)
+            returned = "Any" if writer.gives else "None"
+            sheet.add(
+                f"{kind} {verb}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {message}\n{body}",
+                _RANK,
+            )

@@ -1,0 +1,351 @@
+"""The edges of a flow: what methods pass on, which connection is an edge, and the lines that add it."""
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import Any, get_type_hints
+
+from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned
+from crewgraph.text import slug
+from crewgraph_compat.eject.flow.method import MethodWriter, always_returns, router_labels
+from crewgraph_compat.eject.flow.state import FlowStateWriter
+from crewgraph_compat.eject.flow.triggers import TriggerGraph, always_in_same_step, may_run_concurrently
+from crewgraph_compat.eject.refusals import Refusals
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+
+__all__ = ["FlowEdges"]
+
+_GRAPH, _NODE = 14, 13
+
+_ROUTED = '''
+def {name}(said: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
+    """Who waits for what was said: a label, a member of an Enum, several of them, or nothing."""
+    labels: list[Any] = list(said) if isinstance(said, (list, tuple)) else [said]  # pyright: ignore[reportUnknownArgumentType]
+    found = [node for one in labels for node in ways.get(str(getattr(one, "value", one)), ())]
+    return found or [END]
+'''
+
+
+class FlowEdges:
+    """How methods are connected.
+
+    Args:
+        definition: the flow.
+        events: what leads to what.
+        methods: those who write the methods.
+        refusals: what has no translation.
+    """
+
+    def __init__(
+        self, definition: FlowDefinition, events: TriggerGraph, methods: Mapping[str, MethodWriter], refusals: Refusals
+    ) -> None:
+        self._definition, self._events, self._methods, self._refusals = definition, events, methods, refusals
+        self._given: dict[str, list[str]] = {name: [] for name in methods}
+        self._first: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
+        self._has_result = False
+        self._idle: set[str] = set()
+        for name in methods:
+            self._hand_on(name)
+        self._let_go()
+        last = [name for name in methods if self._may_be_last(name)]
+        if any(methods[name].gives for name in last):
+            self._has_result = True
+            self._keys["result"] = "Any"
+            for name in last:
+                self._given[name].append("result")
+        self._last = last
+        for name in events.routes:
+            if not self.is_edge(name) and not self.is_command(name):
+                self._keys[f"{name}_said"] = "str" if self._says_texts(name) else "Any"
+                self._given[name].append(f"{name}_said")
+
+    def keys(self) -> dict[str, str]:
+        """The keys of what is handed on, and their types."""
+        return {name: "Annotated[Any, latest]" if name in self._several else kind for name, kind in self._keys.items()}
+
+    @cached_property
+    def _several(self) -> set[str]:
+        """The keys that several methods may write at once."""
+        results: set[str] = set()
+        for key in self._keys:
+            writers = [name for name in self._methods if key in self._given[name]]
+            if any(
+                may_run_concurrently(self._events, first, other)
+                for first in writers
+                for other in writers
+                if first != other
+            ):
+                results.add(key)
+        return results
+
+    def given(self, name: str) -> list[str]:
+        """The keys that a method writes what it returns to."""
+        return list(dict.fromkeys(self._given[name]))
+
+    def first(self, name: str, state: FlowStateWriter) -> list[str]:
+        """The lines that give a method its parameters."""
+        writer = self._methods[name]
+        lines: list[str] = []
+        for n, item in enumerate(writer.all_parameters):
+            if n == 0 and name in self._idle:
+                continue
+            if n == 0 and name in self._first:
+                read = self._first[name]
+                lines.append(f"{item.arg} = {read if read.startswith(chr(34)) else state.get(read)}")
+            elif item.arg in state.fields:
+                lines.append(f"{item.arg} = {state.get(item.arg)}")
+            elif item not in writer.parameters:
+                default = writer.tree.args.defaults[n - len(writer.parameters)]
+                lines.append(f"{item.arg} = {_unparsed(default)}")
+            else:
+                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
+        return [*lines, *self._rest(writer, state)]
+
+    def _refuse_rest(self, writer: MethodWriter, used: set[str]) -> None:
+        """Refuse `*` that takes what is handed on, and `**` that takes the inputs of a run."""
+        arguments, method = writer.tree.args, writer.method
+        begins = method is not None and method.is_start and method.trigger is None and method.condition is None
+        if arguments.vararg is not None and arguments.vararg.arg in used and not writer.all_parameters and not begins:
+            why = f"its `*{arguments.vararg.arg}` is given what is handed on; give it a parameter for that"
+            self._refusals.add(writer.where, why)
+        if arguments.kwarg is not None and arguments.kwarg.arg in used and method is not None and method.is_start:
+            why = f"its `**{arguments.kwarg.arg}` is given the inputs of a run; name those that it uses"
+            self._refusals.add(writer.where, why)
+
+    def _rest(self, writer: MethodWriter, state: FlowStateWriter) -> list[str]:
+        """The lines for what a method takes beside its plain parameters: defaults, and nothing for `*` and `**`."""
+        arguments, lines = writer.tree.args, list[str]()
+        for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if item.arg in state.fields:
+                lines.append(f"{item.arg} = {state.get(item.arg)}")
+            elif default is not None:
+                lines.append(f"{item.arg} = {_unparsed(default)}")
+            else:
+                self._refusals.add(writer.where, f"nothing is known that its parameter `{item.arg}` could be")
+        used = {node.id for node in ast.walk(writer.tree) if isinstance(node, ast.Name)}
+        self._refuse_rest(writer, used)
+        for item, nothing in ((arguments.vararg, "tuple[Any, ...] = ()"), (arguments.kwarg, "dict[str, Any] = {}")):
+            if item is not None and item.arg in used:
+                writer.parts.sheet.use("typing", "Any")
+                lines.append(f"{item.arg}: {nothing}")
+        return lines
+
+    def is_edge(self, name: str) -> bool:
+        """Whether a method is no node, but the function of a conditional edge: it only says the way."""
+        if name not in self._methods:
+            return False
+        method, writer, events = self._definition.methods[name], self._methods[name], self._events
+        routes = events.routes.get(name, {})
+        labels = returned(method.func)
+        return bool(
+            method.is_router
+            and not method.is_start
+            and isinstance(method.trigger, str)
+            and method.trigger in self._definition.methods
+            and not writer.touched.writes
+            and not writer.touched.helpers
+            and name not in events.edges
+            and not any(name in sources for sources, _ in events.joins)
+            and labels
+            and not events.unheard(name)
+            and not _is_enum(method.func)
+            and all(len(targets) == 1 and targets[0] in self._definition.methods for targets in routes.values())
+            and not any(f"{target}_given" in self._given[name] for ones in routes.values() for target in ones)
+        )
+
+    def is_command(self, name: str) -> bool:
+        """Whether a method is a node that goes on by a `Command`: its labels stand in its code."""
+        if not self._events.routes.get(name) or router_labels(self._methods[name].tree) is None:
+            return False
+        return not self._given[name] or all(
+            isinstance(item.value, ast.Constant) for item in self._methods[name].returns
+        )
+
+    def ways(self, name: str) -> Mapping[str, Sequence[str]] | None:
+        """By label, what comes next, of a method that says so by a `Command`."""
+        return self._events.routes[name] if not self.is_edge(name) and self.is_command(name) else None
+
+    def _may_be_last(self, name: str) -> bool:
+        events = self._events
+        if events.is_sure(name) or self.is_edge(name):
+            return False
+        return name not in events.routes or events.unheard(name)
+
+    def _hand_on(self, name: str) -> None:
+        """See where a method's first parameter comes from."""
+        method, writer = self._definition.methods[name], self._methods[name]
+        if not writer.all_parameters or (method.is_start and method.trigger is None):
+            if method.condition is not None and writer.all_parameters:
+                self._refusals.add(writer.where, "it takes something, and is started again")
+            return
+        trigger = method.trigger
+        events = events_of(trigger)
+        if isinstance(trigger, AndCondition):
+            self._hand(name, events[-1], f"{events[-1]}_result")
+        elif isinstance(trigger, OrCondition) and len(events) > 1:
+            for event in self._first_of(events):
+                self._hand(name, event, f"{name}_given")
+        elif events:
+            self._hand(name, events[0], f"{events[0]}_result")
+
+    def _let_go(self) -> None:
+        """Hand nothing on to methods that do nothing with it: what they return may be all that they used it for."""
+        while idle := [name for name in self._first if not self._reads(name)]:
+            self._idle.update(idle)
+            for name in idle:
+                del self._first[name]
+            for key in [key for key in self._keys if key not in self._first.values()]:
+                del self._keys[key]
+                for value in self._given.values():
+                    value[:] = [item for item in value if item != key]
+
+    def _reads(self, name: str) -> bool:
+        """Whether a method uses its first parameter in what is left of it."""
+        writer = self._methods[name]
+        called = writer.all_parameters[0].arg
+        unused = set[int]()
+        if not self._given[name] and name not in self._events.routes and not self._may_be_last(name):
+            unused = {id(node) for each in writer.returns if not _acts(each) for node in ast.walk(each)}
+        return any(
+            isinstance(node, ast.Name) and node.id == called and id(node) not in unused
+            for node in ast.walk(writer.tree)
+        )
+
+    def _first_of(self, events: Sequence[str]) -> list[str]:
+        """Events without those that come in the same step as one whose method was defined before theirs."""
+        names = [method for method in self._definition.methods if method in events]
+        late = {
+            other
+            for n, first in enumerate(names)
+            for other in names[n + 1 :]
+            if always_in_same_step(self._definition, first, other)
+        }
+        return [event for event in events if event not in late]
+
+    def _hand(self, name: str, event: str, key: str) -> None:
+        if event in self._definition.methods:
+            self._given[event].append(key)
+            self._keys[key] = self._methods[event].annotation if key == f"{event}_result" else "Any"
+            self._first[name] = key
+            return
+        if key.endswith("_given"):
+            for speaker in self._events.speakers(event):
+                self._given[speaker].append(key)
+            self._keys[key] = "Any"
+            self._first[name] = key
+            return
+        self._first[name] = f'"{event}"'
+
+    def write(self, parts: ProgramWriters, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
+        """Write the graph; what it is called."""
+        sheet, events = parts.sheet, self._events
+        sheet.use("langgraph.graph", "END", "START", "StateGraph")
+        before = f"{prefix}_" if prefix else ""
+        builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
+        lines = [f"{builder} = StateGraph({state.whole})"]
+        nodes = [name for name in self._methods if not self.is_edge(name)]
+        lines += [f'{builder}.add_node("{name}", {called[name]})' for name in nodes]
+        if events.waits:
+            self._write_wait(parts, state)
+            lines += [f'{builder}.add_node("{node}", passed)' for node in events.waits.values()]
+        lines += [f'{builder}.add_edge(START, "{name}")' for name in events.starts]
+        for name in nodes:
+            for target in events.edges.get(name, ()):
+                lines.append(
+                    f'{builder}.add_edge("{name}", "{target}")'
+                    if not self.is_edge(target)
+                    else self._edge(builder, name, target, called)
+                )
+            if name in events.routes and self.ways(name) is None:
+                lines.append(self._routed(parts, builder, name, state))
+            elif name not in events.routes and not events.is_sure(name):
+                lines.append(f'{builder}.add_edge("{name}", END)')
+        for sources, target in events.joins:
+            listed = ", ".join(f'"{source}"' for source in sources)
+            lines.append(f'{builder}.add_edge([{listed}], "{target}")')
+        if self._several and not sheet.names.is_taken("latest"):
+            sheet.names.take("latest")
+            message = '"""Of several results the one that came last."""'
+            sheet.add(f"def latest(_: Any, last: Any) -> Any:\n    {message}\n    return last", 10)
+        if self._several:
+            sheet.use("typing", "Annotated")
+        compiled = f"{builder}.compile()" if prefix else parts.compiled(builder)
+        lines.append(f"{graph} = {compiled}")
+        sheet.add("\n".join(lines), _GRAPH)
+        return graph
+
+    @property
+    def result(self) -> bool:
+        """Whether a run gives a result."""
+        return self._has_result
+
+    def _edge(self, builder: str, name: str, target: str, called: Mapping[str, str]) -> str:
+        ways = ", ".join(f'"{label}": "{ones[0]}"' for label, ones in self._events.routes[target].items())
+        return f'{builder}.add_conditional_edges("{name}", {called[target]}, {{{ways}}})'
+
+    def _routed(self, parts: ProgramWriters, builder: str, name: str, state: FlowStateWriter) -> str:
+        sheet, routes = parts.sheet, self._events.routes[name]
+        function = sheet.names.new(f"after_{slug(name)}")
+        ways = ", ".join(f'"{label}": {_listed(ones)}' for label, ones in routes.items())
+        message = f'"""Who waits for what `{name}` said."""'
+        read = f"{state.get(f'{name}_said')}"
+        texts = self._says_texts(name)
+        chosen = f"{{{ways}}}.get({read}, [END])" if texts else f"{self._helper(parts)}({read}, {{{ways}}})"
+        sheet.add(f"def {function}(state: {state.whole}) -> list[str]:\n    {message}\n    return {chosen}", _NODE)
+        targets = _listed([*dict.fromkeys(item for ones in routes.values() for item in ones)])
+        return f'{builder}.add_conditional_edges("{name}", {function}, [{targets[1:-1]}, END])'
+
+    def _says_texts(self, name: str) -> bool:
+        """Whether a method says one text each time, and no list, Enum or nothing."""
+        writer = self._methods[name]
+        note = "" if writer.tree.returns is None else ast.unparse(writer.tree.returns)
+        values = [item.value for item in writer.returns]
+        return "Literal" in note or note == "str" or (all(map(_is_text, values)) and always_returns(writer.tree.body))
+
+    def _helper(self, parts: ProgramWriters) -> str:
+        """The function that reads all that a router may say."""
+        helper = parts.sheet.helper("routed")
+        if helper is None:
+            parts.sheet.use("collections.abc", "Mapping", "Sequence")
+            parts.sheet.use("typing", "Any")
+            helper = parts.sheet.names.new("routed")
+            parts.sheet.name_helper("routed", helper)
+            parts.sheet.add(_ROUTED.format(name=helper), _NODE)
+        return helper
+
+    def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
+        parts.sheet.names.take("passed")
+        parts.sheet.use("typing", "Any")
+        message = '"""A label was said, for which something waits together with others."""'
+        parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
+
+
+def _listed(names: list[str]) -> str:
+    return f"[{', '.join(chr(34) + name + chr(34) for name in names)}]"
+
+
+def _is_enum(function: Any) -> bool:
+    try:
+        hint = get_type_hints(inspect.unwrap(function)).get("return")
+    except (NameError, TypeError):
+        return False
+    return isinstance(hint, type) and issubclass(hint, Enum)
+
+
+def _acts(returned: ast.Return) -> bool:
+    return any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(returned))
+
+
+def _unparsed(node: Any) -> str:
+    return ast.unparse(node)
+
+
+def _is_text(node: ast.AST | None) -> bool:
+    """Whether an expression is a text in any case."""
+    if isinstance(node, ast.IfExp):
+        return _is_text(node.body) and _is_text(node.orelse)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -1,0 +1,206 @@
+"""A flow as a graph: its methods as nodes over an explicit state, their triggers as edges."""
+
+import inspect
+from functools import cached_property
+from typing import Any
+
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.definitions.flow.state import state_source
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
+from crewgraph_compat.eject.calls import CrewCalls
+from crewgraph_compat.eject.flow.calls import FlowCalls
+from crewgraph_compat.eject.flow.edges import FlowEdges
+from crewgraph_compat.eject.flow.method import MethodWriter
+from crewgraph_compat.eject.flow.state import FlowStateWriter
+from crewgraph_compat.eject.flow.triggers import TriggerGraph, has_parallel_branches, may_run_concurrently, refuse_races
+from crewgraph_compat.eject.refusals import refuse_hooks
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+
+__all__ = ["FlowWriter"]
+
+_RANK = 12
+
+
+class FlowWriter:
+    """Writes one flow.
+
+    Args:
+        flow: the flow.
+        parts: the program, and those who write parts of it.
+        prefix: what stands before the names of its graph, where a method of another one kicks it off.
+        calls: writes what its methods kick off; that of the other one.
+    """
+
+    def __init__(
+        self, flow: "Flow[Any]", parts: ProgramWriters, prefix: str = "", calls: "CrewCalls | None" = None
+    ) -> None:
+        self.flow, self.parts, self.prefix = flow, parts, prefix
+        self.definition = flow.topology()
+        self.events = TriggerGraph(self.definition, parts.refusals)
+        self.calls = calls or CrewCalls(parts, FlowCalls(parts, self._within))
+        self.methods: dict[str, MethodWriter] = {}
+        self.helpers: dict[str, MethodWriter] = {}
+
+    def _within(self, flow: "Flow[Any]", prefix: str) -> "FlowWriter":
+        return FlowWriter(flow, self.parts, prefix, self.calls)
+
+    @property
+    def name(self) -> str:
+        """What the flow is called."""
+        return type(self.flow).__name__
+
+    def read(self) -> None:
+        """Look at everything, and bring in what the user wrote."""
+        self._refuse()
+        names = self.parts.sheet.names
+        for name, method in self.definition.methods.items():
+            try:
+                writer = MethodWriter(name, method.func, self.flow, self.parts, self.calls, self.helpers, name, method)
+            except OSError as error:
+                self.parts.refusals.add(f"method `{name}`", f"its source is not to be had: {error}")
+                continue
+            self.methods[name] = writer
+        todo = [*self.methods.values()]
+        while todo:
+            todo += self._helpers_of(todo.pop())
+        source = self.flow.initial_state if self.flow.initial_state is not None else state_source(type(self.flow))
+        self.state = FlowStateWriter(source, self.flow, self.parts, [*self.methods.values(), *self.helpers.values()])
+        self.state.read()
+        for writer in [*self.methods.values(), *self.helpers.values()]:
+            self._take_over(writer)
+        for writer in [*self.helpers.values(), *self.methods.values()]:
+            writer.called = names.new(writer.name, f"_of_{self.prefix}" if self.prefix else "_method")
+
+    def _take_over(self, writer: MethodWriter) -> None:
+        """Bring in what a method uses, once what is of crewgraph in it was replaced."""
+        edits = writer.edits
+        text = edits.done()
+        self.parts.lifter.needs(writer.module, text, writer.where)
+        self.parts.lifter.sources.append(text)
+        for node in writer.touched.whole:
+            if not writer.is_shown(node):
+                line = getattr(node, "lineno", 0)
+                self.parts.refusals.add(writer.where, f"it gives its state as a whole to something in its line {line}")
+
+    def _helpers_of(self, writer: MethodWriter) -> list[MethodWriter]:
+        """The methods without a trigger that a method calls."""
+        results: list[MethodWriter] = []
+        for name in writer.touched.helpers:
+            function = inspect.getattr_static(type(self.flow), name, None)
+            is_own = inspect.isfunction(function) and function.__module__ not in ("crewgraph.definitions.flow.flow",)
+            if is_own and name not in self.helpers and name not in self.methods and not hasattr(Flow, name):
+                results.append(MethodWriter(name, function, self.flow, self.parts, self.calls, self.helpers, name))
+                self.helpers[name] = results[-1]
+        return results
+
+    def _refuse(self) -> None:
+        definition, refuse, where = self.definition, self.parts.refusals.add, f"flow `{self.name}`"
+        refuse_hooks(self.parts.refusals)
+        for fault in definition.faults:
+            refuse(where, fault)
+        if definition.is_declared:
+            refuse(where, "a file declares it, and what its actions do is crewgraph's; write it as a class first")
+        remaining = [
+            definition.persistence,
+            *(item.persistence for item in definition.methods.values()),
+            self.flow.persistence,
+        ]
+        if any(_is_own(item) for item in remaining):
+            refuse(f"the backend of `@persist` of {where}", "give `compile` a LangGraph checkpointer")
+        self.parts.keeps_runs |= any(item is not None for item in remaining)
+        for name, method in definition.methods.items():
+            if method.feedback is not None:
+                refuse(f"`human_feedback` of method `{name}`", "use LangGraph's `interrupt`")
+            if method.predicate is not None:
+                refuse(f"the condition of `@start` of method `{name}`", "it depends on what a run is given")
+
+    @cached_property
+    def lines(self) -> FlowEdges:
+        """What leads to what, and what is handed on."""
+        return FlowEdges(self.definition, self.events, self.methods, self.parts.refusals)
+
+    def write(self) -> str:
+        """Write it; the expression for what its run gives."""
+        sheet, lines, state = self.parts.sheet, self.lines, self.state
+        self._check_at_once()
+        handed = lines.keys()
+        state.write(handed, grows=self._grow())
+        for writer in self.helpers.values():
+            sheet.add(writer.helper(state.plain), _RANK)
+        for name, writer in self.methods.items():
+            reads = lines.first(name, state)
+            kind = state.whole if reads or state.is_dict or state.needs_id else state.plain
+            if lines.is_edge(name):
+                labels = ", ".join(f'"{label}"' for label in sorted(self.definition.methods[name].labels))
+                sheet.use("typing", "Literal")
+                sheet.add(writer.edge(kind, reads, f"Literal[{labels}]"), _RANK)
+                continue
+            writes = self._writes(writer)
+            first = [*reads, *state.before(writes)]
+            ways = lines.ways(name) if name in self.events.routes else None
+            sheet.add(writer.node(kind, first, state.update(writes), lines.given(name), ways), _RANK)
+        return lines.write(
+            self.parts, state, self.prefix, {name: writer.called for name, writer in self.methods.items()}
+        )
+
+    def _writes(self, writer: MethodWriter) -> list[str]:
+        """The fields that a method changes, those that its helpers change with them."""
+        result = dict(writer.touched.writes)
+        seen, todo = set[str](), list(writer.touched.helpers)
+        while todo:
+            name = todo.pop()
+            if name in self.helpers and name not in seen:
+                seen.add(name)
+                result |= self.helpers[name].touched.writes
+                todo += self.helpers[name].touched.helpers
+        return list(result)
+
+    def _shared(self) -> dict[str, tuple[str, str]]:
+        """By field, two methods that may change it at once."""
+        results: dict[str, tuple[str, str]] = {}
+        names = list(self.methods)
+        for n, first in enumerate(names):
+            for other in names[n + 1 :]:
+                both = set(self._writes(self.methods[first])) & set(self._writes(self.methods[other]))
+                if both and may_run_concurrently(self.events, first, other):
+                    results |= dict.fromkeys(both, (first, other))
+        return results
+
+    def _grow(self) -> set[str]:
+        """The lists that several methods add to at once."""
+        writers = [*self.methods.values(), *self.helpers.values()]
+        return {
+            name
+            for name in self._shared()
+            if all(name in writer.touched.appends for writer in writers if name in writer.touched.writes)
+        }
+
+    def _check_at_once(self) -> None:
+        grows = self._grow()
+        for name, (first, other) in self._shared().items():
+            if name not in grows:
+                self.parts.refusals.add(
+                    f"methods `{first}` and `{other}`", f"they may run at once, and both change `{name}` of the state"
+                )
+        refuse_races(self.events, self.parts.refusals)
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether anything of it runs at once."""
+        return has_parallel_branches(self.events)
+
+    @property
+    def gives(self) -> bool:
+        """Whether its run gives a result."""
+        return self.lines.result
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it has coroutine functions."""
+        return any(method.is_async for method in self.methods.values())
+
+
+def _is_own(backend: Any) -> bool:
+    """Whether states are saved to something of the user's."""
+    return isinstance(backend, FlowPersistence) and not isinstance(backend, SQLiteFlowPersistence)

@@ -1,0 +1,334 @@
+"""A method of a flow as a function of the state: the user's code, with its return value as a state update."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.llm.base import BaseLLM
+from crewgraph_compat.eject.calls import CrewCalls
+from crewgraph_compat.eject.flow.state_access import StateAccess, state_access
+from crewgraph_compat.eject.user_code.expressions import SourceEdits
+from crewgraph_compat.eject.user_code.module import UserModule
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+
+__all__ = ["MethodWriter", "always_returns", "router_labels"]
+
+
+@dataclass
+class MethodWriter:
+    """Writes one method.
+
+    Args:
+        name: what it is called.
+        function: the function.
+        flow: whose method it is.
+        parts: the program, and those who write parts of it.
+    """
+
+    name: str
+    function: Any
+    flow: "Flow[Any]"
+    parts: ProgramWriters
+    calls: CrewCalls
+    helpers: "dict[str, MethodWriter]"
+    """The methods that others call."""
+
+    called: str
+    """The name of its function."""
+
+    method: FlowMethod | None = None
+    """What decorators say of it; None for one that others call."""
+
+    module: UserModule = field(init=False)
+    text: str = field(init=False)
+    tree: Any = field(init=False)
+    touched: StateAccess = field(init=False)
+
+    def __post_init__(self) -> None:
+        source = textwrap.dedent(inspect.getsource(self.function))
+        function: Any = ast.parse(source).body[0]
+        source = "\n".join(source.splitlines()[function.lineno - 1 :]) + "\n"
+        function = ast.parse(source).body[0]
+        if function.body[0].lineno == function.lineno:
+            source = ast.unparse(function) + "\n"
+            function = ast.parse(source).body[0]
+        self.text, self.tree = source, function
+        module = UserModule.of(self.function)
+        assert module is not None  # its source was to be had
+        self.module = module
+        self.own = function.args.args[0].arg if function.args.args else "self"
+        self.touched = state_access(function, self.own)
+
+    @property
+    def where(self) -> str:
+        """What it is called in messages."""
+        return f"method `{self.name}` of flow `{type(self.flow).__name__}`"
+
+    @cached_property
+    def edits(self) -> SourceEdits:
+        """Its source, with what is of the flow's object put right."""
+        return self._edits()
+
+    def is_shown(self, node: ast.AST) -> bool:
+        """Whether a state that is used as a whole is only looked at: printed, put into a text, or asked for its values."""
+        above = {id(child): item for item in ast.walk(self.tree) for child in ast.iter_child_nodes(item)}
+        around = above.get(id(node))
+        if isinstance(around, ast.Call):
+            return isinstance(around.func, ast.Name) and around.func.id in ("print", "str", "repr", "dict", "len")
+        return isinstance(around, (ast.FormattedValue, ast.Attribute, ast.Compare, ast.Subscript))
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is a coroutine function."""
+        return isinstance(self.tree, ast.AsyncFunctionDef)
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        """What it takes besides its object, and has no default for."""
+        every = [*self.tree.args.posonlyargs, *self.tree.args.args][1:]
+        return every[: len(every) - len(self.tree.args.defaults)] if self.tree.args.defaults else every
+
+    @property
+    def all_parameters(self) -> list[ast.arg]:
+        """What it takes besides its object."""
+        return [*self.tree.args.posonlyargs, *self.tree.args.args][1:]
+
+    @property
+    def returns(self) -> list[ast.Return]:
+        """What it returns, in its own body."""
+        return list(_returns(self.tree.body))
+
+    @property
+    def gives(self) -> bool:
+        """Whether it returns something."""
+        return any(item.value is not None and not _is_none(item.value) for item in self.returns)
+
+    @property
+    def annotation(self) -> str:
+        """The type of what it returns, where that is plain; `Any` otherwise."""
+        note = self.tree.returns
+        plain = isinstance(note, ast.Name) and note.id in ("str", "int", "float", "bool", "list", "dict")
+        return ast.unparse(note) if plain else "Any"
+
+    def node(
+        self,
+        state: str,
+        first: Sequence[str],
+        update: Sequence[tuple[str, str]],
+        given: Sequence[str],
+        ways: Mapping[str, Sequence[str]] | None = None,
+    ) -> str:
+        """The function of its node.
+
+        Args:
+            state: the annotation of the state.
+            first: lines that stand before its own.
+            update: keys that it writes, with the expressions for their values.
+            given: keys that hold what it returns.
+            ways: by the labels that it returns, the nodes that come next, where it says so itself.
+        """
+        edits = self.edits
+        for item in self.returns:
+            if ways is None:
+                edits.replace_statement(item, self._returned(item, edits, update, given))
+            else:
+                edits.replace_statement(item, self._gone(item, edits, update, given, ways))
+        body = self._body(edits)
+        if not always_returns(self.tree.body):
+            body += f"    return {_update(update, given, 'None')}\n"
+        returned = "dict[str, Any]"
+        if ways is not None:
+            targets = dict.fromkeys(
+                target for label in router_labels(self.tree) or () for target in ways.get(label) or ["__end__"]
+            )
+            self.parts.sheet.use("typing", "Literal")
+            returned = f"Command[Literal[{', '.join(map(_quoted, targets))}]]"
+        else:
+            self.parts.sheet.use("typing", "Any")
+        return self._function(self.called, f"state: {state}", returned, first, body)
+
+    def edge(self, state: str, first: Sequence[str], returned: str) -> str:
+        """The function of a conditional edge: what it returns says the way."""
+        note = self.tree.returns
+        text = ast.unparse(note) if note is not None and "Literal" in ast.unparse(note) else returned
+        if text != returned:
+            self.parts.lifter.needs(self.module, text, self.where)
+        return self._function(self.called, f"state: {state}", text, first, self._body(self.edits))
+
+    def helper(self, state: str) -> str:
+        """The function of a method that others call."""
+        arguments = self.tree.args
+        arguments.args[0] = ast.arg("state", ast.Name(state))
+        returned = "" if self.tree.returns is None else ast.unparse(self.tree.returns)
+        return self._function(self.called, ast.unparse(arguments), returned, (), self._body(self.edits))
+
+    def _function(self, name: str, takes: str, returned: str, first: Sequence[str], body: str) -> str:
+        kind = "async def" if self.is_async else "def"
+        doc = ""
+        if ast.get_docstring(self.tree) is not None:
+            lines = body.splitlines(keepends=True)
+            statement = self.tree.body[0]
+            count = statement.end_lineno - statement.lineno + 1
+            doc, body = "".join(lines[:count]), "".join(lines[count:])
+        elif self.method is not None:
+            what = "Begins" if self.method.is_start else "Says what is next" if self.method.is_router else "Goes on"
+            doc = f'    """{what}: `{self.name}`."""\n'
+        lines = "".join(f"    {line}\n" for line in first)
+        arrow = f" -> {returned}" if returned else ""
+        return f"{kind} {name}({takes}){arrow}:\n{doc}{lines}{body}"
+
+    def _edits(self) -> SourceEdits:
+        """Its source, with what is of the flow's object put right."""
+        edits = SourceEdits(self.text, self.tree)
+        called = self._call_helpers(edits)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.own:
+                text = self._own(node, called)
+                if text is not None:
+                    edits.replace(node, text)
+        self.calls.rewrite(self.tree, edits, self.module.values, self.flow)
+        return edits
+
+    def _own(self, node: ast.Attribute, called: set[int]) -> str | None:
+        """What stands in the place of `self.x`; None where it is a part of something that is replaced as a whole."""
+        if node.attr == "state":
+            return "state"
+        if id(node) in called:
+            return None
+        value = getattr(self.flow, node.attr, None)
+        if isinstance(node.ctx, ast.Load) and isinstance(value, (str, int, float, bool)):
+            return ast.unparse(ast.Constant(value))
+        if not isinstance(value, (Crew, BaseLLM)):
+            why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which a graph has no place for"
+            self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
+        return None
+
+    def _call_helpers(self, edits: SourceEdits) -> set[int]:
+        """Let it call the functions that other methods have become; the nodes that are done with that."""
+        calls = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == self.own
+            and node.func.attr in self.helpers
+        ]
+        for node in sorted(calls, key=lambda item: len(ast.unparse(item))):
+            assert isinstance(node.func, ast.Attribute)
+            called = self.helpers[node.func.attr].called
+            values = [*node.args, *(word.value for word in node.keywords)]
+            words = [edits.part_within(node, values[0], values[-1])] if values else []
+            edits.replace(node, f"{called}({', '.join(['state', *words])})".replace(f"{self.own}.state", "state"))
+        return {id(node.func) for node in calls}
+
+    def _body(self, edits: SourceEdits) -> str:
+        text = edits.done_from(self.tree.body[0])
+        indent = self.tree.body[0].col_offset
+        return textwrap.indent(textwrap.dedent(" " * indent + text.lstrip(" ")), "    ").rstrip() + "\n"
+
+    def _returned(
+        self, item: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], given: Sequence[str]
+    ) -> str:
+        if item.value is None or _is_none(item.value):
+            return f"return {_update(update, given, 'None')}"
+        value = edits.inner(item.value)
+        if not given:
+            done: ast.AST = item.value
+            while isinstance(done, (ast.Attribute, ast.Subscript)):
+                done = done.value
+            acts = any(isinstance(inner, (ast.Call, ast.Await)) for inner in ast.walk(done))
+            remaining = f"{edits.inner(done)}\n{' ' * item.col_offset}" if acts else ""
+            return f"{remaining}return {_update(update, given, 'None')}"
+        if len(given) > 1:
+            return f"given = {value}\n{' ' * item.col_offset}return {_update(update, given, 'given')}"
+        return f"return {_update(update, given, value)}"
+
+    def _gone(
+        self,
+        item: ast.Return,
+        edits: SourceEdits,
+        update: Sequence[tuple[str, str]],
+        given: Sequence[str],
+        ways: Mapping[str, Sequence[str]],
+    ) -> str:
+        """What stands in the place of a `return` that says the way."""
+        self.parts.sheet.use("langgraph.types", "Command")
+        said = item.value.value if isinstance(item.value, ast.Constant) else None
+        others = {f"{node}_given" for nodes in ways.values() for node in nodes}
+        others -= {f"{node}_given" for node in ways.get(str(said), ())}
+        handed = [key for key in given if key not in others]
+        for label in _labels(item.value):
+            targets = ways.get(label.value, ())
+            edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
+        assert item.value is not None  # it is one of labels
+        words = [f"update={_update(update, handed, repr(said))}"] if update or handed else []
+        return f"return Command({', '.join([*words, f'goto={edits.inner(item.value)}'])})"
+
+
+def router_labels(function: Any) -> list[str] | None:
+    """The labels that a router returns, where each `return` names its own and it ends with none else; None otherwise."""
+    values = [item.value for item in _returns(function.body)]
+    labels = [_labels(item) for item in values]
+    if not values or not all(labels) or not always_returns(function.body):
+        return None
+    return list(dict.fromkeys(item.value for ones in labels for item in ones))
+
+
+def _labels(value: ast.AST | None) -> list[Any]:
+    """The texts that an expression comes to; none where it may be something else."""
+    if isinstance(value, ast.IfExp):
+        results = [_labels(value.body), _labels(value.orelse)]
+        return [item for ones in results for item in ones] if all(results) else []
+    return [value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"[{', '.join(map(_quoted, names))}]"
+
+
+def _update(update: Sequence[tuple[str, str]], given: Sequence[str], value: str) -> str:
+    entries = [f'"{key}": {value}' for key in given] + [f'"{key}": {read}' for key, read in update]
+    return f"{{{', '.join(entries)}}}"
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _returns(body: Sequence[ast.stmt]) -> Sequence[ast.Return]:
+    results: list[ast.Return] = []
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            results.append(statement)
+        elif not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for name in ("body", "orelse", "finalbody"):
+                results += _returns(getattr(statement, name, []))
+            for handler in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
+                results += _returns(handler.body)
+    return results
+
+
+def always_returns(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing comes after a body: each way through it returns or raises."""
+    last = body[-1]
+    if isinstance(last, (ast.Return, ast.Raise)):
+        return True
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and always_returns(last.body) and always_returns(last.orelse)
+    if isinstance(last, ast.Try):
+        return always_returns(last.orelse or last.body) and all(
+            always_returns(handler.body) for handler in last.handlers
+        )
+    return isinstance(last, (ast.With, ast.AsyncWith)) and always_returns(last.body)

@@ -1,0 +1,315 @@
+"""The triggers of a flow as a graph: which methods may run concurrently, and which races have no translation."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from typing import Any
+
+from crewgraph.compiler.flow.plan import Plan
+from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.method import AndCondition, Condition, OrCondition, events_of, mentioned, returned
+from crewgraph_compat.eject.refusals import Refusals
+
+__all__ = [
+    "TriggerGraph",
+    "always_in_same_step",
+    "has_parallel_branches",
+    "may_run_concurrently",
+    "refuse_races",
+    "returns_several_labels",
+]
+
+
+@dataclass
+class TriggerGraph:
+    """What leads to what.
+
+    Args:
+        definition: the flow.
+        refusals: what has no translation.
+    """
+
+    definition: FlowDefinition
+    refusals: Refusals
+    edges: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By method, those that run whenever it has ended."""
+
+    joins: list[tuple[tuple[str, ...], str]] = field(default_factory=list[tuple[tuple[str, ...], str]])
+    """Methods that wait for several."""
+
+    routes: dict[str, dict[str, list[str]]] = field(default_factory=dict[str, dict[str, list[str]]])
+    """By method that says labels, and by label, those that run because of it."""
+
+    waits: dict[str, str] = field(default_factory=dict[str, str])
+    """By label that is waited for together with others, the node that stands for it."""
+
+    starts: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.starts = list(Plan(self.definition).starts)
+        for name, method in self.definition.methods.items():
+            for condition, again in ((method.trigger, False), (method.condition, True)):
+                if condition is not None:
+                    self._add(name, condition, again=again)
+
+    def speakers(self, label: str) -> list[str]:
+        """The methods that may say a label."""
+        results: list[str] = []
+        for name, method in self.definition.methods.items():
+            told = set(method.labels) | mentioned(method.func)
+            computed = not method.labels and returned(method.func) is None
+            if (method.is_router and (label in told or computed)) or (
+                not method.is_router and label in self.definition.said and label in told
+            ):
+                results.append(name)
+        return results
+
+    def unheard(self, name: str) -> bool:
+        """Whether a method may say something that nobody waits for, so that the flow may end with it."""
+        method = self.definition.methods[name]
+        told = returned(method.func)
+        return told is None or not told or not set(told) <= set(self.routes.get(name, {}))
+
+    def following(self, name: str) -> list[str]:
+        """All that may run because of a method."""
+        results = [*self.edges.get(name, []), *(item for ones in self.routes.get(name, {}).values() for item in ones)]
+        waited = {node for node in self.waits.values() if node in results}
+        results += [target for sources, target in self.joins if name in sources or waited & set(sources)]
+        return [item for item in dict.fromkeys(results) if item in self.definition.methods]
+
+    def is_sure(self, name: str) -> bool:
+        """Whether something runs in any case when a method has ended."""
+        return bool(self.edges.get(name)) or any(name in sources for sources, _ in self.joins)
+
+    def _add(self, name: str, condition: Condition, *, again: bool) -> None:
+        if isinstance(condition, str):
+            self._event(name, condition, again=again)
+        elif isinstance(condition, OrCondition) or len(events_of(condition)) == 1:
+            for item in condition.conditions:
+                self._add(name, item, again=again)
+        elif isinstance(condition, AndCondition):
+            if not all(isinstance(entry, (str, OrCondition)) for entry in condition.conditions):
+                self.refusals.add(f"method `{name}`", "it waits for several, of which some are several themselves")
+                return
+            self.joins.append((tuple(dict.fromkeys(map(self._waited, condition.conditions))), name))
+
+    def _event(self, name: str, event: str, *, again: bool) -> None:
+        if event in self.definition.methods:
+            if not again:
+                self.edges.setdefault(event, []).append(name)
+            return
+        for speaker in self.speakers(event):
+            self.routes.setdefault(speaker, {}).setdefault(event, []).append(name)
+
+    def _waited(self, event: Condition) -> str:
+        """The node that is waited for: a method's, or one for a label, or for any of several."""
+        if not isinstance(event, str):
+            return self._any_of(events_of(event))
+        if event in self.definition.methods:
+            return event
+        if event not in self.waits:
+            self.waits[event] = f"said {event}"
+            for speaker in self.speakers(event):
+                self.routes.setdefault(speaker, {}).setdefault(event, []).append(self.waits[event])
+        return self.waits[event]
+
+    def _any_of(self, events: tuple[str, ...]) -> str:
+        """The node that any of several leads to."""
+        key = " or ".join(events)
+        if key not in self.waits:
+            self.waits[key] = key
+            for event in events:
+                if event in self.definition.methods:
+                    self.edges.setdefault(event, []).append(key)
+                else:
+                    for speaker in self.speakers(event):
+                        self.routes.setdefault(speaker, {}).setdefault(event, []).append(key)
+        return key
+
+
+def has_parallel_branches(events: TriggerGraph) -> bool:
+    """Whether anything of a flow runs at once."""
+    return any(len(branches) > 1 for _, branches in _forks(events))
+
+
+def may_run_concurrently(events: TriggerGraph, left: str, other: str) -> bool:
+    """Whether two methods may run at once: they are on different branches, and neither is behind the other."""
+    for fork, branches in _forks(events):
+        reached = {branch: _reached(events, branch, fork) for branch in branches}
+        for first in branches:
+            for second in branches:
+                if first == second or left not in reached[first] or other not in reached[second]:
+                    continue
+                if other not in _reached(events, left, fork) and left not in _reached(events, other, fork):
+                    return True
+    return False
+
+
+def _forks(events: TriggerGraph) -> list[tuple[str, list[str]]]:
+    results = [("", list(events.starts))]
+    for name in events.definition.methods:
+        sure = [*events.edges.get(name, ())]
+        ways = [*events.routes.get(name, {}).values()]
+        if returns_several_labels(events.definition.methods[name].func):
+            ways.append([target for targets in ways for target in targets])
+        for targets in ways:
+            results.append(
+                (
+                    name,
+                    list(
+                        dict.fromkeys([*sure, *(target for target in targets if target in events.definition.methods)])
+                    ),
+                )
+            )
+        results.append((name, sure))
+    return [(name, branches) for name, branches in results if len(branches) > 1]
+
+
+def returns_several_labels(function: Any) -> bool:
+    """Whether a router may say several labels at once: it returns a list in a place, or what cannot be told."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    return any(isinstance(item, (ast.List, ast.Tuple, ast.ListComp)) for item in values)
+
+
+def _reached(events: TriggerGraph, start: str, without: str) -> set[str]:
+    """A method and all behind it, but for what is behind another one alone."""
+    result, todo = {start}, [start]
+    while todo:
+        for name in events.following(todo.pop()):
+            if name not in result and name != without:
+                result.add(name)
+                todo.append(name)
+    return result
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One of those that are waited for."""
+
+    methods: tuple[str, ...]
+    """The method; all of them, where it is several that are waited for together."""
+
+    label: str | None = None
+    """What a router says."""
+
+    def __str__(self) -> str:
+        said = f" saying `{self.label}`" if self.label is not None else ""
+        return " with ".join(f"`{method}`" for method in self.methods) + said
+
+
+def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
+    """Refuse methods that would run twice, or once too few, if each of what they wait for led to them by an edge."""
+    for name, method in events.definition.methods.items():
+        trigger = method.trigger
+        if not isinstance(trigger, OrCondition) or len(trigger.conditions) < 2:
+            continue
+        sources = list(dict.fromkeys(_sources(events, trigger)))
+        if why := _why(events, name, sources):
+            instead = "let it wait for one of them, or for all (`and_`)"
+            refusals.add(f"method `{name}`", f"{why}; {instead}")
+
+
+def always_in_same_step(definition: FlowDefinition, left: str, other: str) -> bool:
+    """Whether two methods run in the same step each time: both begin the flow, or both wait for the same event."""
+    first, second = definition.methods[left], definition.methods[other]
+    if first.is_start or second.is_start:
+        return first.is_start and second.is_start and first.condition == second.condition
+    return isinstance(first.trigger, str) and first.trigger == second.trigger
+
+
+def _why(events: TriggerGraph, name: str, sources: list[_Source]) -> str:
+    """Why edges do not do for a method; empty where they do."""
+    definition = events.definition
+    is_router = definition.methods[name].is_router
+    for first, other in combinations(sources, 2):
+        if _meet(events, first, other) and (is_router or not _same_step(definition, first, other)):
+            return f"it waits for the first of {first} and {other}, which may end in different steps of the graph"
+    if is_router:  # it runs for each of them, as edges have it
+        return ""
+    for first, other in permutations(sources, 2):
+        if first.methods != other.methods and _is_behind(events, name, first, other):
+            return f"it runs once for {first} and {other}, of which the second may come after the first"
+    return ""
+
+
+def _sources(events: TriggerGraph, trigger: OrCondition) -> Iterator[_Source]:
+    for condition in trigger.conditions:
+        yield from _sources_of(events, condition)
+
+
+def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]:
+    methods = events.definition.methods
+    if isinstance(condition, OrCondition):
+        yield from _sources(events, condition)
+    elif not isinstance(condition, str):
+        results = [source.methods for item in events_of(condition) for source in _sources_of(events, item)]
+        yield _Source(tuple(dict.fromkeys(item for ones in results for item in ones)))
+    elif condition in methods:
+        yield _Source((condition,))
+    else:
+        for speaker in events.speakers(condition):
+            yield _Source((speaker,), condition if methods[speaker].is_router else None)
+
+
+def _meet(events: TriggerGraph, left: _Source, other: _Source) -> bool:
+    """Whether two may happen at once, or each is a part of the other."""
+    if left.methods == other.methods:
+        return False
+    return any(
+        first == second or may_run_concurrently(events, first, second)
+        for first in left.methods
+        for second in other.methods
+    )
+
+
+def _same_step(definition: FlowDefinition, first: _Source, other: _Source) -> bool:
+    names = [*first.methods, *other.methods]
+    if len(names) > 2 or (first.label is None) != (other.label is None):
+        return False
+    return always_in_same_step(definition, *names)
+
+
+def _is_behind(events: TriggerGraph, name: str, first: _Source, other: _Source) -> bool:
+    """Whether one may come after another without anything having run again, which would be another round.
+
+    What a router says is a signal of its own, but where it follows another router at once.
+    """
+    methods = events.definition.methods
+    before = _before(events, first.methods, name)
+    result, todo = set[str](), _after(events, first)
+    while todo:
+        method = todo.pop()
+        if method in result or method in before:
+            continue
+        if other.label is not None and (first.label is None or not methods[method].is_router):
+            continue
+        result.add(method)
+        todo += events.following(method)
+    return any(method in result for method in other.methods)
+
+
+def _after(events: TriggerGraph, source: _Source) -> list[str]:
+    """What runs because of a source."""
+    results = [item for name in source.methods for item in events.following(name)]
+    if source.label is None or returns_several_labels(events.definition.methods[source.methods[0]].func):
+        return results
+    speaker = source.methods[0]
+    routes = events.routes.get(speaker, {})
+    heard = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
+    unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - heard
+    return [item for item in results if item not in unheard]
+
+
+def _before(events: TriggerGraph, names: Iterable[str], without: str) -> set[str]:
+    """Methods, and all that lead to them, but for those that do so by way of another one."""
+    result, todo = set[str](), list(names)
+    while todo:
+        name = todo.pop()
+        if name not in result and name != without:
+            result.add(name)
+            todo += [method for method in events.definition.methods if name in events.following(method)]
+    return result

@@ -1,0 +1,221 @@
+"""The whole program: from a crew or a flow to formatted source."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.prompts.book import english
+from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
+from crewgraph_compat.eject.flow.graph import FlowWriter
+from crewgraph_compat.eject.writing.parts import ProgramWriters
+from crewgraph_compat.eject.writing.sheet import doc_line
+
+__all__ = ["EjectedProgram", "eject_program", "format_program"]
+
+
+_RULES = "E,F,I,B,UP,D,C90,PLR0915,PLC0415,BLE001,S110,T201,SIM,RET,RUF022,RUF100,PGH003,ANN"
+"""The rules that a program keeps to."""
+
+_LEFT_OUT = "D100,D102,D104,D105,D107,D203,D213,D214,ANN401"
+_OPTIONS = (
+    *("--isolated", "--target-version", "py311", "--config", "line-length=120"),
+    *("--config", "lint.pycodestyle.max-line-length=130", "--config", 'lint.pydocstyle.convention="google"'),
+)
+_CHECK = (*_OPTIONS, "--config", "lint.mccabe.max-complexity=10", "--select", _RULES, "--ignore", _LEFT_OUT)
+
+
+def format_program(text: str, *, is_users: bool) -> str:
+    """A program in its form; as it is where ruff is not installed.
+
+    Args:
+        text: the program.
+        is_users: whether it holds code of the user's, which may not keep to the rules: those are then named at its top.
+    """
+    if find_spec("ruff") is None:
+        return re.sub(r"\n{4,}", "\n\n\n", text)
+    text = _ruff(text, "check", "--fix-only", "--select", "I,F401", *_OPTIONS)
+    # A value that is handed on to nobody is left without a name.
+    text = _ruff(text, "check", "--fix-only", "--unsafe-fixes", "--select", "F841", *_OPTIONS)
+    text = _ruff(text, "format", *_OPTIONS)
+    broken = _broken(text) if is_users else []
+    if broken:
+        lines = [f"# ruff: noqa: {', '.join(broken)}"]
+        if any(rule.startswith("ANN") for rule in broken):
+            lines.append("# pyright: basic")
+        text = _below_docstring(text, "\n".join(lines))
+    return text
+
+
+def _ruff(text: str, verb: str, *options: str) -> str:
+    done = _form_run(text, verb, *options)
+    return done.stdout if done.returncode in (0, 1) and done.stdout else text
+
+
+def _broken(text: str) -> list[str]:
+    """The rules that it does not keep to."""
+    done = _form_run(text, "check", "--output-format", "json", *_CHECK)
+    result = json.loads(done.stdout or "[]")
+    return sorted({item["code"] for item in result if item.get("code")})
+
+
+def _form_run(text: str, verb: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "ruff", verb, *options, "--no-cache", "--stdin-filename", "ejected.py", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+
+
+def _below_docstring(text: str, lines: str) -> str:
+    end = text.index('"""', 3) + 3
+    return f"{text[:end]}\n\n{lines}{text[end:]}"
+
+
+_MAIN = 10
+_THREAD = 'parser.add_argument("--thread", default="1", help="the run that is begun, or gone on with")'
+
+
+@dataclass(frozen=True)
+class EjectedProgram:
+    """A program."""
+
+    source: str
+    todo: tuple[str, ...]
+    """What its user has to write: tools whose source is not to be had."""
+
+
+def eject_program(target: "Crew | Flow[Any]", module: str) -> EjectedProgram:
+    """The program of a crew or flow, which needs crewgraph no longer.
+
+    Args:
+        target: the crew or flow.
+        module: the module that it stands in, by its name in `sys.modules`; it is not imported by the program.
+
+    Raises:
+        CannotEject: something of it has no translation; names all of it.
+    """
+    if isinstance(target, Crew):
+        return _crew(target, module)
+    return _flow(target, module)
+
+
+def _flow(flow: "Flow[Any]", module: str) -> EjectedProgram:
+    parts = ProgramWriters(doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105), module, english())
+    writer = FlowWriter(flow, parts)
+    called = f"flow `{flow.flow_name}`"
+    writer.read()
+    parts.refusals.check(called)
+    parts.look()
+    writer.calls.write()
+    graph = writer.write()
+    parts.refusals.check(called)
+    if writer.is_forked:
+        parts.sheet.about += (
+            "\n\nWhat runs at once is one step of the graph: the next one begins when all of it has ended, and what it changes\n"
+            "of the state is seen from then on.\n"
+        )
+    _write_flow_main(parts, writer, graph)
+    parts.finish()
+    parts.refusals.check(called)
+    return EjectedProgram(format_program(parts.sheet.written(), is_users=True), tuple(parts.sheet.todo))
+
+
+def _crew(crew: Crew, module: str) -> EjectedProgram:
+    parts = ProgramWriters(_about(crew), module, crew.texts.book)
+    writer = CrewWriter(crew, parts)
+    writer.read()
+    parts.refusals.check(f"crew `{crew.name}`")
+    parts.look()
+    program = writer.write()
+    _write_main(parts, program)
+    parts.finish()
+    parts.refusals.check(f"crew `{crew.name}`")
+    return EjectedProgram(
+        format_program(parts.sheet.written(), is_users=bool(parts.lifter.sources)), tuple(parts.sheet.todo)
+    )
+
+
+def _about(crew: Crew) -> str:
+    names = ", ".join(task.name or " ".join((task.template("description") or "").split())[:30] for task in crew.tasks)
+    return doc_line(f"The crew `{crew.name}` as a LangGraph graph: {names}", 105)
+
+
+def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
+    """What runs the graph with inputs from the command line."""
+    sheet = parts.sheet
+    sheet.module("sys")
+    lines: list[str] = []
+    value = ""
+    if program.inputs:
+        sheet.module("argparse")
+        lines.append("parser = argparse.ArgumentParser(description=__doc__)")
+        for name in program.inputs:
+            flag = name.replace("_", "-")
+            needed = "default=argparse.SUPPRESS" if name in program.optional else "required=True"
+            lines.append(f'parser.add_argument("--{flag}", {needed})')
+        lines.append("inputs = parser.parse_args()")
+        value = ", ".join(f'"{name}": inputs.{name}' for name in (item.replace("-", "_") for item in program.inputs))
+    value = f"{{{value}}}"
+    if program.optional:
+        sheet.use("typing", "cast")
+        value = f"cast({program.given}, vars(inputs))"
+    lines += _run(parts, program.graph, value)
+    lines.append(f"result: str = {program.result()}")
+    lines.append('sys.stdout.write(f"{result}\\n")')
+    body = "\n".join(f"    {line}" for line in lines)
+    told = "Run the crew with the inputs of the command line." if program.inputs else "Run the crew."
+    main = sheet.names.new("main", "_program")
+    sheet.add(f'def {main}() -> None:\n    """{told}"""\n{body}', _MAIN)
+    sheet.add(f'if __name__ == "__main__":\n    {main}()', _MAIN)
+
+
+def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> None:
+    """What runs the graph of a flow with values for its state from the command line."""
+    sheet, state = parts.sheet, writer.state
+    for module in ("argparse", "json", "sys"):
+        sheet.module(module)
+    first = state.first()
+    given_values = values = "inputs.inputs" if parts.keeps_runs else "inputs"
+    if first:
+        values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
+        sheet.use("typing", "Any")
+        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The values that a run begins with."""', 11)
+    value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
+    if state.is_dict:
+        sheet.use("typing", "cast")
+    shown = 'state.get("result")' if writer.gives else "state"
+    main = sheet.names.new("main", "_program")
+    lines = [
+        "parser = argparse.ArgumentParser(description=__doc__)",
+        'parser.add_argument("--inputs", type=json.loads, default={}, help="values for the state, as JSON")',
+        *([_THREAD, "inputs = parser.parse_args()"] if parts.keeps_runs else ["inputs = parser.parse_args().inputs"]),
+        *_run(parts, graph, value, "inputs.thread", is_async=writer.is_async),
+        f'sys.stdout.write(f"{{{shown}}}\\n")'.replace('get("result")', "get('result')"),
+    ]
+    body = "\n".join(f"    {line}" for line in lines)
+    sheet.add(f'def {main}() -> None:\n    """Run the flow."""\n{body}', 15)
+    sheet.add(f'if __name__ == "__main__":\n    {main}()', 15)
+
+
+def _run(parts: ProgramWriters, graph: str, given: str, thread: str = '"1"', *, is_async: bool = False) -> list[str]:
+    """The lines that run a graph, and ask whoever sits there what it asks."""
+    sheet = parts.sheet
+    config = ", config" if parts.keeps_runs else ""
+    if is_async:
+        sheet.module("asyncio")
+    run = f"asyncio.run({graph}.ainvoke({{}}{config}))" if is_async else f"{graph}.invoke({{}}{config})"
+    lines = [f"state = {run.format(given)}"]
+    if parts.keeps_runs:
+        sheet.use("langchain_core.runnables", "RunnableConfig")
+        lines.insert(0, f'config: RunnableConfig = {{"configurable": {{"thread_id": {thread}}}}}')
+    if parts.asks_people:
+        sheet.use("langgraph.types", "Command")
+        lines += [
+            'while questions := state.get("__interrupt__"):',
+            '    sys.stdout.write(f"{questions[0].value}\\n")',
+            f"    state = {run.format('Command(resume={questions[0].id: input()})')}",
+        ]
+    return lines

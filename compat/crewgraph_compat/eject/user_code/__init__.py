@@ -1,0 +1,1 @@
+"""The user's own source: what is imported, copied, or evaluated before a run."""

@@ -1,0 +1,195 @@
+"""Edits to source text that keep the rest of it, and expressions evaluated before a run."""
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["SourceEdits", "evaluate_definition", "global_value"]
+
+
+class SourceEdits:
+    """Changes to a text, by places of its syntax tree.
+
+    Args:
+        text: the text.
+        tree: what it was read as.
+    """
+
+    def __init__(self, text: str, tree: ast.AST) -> None:
+        self._formatted: dict[int, ast.JoinedStr] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                for inner in ast.walk(node):
+                    self._formatted.setdefault(id(inner), node)
+        self._within: dict[int, tuple[ast.JoinedStr, dict[int, str]]] = {}
+        self._text = text
+        lines = text.splitlines(keepends=True)
+        self._lines = [line.encode() for line in lines]
+        self._starts: list[int] = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
+        self._made: list[tuple[int, int, str]] = []
+
+    def replace(self, node: ast.AST, text: str) -> None:
+        """Put a text where a node stands."""
+        around = self._formatted.get(id(node))
+        if around is not None and around is not node:  # places within f-strings are not told
+            self._within.setdefault(id(around), (around, {}))[1][id(node)] = text
+            return
+        start, end = self.span(node)
+        self._made.append((start, end, text))
+
+    def remove_lines(self, statement: Any) -> None:
+        """Take a statement away, with its lines."""
+        self._made.append((self._starts[int(statement.lineno) - 1], self._starts[int(statement.end_lineno)], ""))
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """Where a node begins and ends, in bytes."""
+        start = self._starts[int(node.lineno) - 1] + int(node.col_offset)
+        return start, self._starts[int(node.end_lineno) - 1] + int(node.end_col_offset)
+
+    def part(self, node: ast.AST) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return b"".join(self._lines)[start:end].decode()
+
+    def part_within(self, node: ast.AST, first: Any, last: Any) -> str:
+        """The text from one node to another, names of keywords with it, both of which are within a third."""
+        if id(node) in self._formatted:
+            call: Any = node
+            return ", ".join(
+                [
+                    *map(ast.unparse, call.args),
+                    *(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords),
+                ]
+            )
+        full = self.part(node)
+        start = self.span(first)[0] - self.span(node)[0]
+        end = self.span(last)[1] - self.span(node)[0]
+        head = full.encode()[:start].decode()
+        return head[head.rindex("(") + 1 :].lstrip() + full.encode()[start:end].decode()
+
+    def drop_first_parameter(self, function: Any) -> None:
+        """Take the first parameter of a function away."""
+        first, following = function.args.args[0], [*function.args.args[1:], *function.args.kwonlyargs]
+        start, end = self.span(first)
+        others = [item for item in (function.args.vararg, function.args.kwarg) if item is not None]
+        if following:
+            end = self.span(following[0])[0]
+            if function.args.kwonlyargs and following[0] is function.args.kwonlyargs[0]:
+                end = start + b"".join(self._lines)[start:end].index(b"*")
+        elif others:
+            end = start + b"".join(self._lines)[start : self.span(others[0])[0]].index(b"*")
+        self._made.append((start, end, ""))
+
+    def replace_statement(self, statement: ast.AST, text: str) -> None:
+        """Put a text where a statement stands; what was changed within it is in that text already."""
+        start, end = self.span(statement)
+        self._made.append((start, end, text))
+
+    def inner(self, node: ast.AST) -> str:
+        """The text of a node, with the changes within it."""
+        start, end = self.span(node)
+        return self._applied(start, end)
+
+    def current(self, node: ast.AST) -> str:
+        """The text of a node with the changes within it; within an f-string, whose places are not told, without them."""
+        around = self._formatted.get(id(node))
+        return self.inner(node) if around is None or around is node else ast.unparse(node)
+
+    def done_from(self, node: ast.AST) -> str:
+        """The text from the line of a node on, with the changes."""
+        start = self._starts[getattr(node, "lineno", 1) - 1]
+        return self._applied(start, self._starts[-1])
+
+    def done(self) -> str:
+        """The text with the changes; of changes within changes the outer ones count."""
+        return self._applied(0, self._starts[-1])
+
+    def _applied(self, first: int, last: int) -> str:
+        """A part of the text with the changes that lie within it."""
+        within = [(*self.span(around), _reworded(around, changed)) for around, changed in self._within.values()]
+        remaining: list[tuple[int, int, str]] = []
+        for start, end, text in sorted([*self._made, *within], key=lambda built: (built[0], -built[1])):
+            if first <= start and end <= last and (not remaining or start >= remaining[-1][1]):
+                remaining.append((start, end, text))
+        data, at = b"".join(self._lines), first
+        parts: list[str] = []
+        for start, end, text in remaining:
+            parts += [data[at:start].decode(), text]
+            at = end
+        return "".join([*parts, data[at:last].decode()])
+
+
+def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
+    """An f-string with other expressions in it."""
+
+    class Changed(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> Any:
+            if id(node) in changed:
+                return ast.parse(changed[id(node)], mode="eval").body
+            return self.generic_visit(node)
+
+    return ast.unparse(Changed().visit(formatted))
+
+
+def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
+    """The value of an expression of calls, names, attributes and plain data.
+
+    Args:
+        node: the expression.
+        named: gives what a name stands for.
+
+    Raises:
+        LookupError: it holds something else, or a name that stands for nothing.
+    """
+
+    def again(inner: ast.AST) -> Any:
+        return evaluate_definition(inner, named)
+
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return named(name)
+        case ast.Attribute(value=inner, attr=attr):
+            return getattr(again(inner), attr)
+        case ast.Call(func=function, args=args, keywords=words):
+            values = {word.arg: again(word.value) for word in words if word.arg is not None}
+            return again(function)(*[again(arg) for arg in args], **values)
+        case _:
+            return _data(node, again)
+
+
+def _data(node: ast.AST, again: Callable[[ast.AST], Any]) -> Any:
+    """The value of a list, a dict, a number or a text that is put together."""
+    match node:
+        case ast.List(elts=elements):
+            return [again(item) for item in elements]
+        case ast.Tuple(elts=elements):
+            return tuple(again(item) for item in elements)
+        case ast.Dict(keys=keys, values=values):
+            return {again(key): again(value) for key, value in zip(keys, values, strict=True) if key is not None}
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -again(inner)
+        case ast.JoinedStr(values=parts):
+            return "".join(str(again(part)) for part in parts)
+        case ast.FormattedValue(value=inner):
+            return again(inner)
+        case _:
+            raise LookupError(f"`{ast.unparse(node)}` is known in a run alone")
+
+
+def global_value(name: str, values: Mapping[str, Any]) -> Any:
+    """What a global name stands for.
+
+    Raises:
+        LookupError: nothing.
+    """
+    if name in values:
+        return values[name]
+    result = getattr(builtins, name, None)
+    if result is None:
+        raise LookupError(f"`{name}` is known in a run alone")
+    return result

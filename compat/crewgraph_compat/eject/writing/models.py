@@ -1,0 +1,173 @@
+"""Models as LangChain chat models; keys stay in the environment."""
+
+import json
+import os
+from typing import Any, cast
+
+from pydantic import SecretStr
+
+from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.errors import CrewgraphError
+from crewgraph.llm.llm import LLM
+from crewgraph.llm.providers import Target
+from crewgraph.llm.resolve import default_llm, llm_named
+from crewgraph_compat.eject.refusals import Refusals
+from crewgraph_compat.eject.writing.sheet import ProgramText
+
+__all__ = ["ModelExpressions"]
+
+_RANK = 2
+_SECRET = ("key", "token", "secret", "password", "credential")
+_OPENAI_WORDS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "n": "n",
+    "stop": "stop_sequences",
+    "max_completion_tokens": "max_completion_tokens",
+    "max_tokens": "max_completion_tokens",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "seed": "seed",
+    "timeout": "timeout",
+    "reasoning_effort": "reasoning_effort",
+}
+_OTHER_WORDS = {"temperature": "temperature", "max_tokens": "max_tokens", "timeout": "timeout", "top_p": "top_p"}
+
+
+class ModelExpressions:
+    """The models of a program, each written once.
+
+    Args:
+        sheet: the program.
+        refusals: what has no translation.
+    """
+
+    def __init__(self, sheet: ProgramText, refusals: Refusals) -> None:
+        self._sheet, self._refusals = sheet, refusals
+        self._written: dict[str, str] = {}
+        self._limiters: dict[int, str] = {}
+
+    def of(self, agent: BaseAgent, crew: Crew | None = None) -> str:
+        """The constant that holds the model of an agent, whose requests are bounded where the agent or its crew says so."""
+        whose = agent if agent.max_rpm or crew is None else crew
+        limiter = self._limiter(whose.max_rpm, id(whose)) if whose.max_rpm else ""
+        return self.name(agent.llm, f"agent `{agent.role}`", limiter)
+
+    def _limiter(self, most: int, whose: int) -> str:
+        """The constant that holds a limit of requests a minute."""
+        if whose not in self._limiters:
+            self._sheet.use("langchain_core.rate_limiters", "InMemoryRateLimiter")
+            name = self._limiters[whose] = self._sheet.names.new("LIMITER")
+            words = f"requests_per_second={most} / 60, max_bucket_size={most}"
+            self._sheet.add(f"{name} = InMemoryRateLimiter({words})", _RANK)
+        return self._limiters[whose]
+
+    def name(self, llm: Any, where: str, limiter: str = "") -> str:
+        """The constant that holds a model.
+
+        Args:
+            llm: the model as it was given to an agent.
+            where: whose it is, for messages.
+            limiter: the constant that bounds its requests.
+        """
+        expression = self._expression(llm, where)
+        if limiter and expression.endswith(")"):
+            expression = f"{expression[:-1]}, rate_limiter={limiter})"
+        if expression not in self._written:
+            name = self._sheet.names.new("MODEL")
+            self._sheet.add(f"{name} = {expression}", _RANK)
+            self._written[expression] = name
+        return self._written[expression]
+
+    def _expression(self, llm: Any, where: str) -> str:
+        try:
+            result = default_llm() if llm is None else llm_named(llm)
+            if isinstance(result, LLM) and type(result).call is LLM.call:
+                return self._named(result, where)
+        except CrewgraphError as error:
+            self._refusals.add(where, f"its model cannot be told: {error}")
+            return "None"
+        if _is_chat_model(llm):
+            return self._of_langchain(llm, where)
+        self._refusals.add(where, f"its model, a `{type(llm).__name__}`, is no model by name and none of LangChain's")
+        return "None"
+
+    def _named(self, llm: LLM, where: str) -> str:
+        target = llm.target()
+        provider = target.provider
+        kin = provider.module == "langchain_openai"
+        if kin and provider.class_name != "ChatOpenAI" or llm.fallbacks or llm.response_format is not None:
+            self._refusals.add(where, f"its model `{llm.model}` (Azure, fallbacks, a response format)")
+            return "None"
+        words: dict[str, str] = {"model": _plain(target.model)}
+        self._address(llm, target, words)
+        names = _OPENAI_WORDS if kin else _OTHER_WORDS
+        for name in (*_OPENAI_WORDS, "logit_bias", "logprobs", "top_logprobs", "callbacks"):
+            value = getattr(llm, name)
+            if value is None or value == []:
+                continue
+            if name not in names or not _is_plain(value):
+                self._refusals.add(where, f"the parameter `{name}` of its model `{llm.model}`")
+                continue
+            words[names[name]] = _plain(value)
+        if llm.additional_params:
+            self._refusals.add(where, f"the parameters {sorted(llm.additional_params)} of its model `{llm.model}`")
+        return self._call(provider.module, provider.class_name, words)
+
+    def _address(self, llm: LLM, target: Target, words: dict[str, str]) -> None:
+        """Where it is served, and which variable holds the key, if these are not what the class looks for itself."""
+        provider = target.provider
+        value = llm.base_url or (None if provider.name == "openai" else provider.base_url)
+        if value and "@" in value:
+            self._refusals.add(
+                f"the address of the model `{llm.model}`", "it holds a password; read it from the environment"
+            )
+        elif value:
+            words["base_url"] = _plain(value)
+        own = provider.name == "openai" or provider.module != "langchain_openai"
+        if own or (not provider.key_variables and not provider.key_needed):
+            return
+        self._sheet.module("os")
+        self._sheet.use("pydantic", "SecretStr")
+        variable = next(
+            (key_variable for key_variable in provider.key_variables if key_variable in os.environ),
+            provider.key_variables[0],
+        )
+        read = f'os.environ["{variable}"]' if provider.key_needed else f'os.environ.get("{variable}", "none")'
+        words["api_key"] = f"SecretStr({read})"
+
+    def _of_langchain(self, llm: Any, where: str) -> str:
+        kind = cast("Any", type(llm))
+        words: dict[str, str] = {}
+        for name in sorted(llm.model_fields_set):
+            value = getattr(llm, name)
+            field = kind.model_fields[name]
+            called = str(field.alias or name) if kind.__name__ == "ChatOpenAI" else name
+            if isinstance(value, SecretStr) or any(part in name.lower().split("_") for part in _SECRET):
+                continue
+            if value is None or name in ("client", "async_client", "root_client", "root_async_client"):
+                continue
+            if not _is_plain(value):
+                self._refusals.add(where, f"`{name}` of its `{kind.__name__}`")
+                continue
+            words["model" if name == "model_name" else called] = _plain(value)
+        return self._call(kind.__module__.partition(".")[0], kind.__name__, words)
+
+    def _call(self, module: str, name: str, words: dict[str, str]) -> str:
+        self._sheet.use(module, name)
+        return f"{name}({', '.join(f'{word}={value}' for word, value in words.items())})"
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float, bool)) or (
+        isinstance(value, list) and all(isinstance(item, str) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    )
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, list)) else repr(value)
+
+
+def _is_chat_model(llm: Any) -> bool:
+    return any(kind.__name__ == "BaseChatModel" for kind in type(llm).__mro__)

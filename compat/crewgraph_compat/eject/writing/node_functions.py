@@ -1,0 +1,404 @@
+"""The helper functions that nodes share, among them the agent loop; each is written only where it is used."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from string import Template
+
+from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
+
+__all__ = ["HelperFunctions", "ToolLoop"]
+
+
+_WORKED = '''
+def $answered(
+    model: BaseChatModel, system: str, task: str, tools: Sequence[BaseTool] = (), steps: int = 25
+) -> str:
+    """The answer of an agent, which uses its tools until it has one, or until it has used up its steps."""
+    messages: list[AnyMessage] = [$opening]
+    able = model.bind_tools(tools) if tools else model
+    empty = 0
+    for _ in range(steps):
+        reply = able.invoke(messages)
+        if reply.tool_calls:
+            results = [$used(call, tools) for call in reply.tool_calls]
+            messages += [reply, *results]
+            empty = 0$ending
+        elif text := str(reply.text).strip():
+            return text
+        else:
+            empty += 1
+            if empty == 3:
+                raise ValueError("the model replied with nothing, three times in a row")
+            messages.append(HumanMessage($EMPTY_REPLY))
+    messages.append(HumanMessage($OUT_OF_STEPS))
+    return str(able.invoke(messages).text).strip()
+'''
+
+_ENDING = """
+            final = {tool.name for tool in tools if tool.return_direct}
+            if answers := [result for result in results if result.name in final and result.status == "success"]:
+                return str(answers[0].text)"""
+
+_USED = '''
+def $used(call: ToolCall, tools: Sequence[BaseTool]) -> ToolMessage:
+    """What came of a call; what goes wrong is told to the model, which can do better."""
+    found = next((tool for tool in tools if tool.name == call["name"]), None)
+    if found is None:
+        known = ", ".join(tool.name for tool in tools)
+        told = f"There is no tool {call['name']}. There are: {known}."
+        return ToolMessage(told, tool_call_id=call["id"] or "", status="error")
+    «looking»«counting»try:
+        «invoking»
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may find another way
+        told = f"The tool failed: {type(error).__name__}: {error}"
+        return ToolMessage(told, tool_call_id=call["id"] or "", name=found.name, status="error")
+    «keeping»
+'''
+
+_LOOKING = """key = json.dumps([found.name, call["args"]], sort_keys=True, default=str)
+    if key in $RESULTS:
+        return $RESULTS[key].model_copy(update={"tool_call_id": call["id"]})
+    """
+
+_COUNTING = """if $USES[found.name] == $MOST_USES.get(found.name):
+        told = f"{found.name} was used as often as it may be. Go on without it."
+        return ToolMessage(told, tool_call_id=call["id"] or "", name=found.name, status="error")
+    $USES[found.name] += 1
+    """
+
+
+class ToolLoop:
+    """What is known of the tools of a program, and the functions that use them."""
+
+    def __init__(self) -> None:
+        self.uses_tools = False
+        self.keeps_results = True
+        self.ends_work = False
+        """Whether the result of one of them is the answer."""
+
+        self.is_async = False
+        """Whether one of them is a coroutine function."""
+
+        self.not_kept: dict[str, None] = {}
+        """Those that are used each time, though results are kept."""
+
+        self.kept_if: dict[str, str] = {}
+        """By their names, the functions that say which of their results are kept."""
+
+        self.most_uses: dict[str, int] = {}
+
+    def answered(self, opening: str) -> str:
+        """The loop, as a template."""
+        return _WORKED.replace("$opening", opening).replace("$ending", _ENDING if self.ends_work else "")
+
+    def used(self) -> str:
+        """How a call is carried out, as a template, after the constants that it needs."""
+        parts = {
+            "looking": _LOOKING if self.keeps_results else "",
+            "counting": _COUNTING if self.most_uses else "",
+            "invoking": self._invoking(),
+            "keeping": self._keeping(),
+        }
+        text = re.sub("«(.*?)»", lambda found: parts[found[1]], _USED).rstrip()
+        return "\n\n".join([*self._constants(), f"\n{text.strip()}"])
+
+    def _invoking(self) -> str:
+        method = "ainvoke" if self.is_async else "invoke"
+        if not self._asks_functions:
+            called = f'found.{method}({{**call, "type": "tool_call"}})'
+            called = f"asyncio.run({called})" if self.is_async else called
+            return f"result: ToolMessage = {called}" if self.keeps_results else f"return {called}"
+        called = f'found.{method}(call["args"])'
+        called = f"asyncio.run({called})" if self.is_async else called
+        return f"given: Any = {called}"
+
+    def _keeping(self) -> str:
+        if not self.keeps_results:
+            return ""
+        lines: list[str] = []
+        if self._asks_functions:
+            lines += [
+                "text = given if isinstance(given, str) else json.dumps(given, default=str)",
+                'result = ToolMessage(text, tool_call_id=call["id"] or "", name=found.name)',
+                'if found.name not in $KEPT_IF or $KEPT_IF[found.name](call["args"], given):',
+            ]
+            if self.not_kept:
+                lines[-1] = f"{lines[-1][:-1]} and found.name not in $NOT_KEPT:"
+                lines[-1] = lines[-1].replace("if found", "if (found").replace(", given)", ", given))")
+        elif self.not_kept:
+            lines.append("if found.name not in $NOT_KEPT:")
+        lines.append(f"{'    ' if lines else ''}$RESULTS[key] = result")
+        return "\n    ".join([*lines, "return result"])
+
+    @property
+    def _asks_functions(self) -> bool:
+        return self.keeps_results and bool(self.kept_if)
+
+    def _constants(self) -> list[str]:
+        results: list[str] = []
+        if self.keeps_results:
+            message = '"""What tools gave, by their names and arguments: an equal call is answered with it."""'
+            results.append(f"$RESULTS: dict[str, ToolMessage] = {{}}\n{message}")
+            if self.not_kept:
+                names = ", ".join(json.dumps(name) for name in self.not_kept)
+                results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
+            if self.kept_if:
+                entries = _entries(self.kept_if)
+                message = '"""Which results of these tools are kept, by their arguments and results."""'
+                results.append(f"$KEPT_IF: dict[str, Callable[..., Any]] = {{{entries}}}\n{message}")
+        if self.most_uses:
+            results.append(
+                f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""How often these tools may be used."""'
+            )
+            results.append("$USES = Counter[str]()")
+        return results
+
+    @property
+    def imports(self) -> list[tuple[str, str]]:
+        """What its text needs: modules, and a name of each, empty for the module itself."""
+        results = [("collections.abc", "Sequence"), ("langchain_core.tools", "BaseTool")]
+        results += [("langchain_core.messages", name) for name in ("ToolCall", "ToolMessage")]
+        results += [("json", "")] if self.keeps_results else []
+        results += [("asyncio", "")] if self.is_async else []
+        results += [("collections", "Counter")] if self.most_uses else []
+        results += [("collections.abc", "Callable"), ("typing", "Any")] if self._asks_functions else []
+        return results
+
+
+def _entries(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{json.dumps(name)}: {value}" for name, value in values.items())
+
+
+_RANK = 6
+_SLOTS: dict[str, str] = dict.fromkeys(
+    ("text", "rule", "task", "output", "attempt", "reason", "context", "coworkers", "feedback"), ""
+)
+
+
+_ANSWERED = '''
+def $answered(model: BaseChatModel, system: str, task: str) -> str:
+    """What the model replies; it is asked again where that is nothing."""
+    messages: list[AnyMessage] = [$opening]
+    for _ in range(3):
+        if text := str(model.invoke(messages).text).strip():
+            return text
+        messages.append(HumanMessage($EMPTY_REPLY))
+    raise ValueError("the model replied with nothing, three times in a row")
+'''
+
+_JOINED = '''
+def $joined(*texts: str) -> str:
+    """Texts as one, those that are empty left out."""
+    return "\\n\\n----------\\n\\n".join(text for text in texts if text)
+'''
+
+_PARSED = '''
+$Structure = TypeVar("$Structure", bound=BaseModel)
+
+
+def $parsed(model: BaseChatModel, text: str, kind: type[$Structure]) -> $Structure:
+    """The structure in a text; where there is none that fits, the model makes one of it."""
+    try:
+        return PydanticOutputParser(pydantic_object=kind).parse(text)
+    except OutputParserException:
+        asked = $CONVERSION.format(text=text)
+        return kind.model_validate(model.with_structured_output(kind, method="function_calling").invoke(asked))
+'''
+
+_GUARDED = '''
+def $guarded(
+    work: Callable[[str], str],
+    shaped: Callable[[str], $TaskOutput],
+    guardrails: Sequence[Callable[[$TaskOutput], Any]],
+    retries: int,
+) -> $TaskOutput:
+    """The first output that every guardrail accepts; a refused one goes back to the agent with the reason.
+
+    Raises:
+        ValueError: a guardrail refused every attempt.
+    """
+    output = shaped(work(""))
+    for guardrail in guardrails:
+        for left in reversed(range(retries + 1)):
+            accepted, said = guardrail(output)
+            if accepted:
+                if isinstance(said, $TaskOutput):
+                    output = said
+                elif isinstance(said, str) and said != output.raw:
+                    output = shaped(said)
+                break
+            if not left:
+                raise ValueError(f"the task failed guardrail validation after {retries} retries. Last error: {said}")
+            output = shaped(work($REFUSED.format(attempt=output.raw, reason=said)))
+    return output
+'''
+
+_JUDGED = '''
+class $Verdict(BaseModel):
+    """What a model says of a text."""
+
+    valid: bool
+    feedback: str | None = None
+
+
+def $judged(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool, str]:
+    """Whether a text keeps to a rule, by a model's judgement, and if not, why."""
+    text = $JUDGED_TEXT.format(task=output.description, output=output.raw)
+    asked: list[AnyMessage] = [SystemMessage($RULE.format(rule=rule)), HumanMessage(text)]
+    verdict = PydanticOutputParser(pydantic_object=$Verdict).parse(str(model.invoke(asked).text))
+    return verdict.valid, output.raw if verdict.valid else verdict.feedback or "refused without a reason"
+'''
+
+_SAVED = '''
+def $saved(path: str, text: str) -> None:
+    """Write a result to its file."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+'''
+
+_REVIEWED = '''
+def $reviewed(work: Callable[[str], str]) -> str:
+    """The answer that a person accepts, by saying nothing; what they say goes back to the agent."""
+    answer = work("")
+    while said := str(interrupt({"answer": answer})).strip():
+        answer = work($IMPROVED.format(attempt=answer, feedback=said))
+    return answer
+'''
+
+_COWORKERS = '''
+def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
+    """The tools with which an agent hands work to others, or asks them something.
+
+    Args:
+        team: by role, what gives the answer of a coworker.
+    """
+    roles = ", ".join(team)
+
+    def handed(wanted: str, coworker: str, context: str) -> str:
+        role = " ".join(coworker.strip("\\"'` ").split()).casefold()
+        work = next((one for name, one in team.items() if name.casefold() == role), None)
+        if work is None:
+            return $NO_COWORKER.format(coworkers=roles)
+        return work($HANDED.format(task=wanted) + ($KNOWN.format(context=context) if context else ""))
+
+    def delegate(task: str, coworker: str, context: str = "") -> str:
+        return handed(task, coworker, context)
+
+    def ask(question: str, coworker: str, context: str = "") -> str:
+        return handed(question, coworker, context)
+
+    return [
+        tool("delegate_work_to_coworker", description=$DELEGATE.format(coworkers=roles))(delegate),
+        tool("ask_question_to_coworker", description=$ASK.format(coworkers=roles))(ask),
+    ]
+'''
+
+_MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
+
+
+class HelperFunctions:
+    """Writes the functions that nodes share.
+
+    Args:
+        sheet: the program.
+        wording: by key, a text of the prompts.
+    """
+
+    def __init__(self, sheet: ProgramText, wording: Callable[[str], str]) -> None:
+        self._sheet, self._wording = sheet, wording
+        self.asks_without_system = False
+        self.loop = ToolLoop()
+
+    def name(self, helper: str) -> str:
+        """What a helper is called; it is written at the end."""
+        called = self._sheet.helper(helper)
+        if called is None:
+            called = self._sheet.names.new(helper)
+            self._sheet.name_helper(helper, called)
+        return called
+
+    def write(self) -> None:
+        """Write those that are used."""
+        written = {
+            "coworkers": self._coworkers,
+            "answered": self._answered,
+            "reviewed": self._reviewed,
+            "joined": lambda: self._put(_JOINED),
+            "parsed": self._parsed,
+            "guarded": self._guarded,
+            "judged": self._judged,
+            "saved": self._saved,
+        }
+        for helper, write in written.items():
+            if self._sheet.helper(helper) is not None:
+                write()
+
+    def _put(self, text: str, **words: str) -> None:
+        names = {word: self.name(word) for word in re.findall(r"\$(\w+)", text) if word not in words}
+        self._sheet.add(Template(text).substitute(**names, **words), _RANK)
+
+    def _constant(self, name: str, text: str) -> None:
+        self._sheet.add(f"{self.name(name)} = {string_literal(slot_template(text, _SLOTS))}", _RANK - 1)
+
+    def _answered(self) -> None:
+        sheet = self._sheet
+        sheet.use("langchain_core.language_models", "BaseChatModel")
+        sheet.use("langchain_core.messages", *_MESSAGES)
+        self._constant("EMPTY_REPLY", self._wording("empty_reply"))
+        first = "*([SystemMessage(system)] if system else [])" if self.asks_without_system else "SystemMessage(system)"
+        opening = f"{first}, HumanMessage(task)"
+        if not self.loop.uses_tools:
+            self._put(_ANSWERED, opening=opening)
+            return
+        for module, name in self.loop.imports:
+            if name:
+                sheet.use(module, name)
+            else:
+                sheet.module(module)
+        self._constant("OUT_OF_STEPS", self._wording("force_final_answer"))
+        self._put(self.loop.used())
+        self._put(self.loop.answered(opening))
+
+    def _reviewed(self) -> None:
+        self._sheet.use("collections.abc", "Callable")
+        self._sheet.use("langgraph.types", "interrupt")
+        self._constant("IMPROVED", self._wording("IMPROVED"))
+        self._put(_REVIEWED)
+
+    def _coworkers(self) -> None:
+        sheet = self._sheet
+        sheet.use("collections.abc", "Callable", "Mapping")
+        sheet.use("langchain_core.tools", "BaseTool", "tool")
+        for name in ("HANDED", "KNOWN", "NO_COWORKER", "DELEGATE", "ASK"):
+            self._constant(name, self._wording(name))
+        self._put(_COWORKERS)
+
+    def _parsed(self) -> None:
+        self._sheet.use("langchain_core.exceptions", "OutputParserException")
+        self._sheet.use("langchain_core.language_models", "BaseChatModel")
+        self._sheet.use("langchain_core.output_parsers", "PydanticOutputParser")
+        self._sheet.use("pydantic", "BaseModel")
+        self._sheet.use("typing", "TypeVar")
+        self._constant("CONVERSION", self._wording("conversion_text"))
+        self._put(_PARSED)
+
+    def _guarded(self) -> None:
+        self._sheet.use("collections.abc", "Callable", "Sequence")
+        self._sheet.use("typing", "Any")
+        self._constant("REFUSED", self._wording("validation_error"))
+        self._put(_GUARDED)
+
+    def _judged(self) -> None:
+        self._sheet.use("langchain_core.language_models", "BaseChatModel")
+        self._sheet.use("langchain_core.messages", *_MESSAGES)
+        self._sheet.use("langchain_core.output_parsers", "PydanticOutputParser")
+        self._sheet.use("pydantic", "BaseModel")
+        self._constant("RULE", self._wording("guardrail_system"))
+        self._constant("JUDGED_TEXT", self._wording("guardrail_text"))
+        self._put(_JUDGED)
+
+    def _saved(self) -> None:
+        self._sheet.use("pathlib", "Path")
+        self._put(_SAVED)

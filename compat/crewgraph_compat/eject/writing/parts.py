@@ -1,0 +1,192 @@
+"""The writers that share one program, and the small dataclass for the output of a task."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from crewgraph.definitions.task.guardrail import LLMGuardrailResult
+from crewgraph.prompts.book import Book
+from crewgraph.schema import described
+from crewgraph_compat.eject.refusals import Refusals
+from crewgraph_compat.eject.user_code.module import UserCode
+from crewgraph_compat.eject.writing.models import ModelExpressions
+from crewgraph_compat.eject.writing.node_functions import HelperFunctions
+from crewgraph_compat.eject.writing.sheet import ProgramText
+from crewgraph_compat.eject.writing.tools import ToolFunctions
+
+__all__ = ["ProgramWriters", "TaskOutputDataclass"]
+
+
+_RANK = 1
+_FIELDS = {
+    "pydantic": ("Any", "None"),
+    "json_dict": ("dict[str, Any] | None", "None"),
+    "description": ("str", '""'),
+    "expected_output": ("str", '""'),
+    "name": ("str", '""'),
+    "agent": ("str", '""'),
+}
+_TEXT = re.compile(r"\bstr\(|\bprint\(|\{\w+\}")
+
+
+class TaskOutputDataclass:
+    """Writes `TaskOutput`, where functions of the user's take one.
+
+    Args:
+        sheet: the program.
+    """
+
+    def __init__(self, sheet: ProgramText) -> None:
+        self._sheet = sheet
+        self._looked_at: list[str] = []
+        self._shown = False
+        self.is_used = False
+
+    def name(self) -> str:
+        """What the class is called; it is written at the end."""
+        self.is_used = True
+        called = self._sheet.helper("TaskOutput")
+        if called is None:
+            called = "TaskOutput"
+            self._sheet.names.take(called)
+            self._sheet.name_helper(called, called)
+        return called
+
+    def look(self, sources: Sequence[str]) -> None:
+        """Note what functions look at."""
+        results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
+        self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
+        self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
+
+    def keep(self, field: str) -> None:
+        """Note a field that is needed whoever looks at it."""
+        self._looked_at = [item for item in _FIELDS if item == field or item in self._looked_at]
+
+    def made(self, given: Mapping[str, str]) -> str:
+        """The expression for an output.
+
+        Args:
+            given: expressions by field; those that nobody looks at are left out.
+        """
+        remaining = {name: item for name, item in given.items() if name == "raw" or name in self._looked_at}
+        return f"{self.name()}({', '.join(f'{name}={item}' for name, item in remaining.items())})"
+
+    def write(self) -> None:
+        """Write the class."""
+        self._sheet.use("dataclasses", "dataclass")
+        fields = [f"    {name}: {_FIELDS[name][0]} = {_FIELDS[name][1]}" for name in self._looked_at]
+        if any("Any" in line for line in fields):
+            self._sheet.use("typing", "Any")
+        text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._shown else ""
+        self._sheet.add(
+            "@dataclass(frozen=True)\nclass TaskOutput:\n"
+            '    """What a task gave, for the functions that look at it."""\n\n'
+            "    raw: str\n" + "\n".join(fields) + text,
+            _RANK,
+        )
+
+
+_KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver of a database keeps them longer."""'
+
+
+class ProgramWriters:
+    """A program, and those who write parts of it.
+
+    Args:
+        about: its docstring.
+        target: the module that the crew or flow stands in.
+        book: the wording of its prompts.
+    """
+
+    def __init__(self, about: str, target: str, book: Book) -> None:
+        self.book = book
+        self.sheet, self.refusals = ProgramText(about), Refusals()
+        self.outputs = TaskOutputDataclass(self.sheet)
+        stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
+        self.lifter = UserCode(self.sheet, self.refusals, target, stand_ins)
+        self.models = ModelExpressions(self.sheet, self.refusals)
+        self.pieces = HelperFunctions(self.sheet, self._wording)
+        self.tools = ToolFunctions(self.sheet, self.lifter, self.pieces.loop)
+        self.prompts: dict[str, str] = {}
+        """By their texts, the constants that hold the system messages."""
+
+        self.teams: dict[str, str] = {}
+        """By the expressions for coworkers' tools, their names."""
+
+        self.keeps_runs = False
+        """Whether the graph needs a checkpointer."""
+
+        self.asks_people = False
+        """Whether it waits for people."""
+
+    def constant(self, wanted: str, written: str, rank: int) -> str:
+        """The name of the constant that holds a text of a prompt; each text is written once."""
+        if written not in self.prompts:
+            self.prompts[written] = self.sheet.names.new(wanted)
+            self.sheet.add(f"{self.prompts[written]} = {written}", rank)
+        return self.prompts[written]
+
+    def compiled(self, builder: str) -> str:
+        """The expression for the graph that is run, compiled."""
+        if not self.keeps_runs:
+            return f"{builder}.compile()"
+        self.sheet.use("langgraph.checkpoint.memory", "InMemorySaver")
+        return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
+
+    def look(self) -> None:
+        """Take what the user's functions look at into account, once all of them are there."""
+        self.outputs.look(self.lifter.sources)
+        self.pieces.loop.keeps_results &= self.tools.are_there
+
+    def finish(self) -> None:
+        """Write what the parts share."""
+        self.pieces.write()
+        if "CrewOutput" in "".join(self.lifter.sources) and self.sheet.helper("CrewOutput") is None:
+            self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
+        if self.outputs.is_used:
+            self.outputs.write()
+
+    def _flow_state(self) -> str:
+        """The base class of states, with the `id` of a run."""
+        if self.sheet.helper("FlowState") is None:
+            self.sheet.name_helper("FlowState", "FlowState")
+            self.sheet.names.take("FlowState")
+            self.sheet.use("pydantic", "BaseModel", "Field")
+            self.sheet.use("uuid", "uuid4")
+            message = '"""The state of a run, with its name."""'
+            built = "Field(default_factory=lambda: str(uuid4()))"
+            self.sheet.add(f"class FlowState(BaseModel):\n    {message}\n\n    id: str = {built}", 2)
+        return "FlowState"
+
+    def _wording(self, key: str) -> str:
+        book = self.book
+        match key:
+            case "conversion_text":
+                return book.slice(key, text="{text}")
+            case "guardrail_system":
+                return book.slice(key, rule="{rule}", schema=described(LLMGuardrailResult))
+            case "guardrail_text":
+                return book.slice(key, task="{task}", output="{output}")
+            case "validation_error":
+                return "\n\n" + book.error(key, task_output="{attempt}", guardrail_result_error="{reason}")
+            case "HANDED" | "KNOWN":
+                handed, known = self._handed()
+                return handed if key == "HANDED" else known
+            case "NO_COWORKER":
+                return book.error("agent_tool_unexisting_coworker", coworkers="{coworkers}")
+            case "DELEGATE" | "ASK":
+                kind = "delegate_work" if key == "DELEGATE" else "ask_question"
+                return book.filled("tools", kind, coworkers="{coworkers}")
+            case "IMPROVED":
+                asked = book.slice("human_feedback", human_feedback="{feedback}")
+                return f"\n\nYour result so far:\n{{attempt}}\n\n{asked}"
+            case _:
+                return book.error(key)
+
+    def _handed(self) -> tuple[str, str]:
+        """What a coworker is asked, and what is added where they are told something."""
+        book = self.book
+        asked = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"
+        alone = book.slice("task", input=asked)
+        message = book.slice("task", input=book.slice("task_with_context", task=asked, context="{context}"))
+        known = message.removeprefix(alone) if message.startswith(alone) else "\n\n{context}"
+        return alone, known

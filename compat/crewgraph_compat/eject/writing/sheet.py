@@ -1,0 +1,221 @@
+"""The text of a program: its imports, its sections in order, its names, and readable literals for prompts."""
+
+import builtins
+import keyword
+import re
+import textwrap
+import unicodedata
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from crewgraph.text import slug
+
+__all__ = [
+    "ProgramText",
+    "UniqueNames",
+    "class_name",
+    "doc_line",
+    "fill_slots",
+    "slot_template",
+    "snake_case",
+    "string_literal",
+]
+
+
+def class_name(text: str) -> str:
+    """A text as the name of a class."""
+    return "".join(part[:1].upper() + part[1:] for part in slug(text).split("_"))
+
+
+def snake_case(text: str) -> str:
+    """A text, or the name of a class, as the name of a function."""
+    return slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text))
+
+
+class UniqueNames:
+    """The names that a program uses at its top."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(keyword.kwlist) | set(dir(builtins))
+
+    def take(self, name: str) -> None:
+        """Note a name that is used."""
+        self._taken.add(name)
+
+    def is_taken(self, name: str) -> bool:
+        """Whether something has the name."""
+        return name in self._taken
+
+    def new(self, wanted: str, otherwise: str = "") -> str:
+        """A name like the wanted one that nothing else has.
+
+        Args:
+            wanted: what the name should be.
+            otherwise: what is added to it first where that is taken.
+        """
+        base = _identifier(wanted)
+        choices = [base, f"{base}{otherwise}"] if otherwise else [base]
+        number = 2
+        while all(choice in self._taken for choice in choices):
+            choices, number = [f"{base}_{number}"], number + 1
+        name = next(choice for choice in choices if choice not in self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _identifier(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).replace("-", "_")
+    remaining = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in plain)
+    return remaining if remaining.isidentifier() else f"n{remaining}"
+
+
+@dataclass
+class ProgramText:
+    """A program while it is written."""
+
+    about: str
+    """Its docstring."""
+
+    names: UniqueNames = field(default_factory=UniqueNames)
+    todo: list[str] = field(default_factory=list[str])
+    """What is left to its user."""
+
+    _modules: dict[str, None] = field(default_factory=dict[str, None])
+    _from: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    _parts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    _rank: int | None = None
+    _helpers: dict[str, str] = field(default_factory=dict[str, str])
+
+    def module(self, name: str, alias: str | None = None) -> None:
+        """Import a module."""
+        self.names.take(alias or name.partition(".")[0])
+        self._modules[f"{name} as {alias}" if alias and alias != name else name] = None
+
+    def use(self, module: str, *names: str) -> None:
+        """Import names from a module; "a as b" is taken."""
+        for name in names:
+            self.names.take(name.rpartition(" as ")[2])
+            self._from.setdefault(module, {})[name] = None
+
+    def add(self, part: str, rank: int = 5) -> None:
+        """Add a part: a function, a class, or lines; those of a lower rank stand before."""
+        self._parts.append((rank if self._rank is None else min(rank, self._rank), part.strip("\n")))
+
+    @contextmanager
+    def together(self, rank: int) -> Generator[None]:
+        """Let what is added stand together, in its order: nothing of it behind this rank."""
+        before, self._rank = self._rank, rank
+        try:
+            yield
+        finally:
+            self._rank = before
+
+    def helper(self, name: str) -> str | None:
+        """What a helper is called here; None where it is not written yet."""
+        return self._helpers.get(name)
+
+    def name_helper(self, name: str, called: str) -> None:
+        """Note what a helper is called here."""
+        self._helpers[name] = called
+
+    def written(self) -> str:
+        """The program, as it stands."""
+        parts = [text for _, text in sorted(self._parts, key=lambda part: part[0])]
+        return "\n\n".join([f'"""{self.about}"""', self._imports(), *_spaced(parts)]).rstrip() + "\n"
+
+    def _imports(self) -> str:
+        lines = [f"import {name}" for name in self._modules]
+        lines += [f"from {module} import {', '.join(sorted(names))}" for module, names in self._from.items()]
+        future = [line for line in lines if line.startswith("from __future__")]
+        return "\n".join([*future, *sorted((line for line in lines if line not in future), key=str.lower)])
+
+
+def _spaced(parts: list[str]) -> list[str]:
+    """Parts with two blank lines around functions and classes, as formatters have it."""
+    return [f"\n{part}" if part.startswith(("def ", "class ", "@", "async def ")) else part for part in parts]
+
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
+_WIDTH = 110
+_SLOT = "\x00{}\x01"
+
+
+def slot_template(text: str, values: Mapping[str, str]) -> str:
+    """A text as `str.format` takes it: with slots for these names; all other braces are text."""
+
+    def kept(found: re.Match[str]) -> str:
+        return _SLOT.format(found[1].replace("-", "_")) if found[1] in values else found[0]
+
+    marked = _PLACEHOLDER.sub(kept, text)
+    if marked == text:
+        return text
+    return marked.replace("{", "{{").replace("}", "}}").replace("\x00", "{").replace("\x01", "}")
+
+
+def fill_slots(name: str, text: str, values: Mapping[str, str]) -> str:
+    """The expression for a text with its slots filled.
+
+    Args:
+        name: the constant that holds the text.
+        text: the text as it was written.
+        values: by the names of placeholders, expressions.
+    """
+    used = dict.fromkeys(result for result in _PLACEHOLDER.findall(text) if result in values)
+    value = ", ".join(f"{item.replace('-', '_')}={values[item]}" for item in used)
+    return f"{name}.format({value})" if value else name
+
+
+def string_literal(text: str) -> str:
+    """A text as a literal: in lines where it has any, none of them too long."""
+    if "\n" not in text and len(text) <= _WIDTH - 10:
+        return _quoted(text)
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lines += _wrapped(_escaped(line))
+    body = "\n".join(lines)
+    if body.endswith('"'):
+        body = f'{body[:-1]}\\"'
+    return f'"""\\\n{body}"""'
+
+
+def doc_line(text: str, limit: int = 90) -> str:
+    """A text as the one line of a docstring."""
+    line = " ".join(text.replace("\\", "/").replace('"', "'").split())
+    line = line if len(line) <= limit else f"{line[: limit - 3].rstrip()}..."
+    line = line[:1].upper() + line[1:]
+    return line if line.endswith((".", "?", "!")) else f"{line}."
+
+
+def _quoted(text: str) -> str:
+    if '"' in text and "'" not in text and text.isprintable() and "\\" not in text:
+        return f"'{text}'"
+    return '"' + "".join(_safe(c) for c in text).replace('"', '\\"') + '"'
+
+
+def _escaped(line: str) -> str:
+    escaped = "".join(_safe(c) for c in line).replace('"""', '\\"\\"\\"')
+    # Blanks at the end would be lost to editors.
+    return f"{escaped[:-1]}\\x20" if escaped.endswith(" ") else escaped
+
+
+def _safe(c: str) -> str:
+    if c == "\\":
+        return "\\\\"
+    return c if c.isprintable() else c.encode("unicode_escape").decode()
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line as several, which are joined by a backslash at their ends."""
+    if len(line) <= _WIDTH:
+        return [line]
+    pieces = textwrap.wrap(
+        line,
+        _WIDTH,
+        drop_whitespace=False,
+        replace_whitespace=False,
+        expand_tabs=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [*(f"{piece}\\" for piece in pieces[:-1]), pieces[-1]]

@@ -1,0 +1,234 @@
+"""Tools as LangChain tools: `@tool` functions with the user's source, or LangChain's own."""
+
+import ast
+import inspect
+import json
+import textwrap
+from typing import Any
+
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.text import slug
+from crewgraph.tools.base import BaseTool, Tool, keep_always
+from crewgraph.tools.langchain import is_langchain_tool
+from crewgraph.tools.use import GuardedTool
+from crewgraph_compat.eject.user_code.expressions import SourceEdits
+from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
+from crewgraph_compat.eject.writing.node_functions import ToolLoop
+from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
+
+__all__ = ["ToolFunctions"]
+
+_RANK = 4
+_GIVEN = frozenset({"tool"})
+
+
+class ToolFunctions:
+    """The tools of a program, each written once.
+
+    Args:
+        sheet: the program.
+        lifter: takes over the user's code.
+        loop: is told what its calls need.
+    """
+
+    def __init__(self, sheet: ProgramText, lifter: UserCode, loop: ToolLoop) -> None:
+        self._sheet, self._lifter, self._loop = sheet, lifter, loop
+        self._written: dict[int, str | None] = {}
+
+    @property
+    def are_there(self) -> bool:
+        """Whether there are any, besides those for working with others."""
+        return bool(self._written)
+
+    def name(self, guarded: GuardedTool, where: str) -> str | None:
+        """What a tool is called in the program; None where it has no translation, which is noted.
+
+        Args:
+            guarded: the tool.
+            where: whose it is, for messages.
+        """
+        source = guarded.tool.source
+        if isinstance(source, CoworkerTool):  # written with the agent
+            return None
+        if id(source) not in self._written:
+            self._written[id(source)] = self._tool(guarded, source, f"tool `{guarded.tool.title}` of {where}")
+        return self._written[id(source)]
+
+    def _tool(self, guarded: GuardedTool, source: Any, where: str) -> str | None:
+        refuse = self._lifter.refusals.add
+        if guarded.tool.require_approval or guarded.once:
+            refuse(where, "it asks for approval, or is used once alone")
+        if is_langchain_tool(source):
+            return self._of_langchain(source, where)
+        if (most := getattr(source, "max_usage_count", None)) is not None:
+            self._loop.most_uses[guarded.name] = most
+        keeps = getattr(source, "cache_function", keep_always)
+        if keeps is not keep_always:
+            self._loop.kept_if[guarded.name] = self._lifter.value(keeps, f"the cache function of {where}") or "None"
+        if getattr(source, "result_as_answer", False):
+            self._loop.ends_work = True
+        if isinstance(source, Tool):
+            return self._of_function(guarded, source.func, where, ends=source.result_as_answer)
+        if inspect.isfunction(source):
+            return self._of_function(guarded, source, where, ends=False)
+        if isinstance(source, BaseTool):
+            return self._of_class(guarded, source, where)
+        refuse(where, f"a `{type(source).__name__}` is not known here")
+        return None
+
+    def _of_langchain(self, source: Any, where: str) -> str | None:
+        if getattr(source, "return_direct", False):
+            self._loop.ends_work = True
+        function = getattr(source, "func", None) or getattr(source, "coroutine", None)
+        for module in self._modules(function, source):
+            name = module.name_of(source)
+            if name is not None:
+                return self._lifter.name(module, name, where)
+        self._lifter.refusals.add(where, "no name at the top of a module stands for it; give it one")
+        return None
+
+    def _modules(self, *values: Any) -> list[UserModule]:
+        results = [UserModule.of(value) for value in values if value is not None]
+        results.append(UserModule.named(self._lifter.target))
+        return [module for module in results if module is not None]
+
+    def _of_function(self, guarded: GuardedTool, function: Any, where: str, *, ends: bool) -> str | None:
+        self._loop.is_async |= inspect.iscoroutinefunction(function)
+        self._sheet.use("langchain_core.tools", "tool")
+        module, name = UserModule.of(function), str(getattr(function, "__name__", ""))
+        if module is None or name not in module.definitions:
+            return self._left(guarded, where, "its source is not at the top of a module")
+        written = _decorator(guarded, name, ends=ends)
+        if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or (
+            module.name != self._lifter.target and module.is_free
+        ):
+            self._sheet.use(module.name, name)
+            called = self._sheet.names.new(f"{name}_tool")
+            self._sheet.add(f"{called} = {_applied(guarded, ends=ends)}({name})", _RANK)
+            return called
+        text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
+        if self._sheet.names.is_taken(name):
+            self._lifter.refusals.add(where, f"there are two things called `{name}`; rename one of them")
+            return None
+        self._sheet.names.take(name)
+        self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
+        return name
+
+    def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
+        kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
+        module = UserModule.of(kind)
+        if module is None or is_installed_package(module.name):
+            return self._left(guarded, where, f"`{kind.__module__}.{kind.__name__}` is a class of a package")
+        self._loop.is_async |= inspect.iscoroutinefunction(run)
+        self._sheet.use("langchain_core.tools", "tool")
+        try:
+            text = textwrap.dedent(inspect.getsource(run))
+            function = _as_function(text, source)
+        except (OSError, _NotPlain) as error:
+            return self._left(guarded, where, str(error))
+        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        text = function.replace("def _run(", f"def {name}(", 1)
+        words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
+        schema = source.args_schema
+        owner = UserModule.of(schema)
+        if owner is not None and owner.values.get(schema.__name__) is schema:
+            lifted = self._lifter.value(schema, where)
+            words += [f"args_schema={lifted}"] if lifted else []
+        text, is_told = _documented(text, source.description)
+        words += [] if is_told else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
+        words += ["return_direct=True"] if source.result_as_answer else []
+        decorated = f"@tool({', '.join(words)})" if words else "@tool"
+        self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, given=_GIVEN)
+        return name
+
+    def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
+        """A place for a tool that its user has to write."""
+        self._sheet.use("langchain_core.tools", "tool")
+        name = self._sheet.names.new(slug(guarded.name), "_tool")
+        names = list(guarded.spec["parameters"].get("properties", {}))
+        value = ", ".join(f"{item}: str" for item in names)
+        told = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
+        described = json.dumps(guarded.spec["description"], ensure_ascii=False)
+        self._sheet.add(
+            f"@tool({json.dumps(guarded.name)}, description={described})\n"
+            f"def {name}({value}) -> str:\n"
+            f'    """What the tool did is not translated."""\n'
+            f"    # TODO: {' '.join(why.split())[:90]}\n"
+            f"    raise NotImplementedError({told})",
+            _RANK,
+        )
+        self._sheet.todo.append(f"{where}: {why}")
+        return name
+
+
+class _NotPlain(Exception):
+    """A method needs its object."""
+
+
+def _decorator(guarded: GuardedTool, name: str, *, ends: bool) -> str:
+    applied = _applied(guarded, ends=ends, name=name)
+    return f"@{applied}"
+
+
+def _applied(guarded: GuardedTool, *, ends: bool, name: str = "") -> str:
+    words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
+    words += ["return_direct=True"] if ends else []
+    return f"tool({', '.join(words)})" if words else "tool"
+
+
+def _without_decorators(text: str) -> str:
+    node: Any = ast.parse(text).body[0]
+    return "\n".join(text.splitlines()[node.lineno - 1 :])
+
+
+def _documented(text: str, description: str) -> tuple[str, bool]:
+    """A function with a tool's description as its docstring, and whether it could be had as that."""
+    function: Any = ast.parse(text).body[0]
+    if ast.get_docstring(function) is not None or doc_line(description, 100) != description:
+        return text, False
+    lines = text.splitlines()
+    first = function.body[0]
+    if first.lineno == function.lineno:  # all of it stands in one line
+        return text, False
+    indent = " " * first.col_offset
+    return "\n".join([*_head(lines, function), f'{indent}"""{description}"""', *_rest(lines, function)]), True
+
+
+def _head(lines: list[str], function: Any) -> list[str]:
+    """The lines of a signature."""
+    ends: list[int] = [getattr(node, "end_lineno", 0) for node in ast.walk(function.args)]
+    end = max(function.lineno, *ends, 0 if function.returns is None else int(function.returns.end_lineno))
+    while not lines[end - 1].split("#")[0].rstrip().endswith(":"):
+        end += 1
+    return lines[:end]
+
+
+def _rest(lines: list[str], function: Any) -> list[str]:
+    return lines[len(_head(lines, function)) :]
+
+
+def _as_function(text: str, source: BaseTool) -> str:
+    """The source of `_run` without its object: what it reads of that stands there as it is now.
+
+    Raises:
+        _NotPlain: it needs more of its object than values.
+    """
+    tree = ast.parse(text)
+    function: Any = tree.body[0]
+    if function.decorator_list or not function.args.args:
+        raise _NotPlain("its `_run` is decorated, or takes no object")
+    own = function.args.args[0].arg
+    edits = SourceEdits(text, tree)
+    read: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
+            read.add(id(node.value))
+            value = getattr(source, node.attr, None)
+            if not isinstance(node.ctx, ast.Load) or not isinstance(value, (str, int, float, bool)):
+                raise _NotPlain(f"its `_run` uses `self.{node.attr}` in line {node.lineno}, which is no plain value")
+            edits.replace(node, json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value))
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == own and id(node) not in read:
+            raise _NotPlain(f"its `_run` uses `self` as a whole in line {node.lineno}")
+    edits.drop_first_parameter(function)
+    return edits.done()

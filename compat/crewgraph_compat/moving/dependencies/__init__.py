@@ -1,0 +1,1 @@
+"""Dependencies on CrewAI in project files."""

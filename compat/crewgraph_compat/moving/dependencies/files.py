@@ -1,0 +1,235 @@
+"""Files that declare dependencies: pyproject.toml, requirements files, setup.cfg, setup.py, conda environments."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from crewgraph_compat.moving.dependencies.requirements import (
+    LOCKS,
+    OURS,
+    TOOLS,
+    RequirementPlace,
+    environment_places,
+    parse_requirement,
+    requirement_lists,
+    requirements_places,
+    setup_cfg_places,
+    setup_py_places,
+)
+from crewgraph_compat.moving.dependencies.tables import python_version_notes, raised_python_bound, rewrite_poetry
+from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
+from crewgraph_compat.moving.rewriting.program import UnreadableSource
+from crewgraph_compat.moving.rewriting.tree import MigrationNote
+
+__all__ = [
+    "ProjectScopes",
+    "rewrite_environment",
+    "rewrite_pyproject",
+    "rewrite_requirements",
+    "rewrite_setup_cfg",
+    "rewrite_setup_py",
+]
+
+
+_FROM_GIT = re.compile(r"^\s*[^#\s].*\bgit\+\S*/crewai(?:-tools)?(?:\.git)?(?=[@#\s]|$)", re.IGNORECASE)
+_REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<said>[^"']*)""")
+_PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<said>[^"'#]+)""")
+
+
+def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
+    """A requirements file that asks for crewgraph where it asked for crewai."""
+    done, notes = _rewrite_places(text, file, requirements_places(text), with_tools=with_tools)
+    notes += [
+        MigrationNote(file, number, f"crewai is installed from its repository here; write `{OURS}`.")
+        for number, line in enumerate(done.splitlines(), 1)
+        if _FROM_GIT.match(line)
+    ]
+    return done, notes
+
+
+def rewrite_setup_cfg(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
+    """A setup.cfg that asks for crewgraph where it asked for crewai, in its lists of requirements."""
+    done, notes = _rewrite_places(text, file, setup_cfg_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
+
+
+def rewrite_setup_py(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
+    """A setup.py that asks for crewgraph where it asked for crewai, in its lists of texts.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    done, notes = _rewrite_places(text, file, setup_py_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
+
+
+def rewrite_environment(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
+    """A conda environment in which pip is asked for crewgraph where it was asked for crewai."""
+    done, notes = _rewrite_places(text, file, environment_places(text), with_tools=with_tools)
+    return done, notes + _python_notes(text, file)
+
+
+def _python_notes(text: str, file: str) -> list[MigrationNote]:
+    """What is told of Pythons that are too old."""
+    lines = enumerate(text.splitlines(), 1)
+    return [
+        note
+        for number, line in lines
+        if (form := _PYTHON.match(line))
+        for note in python_version_notes(form["said"], file, number)
+    ]
+
+
+def _rewrite_places(
+    text: str, file: str, places: Iterable[RequirementPlace], *, with_tools: bool
+) -> tuple[str, list[MigrationNote]]:
+    lines, notes = text.splitlines(keepends=True), list[MigrationNote]()
+    asked = [(place, item) for place in places if (item := parse_requirement(place.said)) is not None]
+    has_tools = any(entry.is_tools for _, entry in asked)
+    for place, item in reversed(asked):
+        line = lines[place.line - 1]
+        if item.is_tools:
+            notes.append(_tools_note(file, place.line))
+        elif not place.is_of_pip:
+            notes.append(
+                MigrationNote(file, place.line, f"crewgraph is installed by pip: write `{OURS}` below `- pip:`.")
+            )
+        elif place.said.endswith("\\") or "--hash" in place.said:
+            message = (
+                f"it is pinned by hashes, or goes on below, and stays: write `{OURS}` where this file is made from."
+            )
+            notes.append(MigrationNote(file, place.line, message))
+        else:
+            lines[place.line - 1] = f"{line[: place.start]}{item.ours}{line[place.end :]}"
+            if "tools" in item.extras and with_tools:
+                notes.append(_tools_note(file, place.line))
+                if not has_tools:
+                    lines[place.line - 1] = _with_tools(lines[place.line - 1], place, notes, file)
+    return "".join(lines), notes
+
+
+def _with_tools(line: str, place: RequirementPlace, notes: list[MigrationNote], file: str) -> str:
+    if not place.is_alone:
+        notes.append(
+            MigrationNote(file, place.line, f"the extra `tools` is gone with crewai: `{TOOLS}` has to stand here, too.")
+        )
+        return line
+    end = line[len(line.rstrip("\r\n")) :]
+    return line.rstrip("\r\n") + (end or "\n") + f"{line[: place.start]}{TOOLS}{end}"
+
+
+def _tools_note(file: str, number: int) -> MigrationNote:
+    return MigrationNote(file, number, TOOLS_NOTE)
+
+
+def rewrite_pyproject(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
+    """A pyproject.toml that asks for crewgraph where it asked for crewai: of PEP 621, groups, uv, Poetry.
+
+    Raises:
+        Unreadable: it is no TOML, or would be none.
+    """
+    try:
+        data = tomllib.loads(text)
+        document = tomlkit.parse(text)
+    except (tomllib.TOMLDecodeError, TOMLKitError) as error:
+        raise UnreadableSource(f"it cannot be read as TOML ({error})") from None
+    notes: list[MigrationNote] = []
+    for listed in requirement_lists(document):
+        _rewrite_list(listed, text, file, notes, with_tools=with_tools)
+    done = tomlkit.dumps(document) if notes else text
+    if "poetry" in data.get("tool", {}):
+        done = rewrite_poetry(done, file, notes, with_tools=with_tools)
+    if done != text and "requires-python" in data.get("project", {}):
+        done = _rewrite_python(done, file, notes)
+    notes += _table_notes(text, data, file)
+    try:
+        tomllib.loads(done)
+    except tomllib.TOMLDecodeError as error:
+        raise UnreadableSource(f"it would be no TOML any more ({error}); it stays as it is") from None
+    return done, sorted(set(notes))
+
+
+def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
+    """Let `requires-python` not promise what crewgraph does not keep."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        if form := _REQUIRES_PYTHON.match(line):
+            now, told = raised_python_bound(form["said"], file, number)
+            lines[number - 1] = f"{line[: form.start('said')]}{now}{line[form.end('said') :]}"
+            notes += told
+    return "".join(lines)
+
+
+def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNote]:
+    """What tables of tools say of crewai."""
+    tools, notes = data.get("tool", {}), list[MigrationNote]()
+    if "crewai" in tools:
+        message = "`[tool.crewai]` is read by `crewgraph run`; other commands read `target` of `[tool.crewgraph]`."
+        notes.append(MigrationNote(file, _line_of(text, "[tool.crewai]"), message))
+    if "crewai" in tools.get("uv", {}).get("sources", {}):
+        below = _line_of(text, "[tool.uv.sources")
+        line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
+        notes.append(MigrationNote(file, line, "`[tool.uv.sources]` says where crewai is from; take it out."))
+    return notes
+
+
+def _rewrite_list(listed: Any, text: str, file: str, notes: list[MigrationNote], *, with_tools: bool) -> None:
+    if not isinstance(listed, list):
+        return
+    items = cast("list[Any]", listed)
+    asked = [parse_requirement(str(entry)) if isinstance(entry, str) else None for entry in items]
+    has_tools = any(entry is not None and entry.is_tools for entry in asked)
+    for place in reversed(range(len(items))):
+        if (item := asked[place]) is None:
+            continue
+        line = _line_of(text, str(items[place]))
+        if not item.is_tools:
+            items[place] = item.ours
+            notes.append(MigrationNote(file, line, LOCKS))
+        if item.is_tools or "tools" in item.extras and with_tools:
+            notes.append(_tools_note(file, line))
+        if "tools" in item.extras and with_tools and not has_tools:
+            items.insert(place + 1, TOOLS)
+
+
+def _line_of(text: str, said: str) -> int:
+    return next((number for number, line in enumerate(text.splitlines(), 1) if said in line), 1)
+
+
+_WHOLE = PurePosixPath(".")
+
+
+class ProjectScopes:
+    """The folders whose programs the files of dependencies speak of.
+
+    Such a file speaks of what is in its folder; where that holds no program, as `requirements/` and `docker/` do, of what is
+    in the folder above.
+
+    Args:
+        dependencies: the files of dependencies, as they are shown.
+        programs: the programs.
+    """
+
+    def __init__(self, dependencies: Iterable[str], programs: Iterable[str]) -> None:
+        folders = {folder for name in programs for folder in PurePosixPath(name).parents}
+        self._realms: dict[str, PurePosixPath] = {}
+        for name in dependencies:
+            above = PurePosixPath(name).parents
+            self._realms[name] = next((folder for folder in above if folder in folders), _WHOLE)
+
+    def of(self, dependency: str, files: Sequence[str]) -> list[str]:
+        """The files that a file of dependencies has to do for: those of its realm, and those that are in none."""
+        realm = self._realms[dependency]
+        return [name for name in files if self._is_in(name, realm) or not self._has_any(name)]
+
+    def _has_any(self, name: str) -> bool:
+        return any(self._is_in(name, realm) for realm in self._realms.values())
+
+    @staticmethod
+    def _is_in(name: str, realm: PurePosixPath) -> bool:
+        return realm in PurePosixPath(name).parents

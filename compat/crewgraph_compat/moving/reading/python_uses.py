@@ -1,0 +1,207 @@
+"""What a Python file uses of CrewAI."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from crewgraph_compat.moving.features import Feature, FeatureKind, Use, known_attributes
+from crewgraph_compat.moving.names import resolve_name
+from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope
+from crewgraph_compat.surface.table import TABLE
+
+__all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
+
+_ROOTS = ("crewai", "crewai_tools")
+_DECLARED = frozenset({"name", "description", "args_schema", "model_config", "model", "state"})
+"""What subclasses say of themselves, which is no version of anything."""
+
+
+def imports_of(tree: ast.AST) -> Imports:
+    """The names of CrewAI that a file imports, anywhere in it."""
+    imports = Imports()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] in _ROOTS:
+                    called = alias.asname or alias.name.partition(".")[0]
+                    imports.paths[called] = alias.name if alias.asname else called
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] in _ROOTS:
+            for alias in node.names:
+                if alias.name == "*":
+                    imports.paths.update({name: f"{node.module}.{name}" for name in TABLE.get(node.module or "", ())})
+                else:
+                    imports.paths[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return imports
+
+
+def python_uses(
+    tree: ast.AST,
+    file: str,
+    imports: Imports,
+    classes: Mapping[str, OwnClass],
+    functions: Mapping[str, str] = MappingProxyType({}),
+) -> list[Use]:
+    """The features that a file uses, in its order.
+
+    Args:
+        tree: the file.
+        file: how it is called.
+        imports: what it imports.
+        classes: the classes of the whole project that are made of CrewAI's.
+        functions: what its functions return.
+    """
+    result = located(tree, imports, classes, functions)
+    return sorted({Use(file, getattr(node, "lineno", 1), feature) for node, feature in result})
+
+
+def located(
+    tree: ast.AST,
+    imports: Imports,
+    classes: Mapping[str, OwnClass],
+    functions: Mapping[str, str] = MappingProxyType({}),
+) -> list[tuple[ast.AST, Feature]]:
+    """The features that a file uses, each with the node that does."""
+    finding = UseVisitor(imports, TypeScope(imports, classes, functions))
+    finding.visit(tree)
+    return finding.found
+
+
+class UseVisitor(ast.NodeVisitor):
+    """Goes through a file, and knows at each place what the names are of."""
+
+    def __init__(self, imports: Imports, types: TypeScope) -> None:
+        self._imports = imports
+        self.types = types
+        self.found: list[tuple[ast.AST, Feature]] = []
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if alias.name.partition(".")[0] in _ROOTS:
+                self._use(node, Feature(FeatureKind.imported, alias.name, path=alias.name))
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
+            return
+        for alias in node.names:
+            path = str(node.module) if alias.name == "*" else f"{node.module}.{alias.name}"
+            self._use(node, Feature(FeatureKind.imported, path, path=path))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for base in node.bases:
+            target = self._imports.target(base)
+            if target is not None:
+                self._use(base, Feature(FeatureKind.base, f"class({_last(target)})", owner=target))
+                for method in _methods(node, target):
+                    shown = f"override {_last(target)}.{method.name}"
+                    self._use(method, Feature(FeatureKind.override, shown, owner=target, word=method.name))
+        self._inside(node, node.name if node.name in self.types.classes else "")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for decorator in node.decorator_list:
+            target = None if isinstance(decorator, ast.Call) else self._imports.target(decorator)
+            if target is not None:
+                self._use(decorator, Feature(FeatureKind.bare, f"@{_last(target)}", owner=target))
+        self._inside(node, None)
+
+    def _inside(self, node: ast.AST, own: str | None) -> None:
+        self.types.enter(own)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+                if item.arg != "self":
+                    self.types.know(ast.copy_location(ast.Name(item.arg), item), self.types.declared(item.annotation))
+        self.generic_visit(node)
+        self.types.leave()
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        for target in node.targets:
+            self.types.know(target, self.types.of(node.value))
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.generic_visit(node)
+        self.types.know(node.target, self.types.declared(node.annotation) or self.types.of(node.value))
+
+    def visit_For(self, node: ast.For) -> None:
+        self.types.know(node.target, self.types.item(self.types.of(node.iter)))
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        target = self._imports.target(node.func)
+        own = node.func.id if isinstance(node.func, ast.Name) and node.func.id in self.types.classes else None
+        if target is not None:
+            self._keywords(node, target)
+        elif own is not None and self.types.base(own):
+            self._keywords(node, self.types.base(own), own)
+        elif isinstance(node.func, ast.Attribute):
+            self._arguments(node, node.func)
+        self.generic_visit(node)
+
+    def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
+        for keyword in node.keywords:
+            if keyword.arg is None or own is not None and keyword.arg in self.types.classes[own].own:
+                continue
+            value = repr(keyword.value.value) if isinstance(keyword.value, ast.Constant) else ""
+            shown = f"{_last(target)}({keyword.arg}=)"
+            self._use(keyword, Feature(FeatureKind.keyword, shown, owner=target, word=keyword.arg, value=value))
+
+    def _arguments(self, node: ast.Call, func: ast.Attribute) -> None:
+        owner = self._owner(func)
+        for item in node.keywords if owner else ():
+            if item.arg is not None:
+                shown = f"{_last(owner)}.{func.attr}({item.arg}=)"
+                self._use(item, Feature(FeatureKind.argument, shown, owner=owner, word=item.arg, of_method=func.attr))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        path = self._imports.path(node)
+        if path is not None:
+            self._path(node, path)
+            return
+        if owner := self._owner(node):
+            self._use(node, Feature(FeatureKind.attribute, f"{_last(owner)}.{node.attr}", owner=owner, word=node.attr))
+        self.generic_visit(node)
+
+    def _path(self, node: ast.Attribute, path: str) -> None:
+        """Attributes of what is imported: names of modules, or what classes have."""
+        name = resolve_name(path)
+        if name is None or not name.rest:
+            if path not in TABLE:
+                self._use(node, Feature(FeatureKind.imported, path, path=path))
+            return
+        if self._imports.paths.get(path.partition(".")[0]) == "crewai":
+            full = path.rsplit(".", len(name.rest))[0]
+            self._use(node, Feature(FeatureKind.imported, full, path=full))
+        if not name.module.startswith("crewgraph"):
+            return
+        shown = f"{name.name}.{name.rest[0]}"
+        self._use(node, Feature(FeatureKind.attribute, shown, owner=name.target, word=name.rest[0]))
+
+    def _owner(self, node: ast.Attribute) -> str:
+        """The class of crewgraph whose attribute is asked for; empty where it is the project's own, or unknown."""
+        kind = self.types.of(node.value)
+        if kind is None or kind.startswith("[]"):
+            return ""
+        if kind in self.types.classes and node.attr in self.types.classes[kind].own:
+            return ""
+        return self.types.base(kind)
+
+    def _use(self, node: ast.AST, feature: Feature) -> None:
+        self.found.append((node, feature))
+
+
+def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The methods that a class has in the place of those of its base."""
+    for statement in node.body:
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name.startswith("__"):
+            continue
+        if statement.name not in _DECLARED and statement.name in known_attributes(target):
+            yield statement
+
+
+def _last(target: str) -> str:
+    return target.rpartition(":")[2]

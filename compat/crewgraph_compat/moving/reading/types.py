@@ -1,0 +1,249 @@
+"""Which of CrewAI's classes a value is of, as far as a program's text tells."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from crewgraph_compat.moving.names import is_module, resolve_moved_name
+
+__all__ = ["Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
+
+_AGENT = "crewgraph.definitions.agent.agent:Agent"
+_CREW = "crewgraph.definitions.crew.crew:Crew"
+_CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
+_FLOW = "crewgraph.definitions.flow.flow:Flow"
+_TASK = "crewgraph.definitions.task.task:Task"
+_TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
+
+_MADE: Mapping[tuple[str, str], str] = {
+    (_AGENT, "kickoff"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
+    (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
+    (_CREW, "copy"): _CREW,
+    (_CREW, "akickoff"): _CREW_OUTPUT,
+    (_CREW, "kickoff"): _CREW_OUTPUT,
+    (_CREW, "kickoff_async"): _CREW_OUTPUT,
+    (_CREW, "kickoff_for_each"): f"[]{_CREW_OUTPUT}",
+    (_CREW, "kickoff_for_each_async"): f"[]{_CREW_OUTPUT}",
+    (_CREW, "replay"): _CREW_OUTPUT,
+    (_TASK, "execute_sync"): _TASK_OUTPUT,
+}
+"""What methods return; `[]` in front of what lists hold."""
+
+_HELD: Mapping[tuple[str, str], str] = {
+    (_CREW, "agents"): f"[]{_AGENT}",
+    (_CREW, "tasks"): f"[]{_TASK}",
+    (_CREW, "usage_metrics"): "crewgraph.llm.usage:UsageMetrics",
+    (_CREW_OUTPUT, "tasks_output"): f"[]{_TASK_OUTPUT}",
+    (_CREW_OUTPUT, "token_usage"): "crewgraph.llm.usage:UsageMetrics",
+    (_TASK, "agent"): _AGENT,
+    (_TASK, "output"): _TASK_OUTPUT,
+}
+"""What attributes hold."""
+
+_MADE_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
+"""What the methods of a project make, by their decorators."""
+
+
+_PROPERTIES = frozenset({"cached_property", "property"})
+
+
+@dataclass
+class Imports:
+    """What names of a file are of CrewAI: dotted paths of crewai, by the names the program has for them."""
+
+    paths: dict[str, str] = field(default_factory=dict[str, str])
+
+    def path(self, node: ast.expr | None) -> str | None:
+        """The dotted path that an expression means; None where it is not CrewAI's."""
+        if isinstance(node, ast.Subscript):  # Flow[State]
+            return self.path(node.value)
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        root = self.paths.get(node.id) if isinstance(node, ast.Name) else None
+        return None if root is None else ".".join([root, *reversed(parts)])
+
+    def target(self, node: ast.expr | None) -> str | None:
+        """The "module:name" of crewgraph that an expression means; None for modules, attributes and other things."""
+        path = self.path(node)
+        name = None if path is None or is_module(path) else resolve_moved_name(path)
+        if name is None or name.rest or not name.module.startswith("crewgraph"):
+            return None  # modules of crewai have names of other packages, too, which need not be installed
+        return name.target
+
+
+@dataclass
+class OwnClass:
+    """A class of the project that is made of one of CrewAI's, a project of `@CrewBase`, or one that makes CrewAI's objects."""
+
+    base: str
+    """The "module:name" of crewgraph; empty where it is made of none."""
+
+    own: set[str] = field(default_factory=set[str])
+    """The names that it has itself."""
+
+    makes: dict[str, str] = field(default_factory=dict[str, str])
+    """What its methods return."""
+
+    holds: dict[str, str] = field(default_factory=dict[str, str])
+    """What its objects' attributes hold."""
+
+    properties: set[str] = field(default_factory=set[str])
+    """The methods that are asked for as attributes."""
+
+
+def plain_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
+    """The classes of a file that are made of nothing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            yield node.name, _own_class(node, imports, "")
+
+
+def own_classes(tree: ast.AST, imports: Imports) -> Iterator[tuple[str, OwnClass]]:
+    """The classes of a file that are made of CrewAI's."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        bases = [target for base in node.bases if (target := imports.target(base)) is not None]
+        is_project = any((imports.path(decorator) or "").endswith(".CrewBase") for decorator in node.decorator_list)
+        if bases or is_project:
+            yield node.name, _own_class(node, imports, bases[0] if bases else "")
+
+
+def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
+    result = OwnClass(base)
+    for item in ast.walk(node):
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            result.own.add(item.name)
+            if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
+                result.properties.add(item.name)
+            roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
+            target = imports.target(item.returns) or next(
+                (_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None
+            )
+            if target is not None:
+                result.makes[item.name] = target
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            result.own.add(item.id)
+        elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store) and _is_self(item.value):
+            result.own.add(item.attr)
+        elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
+            for each in item.targets:
+                if (
+                    isinstance(each, ast.Attribute)
+                    and _is_self(each.value)
+                    and (target := imports.target(item.value.func))
+                ):
+                    result.holds[each.attr] = target
+    return result
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+class TypeScope:
+    """The types of a file's expressions: "module:name" of crewgraph, the name of a class of the project, `[]` for lists."""
+
+    def __init__(
+        self, imports: Imports, classes: Mapping[str, OwnClass], functions: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._imports = imports
+        self.classes = classes
+        self._functions = functions
+        self._scopes: list[dict[str, str]] = [{}]
+        self.bound: dict[tuple[int, int], str | None] = {}
+        """What names get where they stand: line from 1 and column in bytes."""
+        self._selves: list[str] = []
+
+    def enter(self, own: str | None = None) -> None:
+        """A function, or a class of the project, begins."""
+        self._scopes.append({})
+        self._selves.append(own if own is not None else (self._selves[-1] if self._selves else ""))
+
+    def leave(self) -> None:
+        """It ends."""
+        self._scopes.pop()
+        self._selves.pop()
+
+    def know(self, target: ast.expr, kind: str | None) -> None:
+        """A name gets a value."""
+        if isinstance(target, ast.Name):
+            self.bound[target.lineno, target.col_offset] = kind
+            if kind is None:
+                self._scopes[-1].pop(target.id, None)
+            else:
+                self._scopes[-1][target.id] = kind
+
+    def declared(self, annotation: ast.expr | None) -> str | None:
+        """The type that an annotation says."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except SyntaxError:
+                return None
+        if isinstance(annotation, ast.BinOp):  # `Agent | None`
+            return self.declared(annotation.left) or self.declared(annotation.right)
+        if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name):
+            inner = self.declared(annotation.slice)
+            outer = annotation.value.id
+            return inner if outer == "Optional" else f"[]{inner}" if inner and outer in ("list", "List") else None
+        return self._imports.target(annotation) or self._own(annotation)
+
+    def of(self, node: ast.expr | None) -> str | None:
+        """The type of an expression; None where nothing is known."""
+        if isinstance(node, ast.Await):
+            return self.of(node.value)
+        if isinstance(node, ast.Name):
+            if node.id == "self" and self._selves and self._selves[-1]:
+                return self._selves[-1]
+            return next((scope[node.id] for scope in reversed(self._scopes) if node.id in scope), None)
+        if isinstance(node, ast.Call):
+            return (
+                self._imports.target(node.func)
+                or self._own(node.func)
+                or self._returned(node.func)
+                or self._by_function(node.func)
+            )
+        if isinstance(node, ast.Attribute):
+            return self._held(self.of(node.value), node.attr)
+        if isinstance(node, ast.Subscript):
+            return self.item(self.of(node.value))
+        return None
+
+    def item(self, kind: str | None) -> str | None:
+        """What a list holds."""
+        return kind[2:] if kind is not None and kind.startswith("[]") else None
+
+    def base(self, kind: str) -> str:
+        """The class of crewgraph that a type is, or is made of; empty where there is none."""
+        return self.classes[kind].base if kind in self.classes else kind
+
+    def _own(self, node: ast.expr | None) -> str | None:
+        return node.id if isinstance(node, ast.Name) and node.id in self.classes else None
+
+    def _returned(self, func: ast.expr) -> str | None:
+        kind = self.of(func.value) if isinstance(func, ast.Attribute) else None
+        if kind is None or not isinstance(func, ast.Attribute):
+            return None
+        if kind in self.classes and func.attr in self.classes[kind].makes:
+            return self.classes[kind].makes[func.attr]
+        return _MADE.get((self.base(kind), func.attr))
+
+    def _by_function(self, func: ast.expr) -> str | None:
+        if not isinstance(func, ast.Name) or any(func.id in scope for scope in self._scopes):
+            return None
+        return self._functions.get(func.id)
+
+    def _held(self, kind: str | None, name: str) -> str | None:
+        if kind is None:
+            return None
+        if kind in self.classes and name in self.classes[kind].holds:
+            return self.classes[kind].holds[name]
+        return _HELD.get((self.base(kind), name))

@@ -1,0 +1,1 @@
+"""Python files rewritten for crewgraph, with libcst."""

@@ -1,0 +1,226 @@
+"""`from crewai... import ...` and dotted paths in strings: each name from where crewgraph has it."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst
+
+from crewgraph_compat.moving.names import (
+    import_location,
+    is_module,
+    module_location,
+    public_names,
+    replacement_of,
+    resolve_moved_name,
+)
+from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
+from crewgraph_compat.surface.absent import reason
+
+__all__ = ["TOOLS_NOTE", "absent_note", "is_crewai_path", "new_location", "rewrite_imports", "rewrite_strings"]
+
+
+TOOLS_NOTE = (
+    "`crewai_tools` imports crewai itself: run the program with `crewgraph run`, or call `crewgraph_compat.install()` "
+    "before the import."
+)
+"""What is told where the package of tools is used."""
+
+_Location = tuple[str, str]
+"""A module and a name in it."""
+
+_MovedName = tuple[libcst.ImportAlias, _Location | None]
+"""A name of an import, and where it is now; None for where it was."""
+
+
+def is_crewai_path(path: str) -> bool:
+    """Whether a path is crewai's; `crewai_tools` is another package."""
+    return path == "crewai" or path.startswith("crewai.")
+
+
+def new_location(path: str) -> _Location | None:
+    """Where a name of crewai, or one that older programs import from LangChain, is imported from now."""
+    name = resolve_moved_name(path)
+    return replacement_of(path) if name is None else import_location(name)
+
+
+def absent_note(path: str) -> str:
+    """What is told of a name that there is not."""
+    why = reason(path) or "There is none in crewgraph."
+    return f"`{path}` stays as it is: {why}"
+
+
+def rewrite_imports(reading: SourceTree) -> None:
+    """Let every `from ... import` of crewai's names, and of what has moved, name where they are in crewgraph."""
+    _tell_tools(reading)
+    for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
+        built: dict[Any, list[_MovedName]] = {
+            statement: moved
+            for statement in line.body
+            if isinstance(statement, libcst.ImportFrom) and (moved := _moved(reading, statement)) is not None
+        }
+        if not built:
+            continue
+        if isinstance(line, libcst.SimpleStatementLine) and len(line.body) == 1:
+            [moved] = built.values()
+            reading.change(line, lambda updated, moved=moved: _lines(updated, moved))
+        else:
+            places = [built.get(statement) for statement in line.body]
+            reading.change(line, lambda updated, places=places: _beside(updated, places))
+
+
+def _tell_tools(reading: SourceTree) -> None:
+    """Tell, once, that a file needs the package of tools."""
+    for statement in reading.of(libcst.ImportFrom):
+        module = dotted_path(statement.module) or ""
+        if module.partition(".")[0] != "crewai_tools" or isinstance(statement.names, libcst.ImportStar):
+            continue
+        if any(new_location(f"{module}.{dotted_path(alias.name)}") is None for alias in statement.names):
+            reading.note(statement, TOOLS_NOTE)
+            return
+
+
+def _moved(reading: SourceTree, statement: libcst.ImportFrom) -> list[_MovedName] | None:
+    """Where the names of a statement are now; None where it stays as it is."""
+    module = dotted_path(statement.module) if not statement.relative else None
+    if module is None:
+        return None
+    if isinstance(statement.names, libcst.ImportStar):
+        return _star(reading, statement, module)
+    moved: list[_MovedName] = []
+    for alias in statement.names:
+        path = f"{module}.{dotted_path(alias.name)}"
+        where = None if is_module(path) else new_location(path)  # `rewrite_paths` sees what is used of modules
+        if where is None and not is_module(path) and is_crewai_path(path):
+            reading.note(statement, absent_note(path), left=True)
+        moved.append((alias, where))
+    return moved if any(where is not None for _, where in moved) else None
+
+
+def _star(reading: SourceTree, statement: libcst.ImportFrom, module: str) -> list[_MovedName] | None:
+    if not is_crewai_path(module):
+        return None
+    used = {node.value for node in reading.of(libcst.Name)}
+    names = sorted(used & set(public_names(module)))
+    if not names:
+        reading.note(statement, f"`from {module} import *` stays: nothing in the file seems to use it.", left=True)
+        return None
+    reading.note(statement, f"`from {module} import *` names what this file uses; others may take more from it.")
+    return [(libcst.ImportAlias(libcst.Name(name)), new_location(f"{module}.{name}")) for name in names]
+
+
+def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any:
+    """A line for each module: what stands above it on the first, what stands behind it on the last."""
+    statement: Any = line.body[0]
+    built = _statements(statement, moved)
+    lines = [libcst.SimpleStatementLine([item]) for item in built]
+    lines[0] = lines[0].with_changes(leading_lines=line.leading_lines)
+    lost = Counter(_comments(statement)) - Counter(_comments(built[0]))
+    behind = line.trailing_whitespace
+    if lost:  # they stood beside names that went to the other lines
+        own = [] if behind.comment is None else [behind.comment.value]
+        said = libcst.Comment("  ".join([*lost.elements(), *own]))
+        behind = behind.with_changes(whitespace=libcst.SimpleWhitespace("  "), comment=said)
+    lines[-1] = lines[-1].with_changes(trailing_whitespace=behind)
+    return libcst.FlattenSentinel(lines)
+
+
+def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
+    """The statements of a line that holds several."""
+    body: list[Any] = []
+    for statement, moved in zip(line.body, places, strict=True):
+        if moved is None:
+            body.append(statement)
+            continue
+        built = _statements(statement, moved)
+        body += [item.with_changes(semicolon=libcst.MaybeSentinel.DEFAULT) for item in built[:-1]]
+        body.append(built[-1].with_changes(semicolon=statement.semicolon))
+    return line.with_changes(body=body)
+
+
+def _statements(statement: libcst.ImportFrom, moved: Sequence[_MovedName]) -> list[libcst.ImportFrom]:
+    """A statement for each module that names are in, in the order of the names; the first keeps its form."""
+    modules: dict[str, list[libcst.ImportAlias]] = defaultdict(list)
+    was = dotted_path(statement.module) or ""
+    for alias, where in moved:
+        modules[was if where is None else where[0]].append(alias if where is None else _named(alias, where[1]))
+    result: list[libcst.ImportFrom] = []
+    for module, names in modules.items():
+        if result or isinstance(statement.names, libcst.ImportStar):
+            plain = [name.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for name in names]
+            result.append(libcst.ImportFrom(path_expression(module), plain))
+        else:
+            names[-1] = names[-1].with_changes(comma=_last_comma(names[-1].comma, statement.names[-1].comma))
+            result.append(statement.with_changes(module=path_expression(module), names=names))
+    return result
+
+
+def _last_comma(own: Any, last: Any) -> Any:
+    """What stands behind a name that is the last one now: its own comment, and the way to the bracket."""
+    ours, theirs = getattr(own, "whitespace_after", None), getattr(last, "whitespace_after", None)
+    if isinstance(ours, libcst.ParenthesizedWhitespace) and isinstance(theirs, libcst.ParenthesizedWhitespace):
+        return last.with_changes(whitespace_after=theirs.with_changes(first_line=ours.first_line))
+    return last
+
+
+def _named(alias: libcst.ImportAlias, name: str) -> libcst.ImportAlias:
+    """An imported name under its new name; in the program it is called as before."""
+    called = dotted_path(alias.name)
+    if called == name:
+        return alias
+    if alias.asname is None:
+        return alias.with_changes(name=libcst.Name(name), asname=libcst.AsName(libcst.Name(called or name)))
+    same = isinstance(alias.asname.name, libcst.Name) and alias.asname.name.value == name
+    return alias.with_changes(name=libcst.Name(name), asname=None if same else alias.asname)
+
+
+def _comments(node: libcst.CSTNode) -> Iterator[str]:
+    for child in node.children:
+        if isinstance(child, libcst.Comment):
+            yield child.value
+        yield from _comments(child)
+
+
+_IMPORTING = frozenset({"importlib.import_module", "importlib.util.find_spec", "pytest.importorskip"})
+"""Functions that import the module which they are given the name of, or look whether it is there."""
+
+_PATH = re.compile(r"crewai(?:\.[A-Za-z_]\w*)*")
+
+
+def rewrite_strings(reading: SourceTree) -> None:
+    """Let texts that are nothing but a path of crewai's name what crewgraph has there; modules that nobody imports are told."""
+    for text in reading.of(libcst.SimpleString):
+        said = text.raw_value
+        if "b" in text.prefix.lower() or not _PATH.fullmatch(said) or isinstance(reading.parent(text), libcst.Expr):
+            continue
+        name = None if is_module(said) else resolve_moved_name(said)
+        module = module_location(said) if is_module(said) else None
+        if name is not None:
+            path = ".".join([*import_location(name), *name.rest])
+            spelled = f"{text.prefix}{text.quote}{path}{text.quote}"
+            reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
+        elif module is not None and _imported_by(reading, text) in _IMPORTING:
+            spelled = f"{text.prefix}{text.quote}{module}{text.quote}"
+            reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
+            if said != "crewai":
+                reading.note(text, f"`{said}` is used as a module; `{module}` may not have the same names.")
+        elif said != "crewai" or _is_asked_for(reading, text):
+            here = "crewgraph has its own" if module is None else f"it is `{module}` in crewgraph"
+            left = _imported_by(reading, text) in _IMPORTING
+            reading.note(text, f'the text "{said}" stays as it is; if it is to name a module, {here}.', left=left)
+
+
+def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:
+    """The function that is given a text first."""
+    call = reading.parent(reading.parent(text) or text)
+    if not isinstance(call, libcst.Call) or call.args[0].value is not text:
+        return None
+    return reading.path(call.func) or dotted_path(call.func)
+
+
+def _is_asked_for(reading: SourceTree, text: libcst.SimpleString) -> bool:
+    """Whether a function is given the name: one that imports, finds or logs."""
+    parent = reading.parent(text)
+    call = reading.parent(parent) if isinstance(parent, libcst.Arg) else None
+    return isinstance(call, libcst.Call)

@@ -1,0 +1,1 @@
+"""A2UI: user interfaces that agents describe in their messages."""

@@ -1,0 +1,215 @@
+"""A2UI 0.8: messages that describe surfaces, what people do with these, and looking whether they are well formed."""
+
+import json
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+__all__ = [
+    "A2UIEvent",
+    "A2UIMessage",
+    "A2UIResponse",
+    "A2UIValidationError",
+    "BeginRendering",
+    "ClientError",
+    "ComponentEntry",
+    "DataEntry",
+    "DataModelUpdate",
+    "DeleteSurface",
+    "MapEntry",
+    "Styles",
+    "SurfaceUpdate",
+    "UserAction",
+    "extract_a2ui_json_objects",
+    "validate_a2ui_event",
+    "validate_a2ui_message",
+]
+
+_KINDS = ("beginRendering", "surfaceUpdate", "dataModelUpdate", "deleteSurface")
+_M = TypeVar("_M", bound=BaseModel)
+
+
+class A2UIValidationError(Exception):
+    """Something is not as A2UI has it.
+
+    Args:
+        message: what.
+        errors: all of it, each as a dict.
+    """
+
+    def __init__(self, message: str, errors: list[Any] | None = None) -> None:
+        super().__init__(message)
+        self.errors = errors or []
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+def _one_of(model: BaseModel, what: str) -> None:
+    values = [name for name in type(model).model_fields if getattr(model, name) is not None]
+    if len(values) != 1:
+        raise ValueError(f"an A2UI {what} is of exactly one kind, and this is of {len(values)}")
+
+
+class MapEntry(_Strict):
+    """An entry of a map."""
+
+    key: str
+    value_string: str | None = None
+    value_number: float | None = None
+    value_boolean: bool | None = None
+
+
+class DataEntry(MapEntry):
+    """An entry of the data."""
+
+    value_map: list[MapEntry] | None = None
+
+
+class Styles(_Strict):
+    """How a surface looks."""
+
+    font: str | None = None
+    primary_color: str | None = Field(default=None, pattern=r"^#[0-9a-fA-F]{6}$")
+
+
+class ComponentEntry(_Strict):
+    """A component of a surface."""
+
+    id: str
+    weight: float | None = None
+    component: dict[str, Any]
+
+
+class BeginRendering(_Strict):
+    """A surface is to be shown."""
+
+    surface_id: str
+    root: str
+    catalog_id: str | None = None
+    styles: Styles | None = None
+
+
+class SurfaceUpdate(_Strict):
+    """Components of a surface."""
+
+    surface_id: str
+    components: list[ComponentEntry] = Field(min_length=1)
+
+
+class DataModelUpdate(_Strict):
+    """Data of a surface."""
+
+    surface_id: str
+    path: str | None = None
+    contents: list[DataEntry]
+
+
+class DeleteSurface(_Strict):
+    """A surface is to go."""
+
+    surface_id: str
+
+
+class A2UIMessage(_Strict):
+    """What an agent tells whoever shows surfaces; one of these."""
+
+    begin_rendering: BeginRendering | None = None
+    surface_update: SurfaceUpdate | None = None
+    data_model_update: DataModelUpdate | None = None
+    delete_surface: DeleteSurface | None = None
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        _one_of(self, "message")
+        return self
+
+
+class UserAction(_Loose):
+    """Somebody did something with a component."""
+
+    name: str
+    surface_id: str
+    source_component_id: str
+    timestamp: str
+    context: dict[str, Any]
+
+
+class ClientError(BaseModel):
+    """A surface could not be shown."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class A2UIEvent(_Loose):
+    """What an agent is told; one of these."""
+
+    user_action: UserAction | None = None
+    error: ClientError | None = None
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        _one_of(self, "event")
+        return self
+
+
+class A2UIResponse(BaseModel):
+    """An answer with surfaces."""
+
+    text: str
+    a2ui_parts: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    a2ui_messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+
+def _checked(kind: type[_M], data: dict[str, Any], what: str) -> _M:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        faults: list[Any] = list(error.errors())
+        raise A2UIValidationError(f"this is no A2UI {what}: {len(faults)} faults; {error}", faults) from error
+
+
+def validate_a2ui_message(data: dict[str, Any], *, validate_catalog: bool = False) -> A2UIMessage:
+    """A message, read.
+
+    Args:
+        data: as JSON has it.
+        validate_catalog: has to be False: the form of components is not known here.
+
+    Raises:
+        A2UIValidationError: it is not well formed.
+        NotImplementedError: the components were to be validated.
+    """
+    if validate_catalog:
+        raise NotImplementedError("components are not validated against a catalog; leave out `validate_catalog`")
+    return _checked(A2UIMessage, data, "message")
+
+
+def validate_a2ui_event(data: dict[str, Any]) -> A2UIEvent:
+    """What an agent is told, read.
+
+    Raises:
+        A2UIValidationError: it is not well formed.
+    """
+    return _checked(A2UIEvent, data, "event")
+
+
+def extract_a2ui_json_objects(text: str) -> list[dict[str, Any]]:
+    """The objects in a text that could be messages, by their keys."""
+    decoder, result, at = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except ValueError:
+            at = text.find("{", at + 1)
+            continue
+        if isinstance(value, dict) and any(kind in value for kind in _KINDS):
+            result.append(value)  # pyright: ignore[reportUnknownArgumentType]
+        at = text.find("{", end)
+    return result

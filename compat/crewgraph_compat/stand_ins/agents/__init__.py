@@ -1,0 +1,1 @@
+"""Parts of the work of agents that programs use by hand: loops, plans, steps, scores."""

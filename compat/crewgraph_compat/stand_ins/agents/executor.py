@@ -1,0 +1,328 @@
+"""The loop of thought and action as an object, which CrewAI's programs make and invoke by themselves."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from crewgraph.compiler.agent.binding import Engagement, guarded_tools
+from crewgraph.core.messages import Message
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
+from crewgraph.definitions.agent.planning import StepObservation, TodoList
+from crewgraph.definitions.task.conversion import convert_to_model
+from crewgraph.errors import RunError
+from crewgraph.hooks.points import InterceptionPoint
+from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
+from crewgraph.overrides import overridable
+from crewgraph.prompts.book import english
+from crewgraph.runtime.agent.standalone import gone_on
+from crewgraph.runtime.execution import CallBack
+from crewgraph.text import slug
+
+__all__ = ["AgentExecutor", "AgentExecutorState", "BaseAgentExecutor", "CrewAgentExecutor"]
+
+_PLACEHOLDERS = ("input", "tool_names", "tools")
+
+
+class BaseAgentExecutor(BaseModel):
+    """What every executor has."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
+
+    executor_type: str = "base"
+    """Which kind it is."""
+
+    crew: Any = Field(default=None, exclude=True)
+    """The crew it works for."""
+
+    agent: Any = Field(default=None, exclude=True)
+    """Whose loop it is."""
+
+    task: Any = Field(default=None, exclude=True)
+    """What is worked on."""
+
+    iterations: int = 0
+    """How many replies of the model the last call took."""
+
+    max_iter: int = 25
+    """After how many steps it must answer."""
+
+    messages: list[Any] = Field(default_factory=list[Any])
+    """What was said in the last call."""
+
+
+class CrewAgentExecutor(BaseAgentExecutor):
+    """Asks a model, uses the tools it names, and goes on until it answers.
+
+    Agents do this by themselves; the loop is theirs, with its events, limits and ways to put replies right. Budgets,
+    checkpoints and memories belong to tasks.
+    """
+
+    executor_type: str = "crew"
+    """Which kind it is."""
+
+    llm: Any = Field(default=None, exclude=True)
+    """Who is asked; None is the agent's model."""
+
+    prompt: Any = Field(default=None, exclude=True)
+    """What `Prompts(...).task_execution()` makes, or a dict with "prompt", or with "system" and "user"."""
+
+    tools: list[Any] = Field(default_factory=list[Any], exclude=True)
+    """What it may use."""
+
+    tools_names: str = ""
+    """Their names, for `{tool_names}`."""
+
+    stop: list[str] = Field(default_factory=list[str])
+    """What ends a reply; the loop knows that itself."""
+
+    stop_words: list[str] = Field(default_factory=list[str])
+    """The same in older programs."""
+
+    tools_description: str = ""
+    """What they do, for `{tools}`."""
+
+    tools_handler: Any = Field(default=None, exclude=True)
+    """Whose `cache` keeps results of tools."""
+
+    step_callback: Any = Field(default=None, exclude=True)
+    """Called with each `AgentAction`, and with the `AgentFinish`."""
+
+    original_tools: list[Any] = Field(default_factory=list[Any], exclude=True)
+    """The tools as they were given to the agent; used where there are no `tools`."""
+
+    function_calling_llm: Any = Field(default=None, exclude=True)
+    """Who writes arguments anew that cannot be read."""
+
+    respect_context_window: bool = False
+    """Whether a conversation that is too long is condensed."""
+
+    request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True)
+    """Not looked at: requests keep to `max_rpm` of agent and crew."""
+
+    callbacks: list[Any] = Field(default_factory=list[Any], exclude=True)
+    """Not called: listeners on `crewai.events` are told of requests, and `usage_metrics` of the agent counts them."""
+
+    response_model: type[BaseModel] | None = Field(default=None, exclude=True)
+    """A structure for the answer."""
+
+    before_llm_call_hooks: list[Any] = Field(default_factory=list[Any], exclude=True)
+    """Called before its requests, behind those that are registered for all."""
+
+    after_llm_call_hooks: list[Any] = Field(default_factory=list[Any], exclude=True)
+    """Called after them."""
+
+    ask_for_human_input: bool = False
+    """Whether a person is asked about the answer of the last call."""
+
+    log_error_after: int = 3
+    """Not looked at."""
+
+    _answer: AgentFinish | None = PrivateAttr(default=None)
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(**dict(zip(_POSITIONS, args, strict=False)), **fields)
+
+    @overridable
+    def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Work.
+
+        Args:
+            inputs: "input", "tools" and "tool_names" for the placeholders of the prompt; with "ask_for_human_input" a person
+                is asked about the answer.
+
+        Returns:
+            The answer as "output".
+
+        Raises:
+            RunError: there is no agent.
+            Exception: whatever the model raised.
+        """
+        with self._hooked():
+            return drive(self._invoked(inputs))
+
+    @overridable
+    async def ainvoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """`invoke` on this event loop."""
+        with self._hooked():
+            return await adrive(self._invoked(inputs))
+
+    async def invoke_async(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Another name of `ainvoke`."""
+        return await self.ainvoke(inputs)
+
+    def _invoked(self, inputs: Mapping[str, Any]) -> Program[dict[str, Any]]:
+        self.ask_for_human_input = bool(inputs.get("ask_for_human_input", False))
+        engagement = self._engagement()
+        opening = _opening(self.prompt, self._texts(inputs))
+        done = yield from self._worked(engagement, opening)
+        while self.ask_for_human_input and (feedback := (yield CallBack(_asked, done["answer"]))):
+            message = engagement.book.slice("human_feedback", human_feedback=feedback)
+            again: list[Message] = [*done["said"], {"role": "user", "content": message}]
+            done = yield from self._worked(engagement, again)
+        self.messages = done["messages"]
+        self.iterations = sum(item["role"] == "assistant" for item in self.messages)
+        self._answer = AgentFinish(thought="", output=done["answer"], text=done["answer"])
+        if self.response_model is None:
+            return {"output": done["answer"]}
+        return {"output": convert_to_model(done["answer"], self.response_model, None, engagement.agent)}
+
+    @property
+    def use_stop_words(self) -> bool:
+        """Whether its model stops at given texts."""
+        model: Any = self.llm or getattr(self.agent, "llm", None)
+        asks: Any = getattr(model, "supports_stop_words", None)
+        return bool(asks()) if callable(asks) else True
+
+    @contextmanager
+    def _hooked(self) -> Generator[None]:
+        """A block of code in which its own hooks are called, too."""
+        if not self.before_llm_call_hooks and not self.after_llm_call_hooks:
+            yield
+            return
+        table = {point: list(get_scoped_hooks(point)) for point in InterceptionPoint}
+        table[InterceptionPoint.PRE_MODEL_CALL] += self.before_llm_call_hooks
+        table[InterceptionPoint.POST_MODEL_CALL] += self.after_llm_call_hooks
+        with scoped_hooks(table):
+            yield
+
+    def _worked(self, engagement: Engagement, opening: Sequence[Message]) -> Program[dict[str, Any]]:
+        return (yield from gone_on(engagement, self.task, opening))
+
+    def _engagement(self) -> Engagement:
+        if not isinstance(self.agent, Agent):
+            raise RunError("an executor works for an agent: give it `agent=`")
+        tools = list(self.tools or self.original_tools)
+        inputs: dict[str, Any] = {
+            "llm": self.agent.llm if self.llm is None else self.llm,
+            "max_iter": self.max_iter,
+            "respect_context_window": self.respect_context_window,
+            "agent_executor": None,
+            "executor_class": None,
+            "tools": tools,
+        }
+        own = {
+            "step_callback": self.step_callback,
+            "function_calling_llm": self.function_calling_llm,
+            "cache_handler": getattr(self.tools_handler, "cache", None),
+        }
+        agent = self.agent.model_copy(update=inputs | {name: item for name, item in own.items() if item is not None})
+        where = f"the executor of agent `{' '.join(agent.role.split())}`"
+        return Engagement(
+            crew=self.crew,
+            agent=agent,
+            slug=slug(agent.role, taken={"inputs"}),
+            given_tools=tools,
+            tools=guarded_tools(tools, {}, where),
+        )
+
+    def _texts(self, inputs: Mapping[str, Any]) -> dict[str, str]:
+        own = {"input": "", "tool_names": self.tools_names, "tools": self.tools_description}
+        return {name: str(inputs.get(name, own[name])) for name in _PLACEHOLDERS}
+
+
+_POSITIONS = (
+    *("llm", "task", "crew", "agent", "prompt", "max_iter", "tools", "tools_names", "stop_words", "tools_description"),
+    *("tools_handler", "step_callback", "original_tools", "function_calling_llm", "respect_context_window"),
+    *("request_within_rpm_limit", "callbacks"),
+)
+
+
+class AgentExecutor(CrewAgentExecutor):
+    """The same; CrewAI makes it as a flow, with a method for each step, and crewgraph as the loop of its agents."""
+
+    executor_type: str = "agent"
+    """Which kind it is."""
+
+    use_better_compaction: bool = True
+    """Not looked at."""
+
+    @property
+    def state(self) -> "AgentExecutorState":
+        """What came of the last call."""
+        return AgentExecutorState(
+            messages=self.messages,
+            iterations=self.iterations,
+            current_answer=self._answer,
+            is_finished=self._answer is not None,
+            ask_for_human_input=self.ask_for_human_input,
+            use_native_tools=any(item.get("tool_calls") for item in self.messages),
+        )
+
+
+class AgentExecutorState(BaseModel):
+    """What came of an executor's last call.
+
+    Plans belong to agents with `planning`, whose kickoff gives their steps in `LiteAgentOutput.todos`: an executor has none, and
+    their fields are for programs that fill them.
+    """
+
+    id: str = Field(default_factory=lambda: str(uuid4()))
+    """Its identity."""
+
+    messages: list[Any] = Field(default_factory=list[Any])
+    """What was said."""
+
+    iterations: int = 0
+    """How many replies of the model it took."""
+
+    current_answer: AgentAction | AgentFinish | None = None
+    """The last step."""
+
+    is_finished: bool = False
+    """Whether there is an answer."""
+
+    ask_for_human_input: bool = False
+    """Whether a person was asked about it."""
+
+    use_native_tools: bool = False
+    """Whether tools were called in the model's own protocol."""
+
+    pending_tool_calls: list[Any] = Field(default_factory=list[Any])
+    """Calls that are still to be made: none, once a call has ended."""
+
+    plan: str | None = None
+    """The plan."""
+
+    plan_ready: bool = False
+    """Whether the agent finds it good enough."""
+
+    todos: TodoList = Field(default_factory=TodoList)
+    """Its steps."""
+
+    replan_count: int = 0
+    """How often it was made anew."""
+
+    last_replan_reason: str | None = None
+    """Why, the last time."""
+
+    observations: dict[int, StepObservation] = Field(default_factory=dict[int, StepObservation])
+    """What came of steps, by their numbers."""
+
+    execution_log: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """What was done."""
+
+
+def _asked(answer: str) -> str:
+    """What a person at the terminal says of an answer; nothing accepts it."""
+    return input(english().slice("getting_input", final_answer=answer) + "\n").strip()
+
+
+def _opening(prompt: Any, texts: Mapping[str, str]) -> list[Message]:
+    parts: Any = prompt or {"prompt": "{input}"}
+    if "system" in parts:
+        return [
+            {"role": "system", "content": _filled(parts["system"], texts)},
+            {"role": "user", "content": _filled(parts["user"], texts)},
+        ]
+    return [{"role": "user", "content": _filled(parts["prompt"], texts)}]
+
+
+def _filled(text: str, texts: Mapping[str, str]) -> str:
+    for name, value in texts.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text

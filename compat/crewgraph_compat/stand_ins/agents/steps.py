@@ -1,0 +1,266 @@
+"""The steps around an agent's work one by one: its prompt, its tools, its answer, its guardrails."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypedDict, cast, runtime_checkable
+
+from crewgraph.compiler.task.lessons import lessons_of
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.guardrail import GuardrailResult
+from crewgraph.definitions.task.task import Task
+from crewgraph.events import (
+    LLMGuardrailCompletedEvent,
+    LLMGuardrailFailedEvent,
+    LLMGuardrailStartedEvent,
+    crewai_event_bus,
+)
+from crewgraph.llm.conversation import read_messages
+from crewgraph.prompts.book import Book, english
+from crewgraph.runtime.agent.standalone import AgentReasoning
+from crewgraph.schema import described
+from crewgraph.tools.base import BaseTool
+
+__all__ = [
+    "AgentKwargs",
+    "LangGraphCheckPointMemoryModule",
+    "LangGraphMemorySaver",
+    "LangGraphPrebuiltModule",
+    "OpenAIAgent",
+    "OpenAIAgentsModule",
+    "OpenAIFunctionTool",
+    "OpenAIRunner",
+    "OpenAITool",
+    "apply_training_data",
+    "build_task_prompt_with_schema",
+    "format_task_with_context",
+    "get_knowledge_config",
+    "handle_reasoning",
+    "prepare_tools",
+    "process_guardrail",
+    "process_tool_results",
+    "save_last_messages",
+    "serialize_guardrail_for_json",
+    "serialize_guardrails_for_json",
+    "validate_max_execution_time",
+]
+
+
+def handle_reasoning(agent: Agent, task: Task) -> None:
+    """Let an agent with `reasoning` or `planning` make a plan, which stands below the task's description then.
+
+    Raises:
+        RunError: it could make none.
+    """
+    if agent.reasoning or agent.planning_enabled:
+        plan = AgentReasoning(agent, task).handle_agent_reasoning().plan
+        steps = [f"{number}. {step.description}" for number, step in enumerate(plan.steps, 1)]
+        addition = agent.wording().slice("plan", plan="\n".join([plan.plan, *steps]).strip())
+        task.description = f"{task.description}\n\n{addition}"
+
+
+def build_task_prompt_with_schema(task: Task, task_prompt: str) -> str:
+    """A prompt, with the form of the result below it where the task asks for one."""
+    schema = task.output_json or task.output_pydantic
+    if schema is None or task.response_model is not None:
+        return task_prompt
+    book = _book(task.agent)
+    return f"{task_prompt}\n{book.slice('formatted_task_instructions', output_format=described(schema))}"
+
+
+def format_task_with_context(task_prompt: str, context: str | None) -> str:
+    """A prompt, with what others found out below it, if anything."""
+    return _book(None).slice("task_with_context", task=task_prompt, context=context) if context else task_prompt
+
+
+def get_knowledge_config(agent: Agent) -> dict[str, Any]:
+    """How an agent's knowledge is searched, as keywords; empty where nothing is said."""
+    return {} if agent.knowledge_config is None else agent.knowledge_config.model_dump()
+
+
+def apply_training_data(agent: Agent, task_prompt: str) -> str:
+    """A prompt, with what the agent was taught below it, if its crew was trained.
+
+    Raises:
+        StorageError: the training file cannot be read.
+    """
+    lessons = lessons_of(agent.crew).of(agent.template("role") or "") if isinstance(agent.crew, Crew) else ()
+    if not lessons:
+        return task_prompt
+    addition = agent.wording().slice("lessons", lessons="\n".join(f"- {item}" for item in lessons))
+    return f"{task_prompt}\n\n{addition}"
+
+
+def process_tool_results(agent: Agent, result: Any) -> Any:
+    """The answer: what the last tool with `result_as_answer` gave, else the given one."""
+    answers = [item["result"] for item in agent.tools_results if item.get("result_as_answer", False)]
+    return answers[-1] if answers else result
+
+
+def save_last_messages(agent: Agent) -> None:
+    """Show what an agent's executor said as its `last_messages`."""
+    messages: Any = getattr(agent.agent_executor, "messages", None)
+    agent.note_messages(read_messages(messages) if messages else ())
+
+
+def prepare_tools(agent: Agent, tools: Sequence[BaseTool] | None, task: Task) -> list[BaseTool]:
+    """The tools for a task: the given ones, else the agent's; an executor of the agent's class is made."""
+    chosen = list(tools or agent.tools or ())
+    agent.create_agent_executor(tools=chosen, task=task)
+    return chosen
+
+
+def validate_max_execution_time(max_execution_time: int | None) -> None:
+    """Check a bound on time.
+
+    Raises:
+        ValueError: it is not None, and no whole number above 0.
+    """
+    if max_execution_time is None:
+        return
+    if not isinstance(max_execution_time, int) or max_execution_time <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"`max_execution_time` is a whole number of seconds above 0, not {max_execution_time!r}")
+
+
+def _book(agent: Any) -> Book:
+    return english() if agent is None else agent.wording()
+
+
+_log = logging.getLogger("crewgraph")
+
+
+def process_guardrail(
+    output: Any,
+    guardrail: Any,
+    retry_count: int,
+    event_source: Any = None,
+    from_agent: Any = None,
+    from_task: Any = None,
+) -> GuardrailResult:
+    """What a guardrail says of an output; tasks do it by themselves.
+
+    Args:
+        output: the output of a task, or of an agent's kickoff.
+        guardrail: the function.
+        retry_count: how often it has refused so far, for events.
+        event_source: who the events are from.
+        from_agent: whose output it is, for events.
+        from_task: of which task, for events.
+
+    Raises:
+        TypeError: it returned no pair.
+        Exception: whatever the guardrail raised.
+    """
+    about: dict[str, Any] = {"retry_count": retry_count, "from_agent": from_agent, "from_task": from_task}
+    crewai_event_bus.emit(event_source, LLMGuardrailStartedEvent(guardrail=guardrail, **about))
+    try:
+        result = GuardrailResult.from_tuple(guardrail(output))
+    except Exception as error:
+        crewai_event_bus.emit(event_source, LLMGuardrailFailedEvent(error=str(error), **about))
+        raise
+    event = LLMGuardrailCompletedEvent(success=result.success, result=result.result, error=result.error, **about)
+    crewai_event_bus.emit(event_source, event)
+    return result
+
+
+def serialize_guardrail_for_json(value: Any, field_name: str = "guardrail") -> str | None:
+    """A guardrail as JSON: a text itself; a function is left out, and told."""
+    if isinstance(value, str):
+        return value
+    if callable(value):
+        _log.warning("`%s` is a function, which JSON cannot hold: it is left out", field_name)
+    return None
+
+
+def serialize_guardrails_for_json(value: Any, field_name: str = "guardrails") -> list[str] | str | None:
+    """One or several guardrails as JSON; functions are left out, and told."""
+    if isinstance(value, (list, tuple)):
+        several = cast("list[Any]", value)
+        each = (serialize_guardrail_for_json(item, field_name) for item in several)
+        return [item for item in each if item is not None]
+    return serialize_guardrail_for_json(value, field_name)
+
+
+@runtime_checkable
+class LangGraphMemorySaver(Protocol):
+    """A checkpointer of LangGraph."""
+
+    def __init__(self) -> None: ...
+
+
+@runtime_checkable
+class LangGraphCheckPointMemoryModule(Protocol):
+    """The module `langgraph.checkpoint.memory`."""
+
+    MemorySaver: type[Any]
+
+
+@runtime_checkable
+class LangGraphPrebuiltModule(Protocol):
+    """The module `langgraph.prebuilt`."""
+
+    def create_react_agent(
+        self, model: Any, tools: list[Any], checkpointer: Any, debug: bool = False, **kwargs: Any
+    ) -> Any:
+        """A graph of a model and its tools."""
+        ...
+
+
+class AgentKwargs(TypedDict, total=False):
+    """What an agent of OpenAI's framework is made with."""
+
+    name: str
+    instructions: str
+    model: str
+    tools: list[Any] | None
+    role: str
+    goal: str
+    backstory: str
+    agent_config: dict[str, Any] | None
+
+
+@runtime_checkable
+class OpenAIAgent(Protocol):
+    """An agent of OpenAI's framework."""
+
+    def __init__(self, **kwargs: Any) -> None: ...
+
+    tools: list[Any]
+    output_type: Any
+
+
+@runtime_checkable
+class OpenAIRunner(Protocol):
+    """What runs such agents."""
+
+    @classmethod
+    def run_sync(cls, agent: Any, message: str) -> Any:
+        """Run an agent."""
+        ...
+
+
+@runtime_checkable
+class OpenAIAgentsModule(Protocol):
+    """The module `agents`."""
+
+    Agent: type[Any]
+    Runner: type[Any]
+
+    def enable_verbose_stdout_logging(self) -> None:
+        """Have it tell what it does."""
+        ...
+
+
+@runtime_checkable
+class OpenAITool(Protocol):
+    """Something that such an agent may use."""
+
+
+@runtime_checkable
+class OpenAIFunctionTool(Protocol):
+    """A function that such an agent may use."""
+
+    name: str
+    description: str
+    params_json_schema: dict[str, Any]
+    on_invoke_tool: Callable[..., Any]

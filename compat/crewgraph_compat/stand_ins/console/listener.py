@@ -1,0 +1,182 @@
+"""The listener that brings what happens to a `ConsoleFormatter`, where a program has its own."""
+
+import inspect
+from functools import partial
+from io import StringIO
+from typing import Any, ClassVar
+
+from crewgraph import events
+from crewgraph.events import BaseEvent, BaseEventListener, EventBus
+from crewgraph.overrides import override_of
+from crewgraph_compat.stand_ins.console.formatter import ConsoleFormatter
+
+__all__ = ["EventListener", "MemoryListener", "event_listener"]
+
+_PRINTING = ("print", "print_panel", "create_panel")
+
+_MEMORY: dict[type[BaseEvent], tuple[str, dict[str, Any]]] = {
+    events.MemoryQueryFailedEvent: ("handle_memory_query_failed", {}),
+    events.MemoryRetrievalStartedEvent: ("handle_memory_retrieval_started", {}),
+    events.MemoryRetrievalCompletedEvent: ("handle_memory_retrieval_completed", {}),
+    events.MemorySaveStartedEvent: ("handle_memory_save_started", {}),
+    events.MemorySaveCompletedEvent: ("handle_memory_save_completed", {}),
+    events.MemorySaveFailedEvent: ("handle_memory_save_failed", {}),
+}
+
+_ALL: dict[type[BaseEvent], tuple[str, dict[str, Any]]] = {
+    events.CrewKickoffStartedEvent: ("handle_crew_started", {}),
+    events.CrewKickoffCompletedEvent: ("handle_crew_status", {"status": "completed"}),
+    events.CrewKickoffFailedEvent: ("handle_crew_status", {"status": "failed"}),
+    events.CrewTestStartedEvent: ("handle_crew_test_started", {}),
+    events.CrewTestCompletedEvent: ("handle_crew_test_completed", {}),
+    events.CrewTestFailedEvent: ("handle_crew_test_failed", {}),
+    events.CrewTrainStartedEvent: ("handle_crew_train_started", {}),
+    events.CrewTrainCompletedEvent: ("handle_crew_train_completed", {}),
+    events.CrewTrainFailedEvent: ("handle_crew_train_failed", {}),
+    events.TaskStartedEvent: ("handle_task_started", {}),
+    events.TaskCompletedEvent: ("handle_task_status", {"status": "completed"}),
+    events.TaskFailedEvent: ("handle_task_status", {"status": "failed"}),
+    events.AgentLogsStartedEvent: ("handle_agent_logs_started", {}),
+    events.AgentLogsExecutionEvent: ("handle_agent_logs_execution", {}),
+    events.LiteAgentExecutionStartedEvent: ("handle_lite_agent_execution", {"status": "started"}),
+    events.LiteAgentExecutionCompletedEvent: ("handle_lite_agent_execution", {"status": "completed"}),
+    events.LiteAgentExecutionErrorEvent: ("handle_lite_agent_execution", {"status": "failed"}),
+    events.FlowCreatedEvent: ("handle_flow_created", {}),
+    events.FlowStartedEvent: ("handle_flow_started", {}),
+    events.FlowFinishedEvent: ("handle_flow_status", {"status": "completed"}),
+    events.FlowFailedEvent: ("handle_flow_status", {"status": "failed"}),
+    events.MethodExecutionStartedEvent: ("handle_method_status", {"status": "running"}),
+    events.MethodExecutionFinishedEvent: ("handle_method_status", {"status": "completed"}),
+    events.MethodExecutionFailedEvent: ("handle_method_status", {"status": "failed"}),
+    events.ToolUsageStartedEvent: ("handle_tool_usage_started", {}),
+    events.ToolUsageFinishedEvent: ("handle_tool_usage_finished", {}),
+    events.ToolUsageErrorEvent: ("handle_tool_usage_error", {}),
+    events.ToolFailureDetectedEvent: ("handle_tool_failure_detected", {}),
+    events.LLMCallFailedEvent: ("handle_llm_call_failed", {}),
+    events.KnowledgeRetrievalStartedEvent: ("handle_knowledge_retrieval_started", {}),
+    events.KnowledgeRetrievalCompletedEvent: ("handle_knowledge_retrieval_completed", {}),
+    events.KnowledgeQueryStartedEvent: ("handle_knowledge_query_started", {}),
+    events.KnowledgeQueryCompletedEvent: ("handle_knowledge_query_completed", {}),
+    events.KnowledgeQueryFailedEvent: ("handle_knowledge_query_failed", {}),
+    events.KnowledgeSearchQueryFailedEvent: ("handle_knowledge_search_query_failed", {}),
+    events.AgentReasoningStartedEvent: ("handle_reasoning_started", {}),
+    events.AgentReasoningCompletedEvent: ("handle_reasoning_completed", {}),
+    events.AgentReasoningFailedEvent: ("handle_reasoning_failed", {}),
+    events.LLMGuardrailStartedEvent: ("handle_guardrail_started", {}),
+    events.LLMGuardrailCompletedEvent: ("handle_guardrail_completed", {}),
+    **_MEMORY,
+}
+"""An event to the method that is told of it, with what the event itself does not say."""
+
+_CALLED = {
+    "final_string_output": "output",
+    "search_query": "query",
+}
+"""What a parameter is called in events, where that is something else."""
+
+_PARAMETERS = {
+    method: [
+        one
+        for one in inspect.signature(getattr(ConsoleFormatter, method)).parameters.values()
+        if one.kind is not one.VAR_KEYWORD
+    ][1:]
+    for method, _ in _ALL.values()
+}
+"""What our methods take, whatever a program puts in their place."""
+
+
+class _Shows(BaseEventListener):
+    """Tells a formatter of events, where a program has put a version of its own in the place of ours."""
+
+    _told: ClassVar[dict[type[BaseEvent], tuple[str, dict[str, Any]]]] = {}
+
+    def __init__(self, formatter: Any) -> None:
+        self.formatter: Any = formatter
+        """Who is told; another one may be put here."""
+        super().__init__()
+
+    def setup_listeners(self, crewai_event_bus: EventBus) -> None:
+        """Listen to all that there is a method for."""
+        for event_type, (method, known) in self._told.items():
+            crewai_event_bus.register_handler(event_type, partial(self._tell, method, known), alone=True)
+
+    def _tell(self, method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> None:
+        formatter = self.formatter
+        if any(override_of(formatter, name) is not None for name in (method, *_PRINTING)):
+            getattr(formatter, method)(*_arguments(method, known, source, event))
+
+
+class EventListener(_Shows):
+    """The listener of the process; there is one.
+
+    By itself crewgraph prints lines where something is `verbose`. A `formatter` whose class has methods of its own is told of
+    what these methods are about, too.
+    """
+
+    _told = _ALL
+    _instance: ClassVar["EventListener | None"] = None
+
+    execution_spans: dict[Any, Any]
+    """Nothing: nothing is sent."""
+
+    next_chunk: int = 0
+    """Where the next piece of a text begins in `text_stream`; for programs that keep one."""
+
+    text_stream: StringIO = StringIO()
+    """A text that a program may keep here."""
+
+    knowledge_retrieval_in_progress: bool = False
+    """For programs that note it."""
+
+    knowledge_query_in_progress: bool = False
+    """For programs that note it."""
+
+    def __new__(cls) -> "EventListener":
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __init__(self) -> None:
+        if "formatter" not in vars(self):
+            self.execution_spans = {}
+            super().__init__(ConsoleFormatter(verbose=True))
+
+
+class MemoryListener(_Shows):
+    """Tells a formatter of memories.
+
+    Args:
+        formatter: who is told.
+    """
+
+    _told = _MEMORY
+
+
+def _arguments(method: str, known: dict[str, Any], source: Any, event: BaseEvent) -> list[Any]:
+    """What a method is called with, in the order of its parameters."""
+    arguments: list[Any] = []
+    for parameter in _PARAMETERS[method]:
+        arguments.append(known[parameter.name] if parameter.name in known else _value(parameter, source, event))
+    return arguments
+
+
+def _value(parameter: inspect.Parameter, source: Any, event: BaseEvent) -> Any:
+    name = parameter.name
+    if name in ("source_id", "flow_id") and not hasattr(event, name):
+        return str(getattr(source, "id", None) or getattr(source, "flow_id", ""))
+    if name == "lite_agent_role":
+        return getattr(event, "agent_info", {}).get("role", "")
+    result = getattr(event, _CALLED.get(name, name), None)
+    if result is None and parameter.default is not parameter.empty:
+        return parameter.default
+    return str(result) if name == "final_string_output" else result
+
+
+event_listener: EventListener
+"""The one of this process, which listens from when it is first asked for."""
+
+
+def __getattr__(name: str) -> EventListener:
+    if name == "event_listener":
+        return EventListener()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

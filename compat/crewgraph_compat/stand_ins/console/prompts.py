@@ -1,0 +1,156 @@
+"""The prompts of an agent, and the words of the text protocol."""
+
+import re
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field
+
+from crewgraph.definitions.placeholders import around, framed
+from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
+
+__all__ = [
+    "ACTION_INPUT_ONLY_REGEX",
+    "ACTION_INPUT_REGEX",
+    "ACTION_REGEX",
+    "COMPONENTS",
+    "FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE",
+    "MISSING_ACTION_AFTER_THOUGHT_ERROR_MESSAGE",
+    "MISSING_ACTION_INPUT_AFTER_ACTION_ERROR_MESSAGE",
+    "UNABLE_TO_REPAIR_JSON_RESULTS",
+    "VALID_DATE_FORMAT_CODES",
+    "Prompts",
+    "StandardPromptResult",
+    "SystemPromptResult",
+]
+
+
+COMPONENTS = Literal["role_playing", "tools", "no_tools", "native_tools", "task", "native_task", "task_no_tools"]
+"""The parts of a prompt, which are slices of the prompt texts."""
+
+VALID_DATE_FORMAT_CODES = ("%Y", "%m", "%d", "%H", "%M", "%S", "%B", "%b", "%A", "%a")
+"""Parts that a date in a prompt may have; `Agent(date_format=)` takes whatever `strftime` knows."""
+
+
+class StandardPromptResult(BaseModel):
+    """A prompt as one text; read as a dict, too."""
+
+    prompt: str = Field(default="", description="The whole prompt")
+    """The whole, with the placeholders `{input}`, and `{tools}` and `{tool_names}` where there are tools."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in type(self).model_fields:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in type(self).model_fields
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A part, else the default."""
+        return getattr(self, key) if key in self else default
+
+
+class SystemPromptResult(StandardPromptResult):
+    """A prompt in two messages."""
+
+    system: str = Field(default="", description="The system message")
+    """What the agent is told."""
+
+    user: str = Field(default="", description="The user's message")
+    """What it is asked, with the placeholder `{input}`."""
+
+
+class Prompts(BaseModel):
+    """Makes the prompts of an agent from our texts, with the placeholders of the task left open.
+
+    Runs make their own; `Crew(prompt_file=)` replaces the texts of both.
+    """
+
+    i18n: I18N = Field(default_factory=lambda: I18N_DEFAULT, exclude=True)
+    """The texts."""
+
+    has_tools: bool = False
+    """Whether there are tools."""
+
+    use_native_tool_calling: bool = False
+    """Whether the model is offered tools in its own protocol."""
+
+    system_template: str | None = None
+    """Put around what the agent is told, `{{ .System }}`; used with `prompt_template`."""
+
+    prompt_template: str | None = None
+    """Put around what it is asked, `{{ .Prompt }}`."""
+
+    response_template: str | None = None
+    """What stands before `{{ .Response }}` ends the prompt."""
+
+    use_system_prompt: bool | None = False
+    """Whether there are two messages."""
+
+    agent: Any
+    """Whose prompts: its role, goal and backstory."""
+
+    skill_loader_tool_name: str | None = None
+    """The tool that loads skills; runs offer it by themselves."""
+
+    def task_execution(self) -> SystemPromptResult | StandardPromptResult:
+        """The prompt for work on a task."""
+        if self.system_template and self.prompt_template:
+            return StandardPromptResult(prompt=self._in_templates(self.system_template, self.prompt_template))
+        full = f"{self._told}\n\n{self._asked}"
+        if self.use_system_prompt:
+            return SystemPromptResult(system=self._told, user=self._asked, prompt=full)
+        return StandardPromptResult(prompt=full)
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {field: str(getattr(self.agent, field, "")) for field in ("role", "goal", "backstory")}
+
+    @property
+    def _told(self) -> str:
+        book = self.i18n.book
+        tools = "no_tools" if not self.has_tools else "native_tools" if self.use_native_tool_calling else "tools"
+        return f"{book.slice('role_playing', **self._texts)}\n\n{book.slice(tools)}"
+
+    @property
+    def _asked(self) -> str:
+        return self.i18n.book.slice("task")
+
+    def _in_templates(self, system: str, prompt: str) -> str:
+        told = framed(system, "System", self._told, self._texts)
+        full = f"{told}\n{framed(prompt, 'Prompt', self._asked, self._texts)}"
+        if not self.response_template:
+            return full
+        return f"{full}\n{around(self.response_template, 'Response')[0]}"
+
+
+_ACTION: Final = r"Action\s*\d*\s*:"
+_INPUT: Final = r"Action\s*\d*\s*Input\s*\d*\s*:"
+
+ACTION_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)", re.DOTALL)
+"""Finds an action."""
+
+ACTION_INPUT_REGEX: Final = re.compile(_ACTION + r"[\s]*(.*?)[\s]*" + _INPUT + r"[\s]*(.*)", re.DOTALL)
+"""Finds an action's name and its input."""
+
+ACTION_INPUT_ONLY_REGEX: Final = re.compile(r"\s*" + _INPUT + r"\s*(.*)", re.DOTALL)
+"""Finds an action's input."""
+
+UNABLE_TO_REPAIR_JSON_RESULTS: Final = ['""', "{}"]
+"""What a repair of JSON gives where there was none."""
+
+MISSING_ACTION_AFTER_THOUGHT_ERROR_MESSAGE: Final = (
+    "The reply has no `Action:` after its `Thought:`. Write the name of a tool behind `Action:`, or the result behind "
+    "`Final Answer:`."
+)
+"""Told where an action is missing."""
+
+MISSING_ACTION_INPUT_AFTER_ACTION_ERROR_MESSAGE: Final = (
+    "The reply has no `Action Input:` after its `Action:`. Write the arguments behind it, as one JSON object."
+)
+"""Told where the input of an action is missing."""
+
+FINAL_ANSWER_AND_PARSABLE_ACTION_ERROR_MESSAGE: Final = (
+    "The reply has an action and a `Final Answer:`. Write one of both: use the tool, or finish."
+)
+"""Told where a reply wants both."""

@@ -1,0 +1,186 @@
+"""Printing in colours, answers typed at the terminal, log lines, and silence for a while."""
+
+import logging
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, Field
+
+from crewgraph.compiler.agent.human_review import said_at_terminal
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+__all__ = [
+    "PRINTER",
+    "RESET",
+    "ColoredText",
+    "ConsoleProvider",
+    "Logger",
+    "Printer",
+    "PrinterColor",
+    "suppress_logging",
+    "suppress_warnings",
+]
+
+
+PrinterColor = Literal[
+    "purple",
+    "bold_purple",
+    "green",
+    "bold_green",
+    "cyan",
+    "bold_cyan",
+    "magenta",
+    "bold_magenta",
+    "yellow",
+    "bold_yellow",
+    "red",
+    "blue",
+    "bold_blue",
+]
+"""The colours of a `Printer`."""
+
+RESET: Final = "\x1b[0m"
+"""Ends a colour on a terminal."""
+
+_BOLD = "\x1b[1m"
+_CODES: dict[PrinterColor, str] = {
+    "purple": "\x1b[95m",
+    "bold_purple": f"{_BOLD}\x1b[95m",
+    "red": "\x1b[91m",
+    "green": "\x1b[32m",
+    "bold_green": f"{_BOLD}\x1b[92m",
+    "blue": "\x1b[94m",
+    "bold_blue": f"{_BOLD}\x1b[94m",
+    "yellow": "\x1b[93m",
+    "bold_yellow": f"{_BOLD}\x1b[93m",
+    "cyan": "\x1b[96m",
+    "bold_cyan": f"{_BOLD}\x1b[96m",
+    "magenta": "\x1b[35m",
+    "bold_magenta": f"{_BOLD}\x1b[35m",
+}
+
+
+class ColoredText(NamedTuple):
+    """A piece of a line."""
+
+    text: str
+    """What it says."""
+
+    color: PrinterColor | None
+    """Its colour; None is the terminal's own."""
+
+
+class Printer:
+    """Prints in colours, whether or not it is a terminal that is printed to."""
+
+    @staticmethod
+    def print(
+        content: str | list[ColoredText],
+        color: PrinterColor | None = None,
+        sep: str | None = " ",
+        end: str | None = "\n",
+        file: "SupportsWrite[str] | None" = None,
+        flush: Literal[False] = False,
+    ) -> None:
+        """Print a text, or pieces that have each its colour, as `print` does.
+
+        Args:
+            content: the text, or the pieces.
+            color: the colour of a text.
+            sep: stands between pieces that are printed one by one; pieces of one list stand side by side.
+            end: stands at the end.
+            file: where to; None is the standard output.
+            flush: not to write at once.
+
+        Raises:
+            KeyError: there is no such colour.
+        """
+        pieces = [ColoredText(content, color)] if isinstance(content, str) else content
+        line = "".join(f"{_CODES[of]}{text}" if of else text for text, of in _ended(pieces))
+        print(f"{line}{RESET}", sep=sep, end=end, file=file, flush=flush)
+
+
+def _ended(pieces: list[ColoredText]) -> list[ColoredText]:
+    """The pieces, each coloured one but the last with the end of its colour."""
+    last = len(pieces) - 1
+    return [
+        ColoredText(f"{text}{RESET}" if color and number < last else text, color)
+        for number, (text, color) in enumerate(pieces)
+    ]
+
+
+PRINTER: Final = Printer()
+"""A printer for everybody."""
+
+
+class ConsoleProvider:
+    """Asks on the terminal; flows do so by themselves where there is one.
+
+    Args:
+        verbose: whether the output that is asked about is shown.
+    """
+
+    def __init__(self, verbose: bool = True) -> None:
+        self.verbose = verbose
+
+    def request_feedback(self, context: Any, flow: Any) -> str:
+        """What somebody types about an output."""
+        shown = [str(context.method_output)] if self.verbose else []
+        return said_at_terminal("\n".join([*shown, context.message, "> "])).strip()
+
+    def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str | None:
+        """What somebody types as an answer."""
+        return said_at_terminal(f"{message}\n> ").strip()
+
+
+class Logger(BaseModel):
+    """Prints what it is told, with the time and a level; nothing unless it is verbose."""
+
+    verbose: bool = Field(default=False, description="Whether anything is printed")
+    """Whether anything is printed."""
+
+    default_color: PrinterColor = Field(default="bold_yellow", description="The colour of messages")
+    """The colour of messages."""
+
+    def log(self, level: str, message: str, color: PrinterColor | None = None) -> None:
+        """Print a message.
+
+        Args:
+            level: such as "info".
+            message: what there is to tell.
+            color: its colour; None is `default_color`.
+        """
+        if not self.verbose:
+            return
+        PRINTER.print(
+            [
+                ColoredText(f"\n[{datetime.now():%Y-%m-%d %H:%M:%S}]", "cyan"),
+                ColoredText(f"[{level.upper()}]: ", "yellow"),
+                ColoredText(message, color or self.default_color),
+            ]
+        )
+
+
+@contextmanager
+def suppress_logging(logger_name: str, level: int | str) -> Generator[None]:
+    """A `with` block in which a logger tells only what is of a level or above."""
+    logger = logging.getLogger(logger_name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def suppress_warnings() -> Generator[None]:
+    """A `with` block without warnings; it holds for the whole process, as Python's filters do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,200 @@
+"""Telemetry and events that programs name and crewgraph never emits, and handlers of events by hand."""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cast
+
+from crewgraph import events
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.bus import CircularDependencyError, Depends, Handler, called
+from crewgraph.events.llm import LLMEventBase
+from crewgraph.prompts.i18n import I18N
+
+__all__ = [
+    "AgentMeta",
+    "AsyncHandler",
+    "AsyncHandlerSet",
+    "EventHandler",
+    "EventTypes",
+    "ExecutionPlan",
+    "HandlerGraph",
+    "LLMThinkingChunkEvent",
+    "MCPConfigFetchFailedEvent",
+    "SyncHandler",
+    "SyncHandlerSet",
+    "Telemetry",
+    "build_execution_plan",
+    "i18n",
+    "is_async_handler",
+    "is_call_handler_safe",
+]
+
+
+class Telemetry:
+    """What programs take apart so that nothing is sent; as it stands, nothing is, and all of its methods return None."""
+
+    ready: bool = False
+    trace_set: bool = False
+    _instance: ClassVar["Telemetry | None"] = None
+
+    def __new__(cls) -> Self:
+        if not isinstance(cls._instance, cls):
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def _is_telemetry_disabled(self) -> bool:
+        return True
+
+    def _should_execute_telemetry(self) -> bool:
+        return False
+
+
+def _nothing(self: Telemetry, *_given: Any, **_named: Any) -> None:
+    """Nothing is sent."""
+
+
+for _name in (
+    *(
+        "coding_agent_span",
+        "create_crew_deployment_span",
+        "crew_completed_span",
+        "crew_creation",
+        "crew_execution_span",
+    ),
+    *("deploy_signup_error_span", "end_crew", "env_context_span", "feature_usage_span", "flow_completed_span"),
+    *("flow_creation_span", "flow_execution_span", "flow_method_failed_span", "flow_paused_span", "flow_plotting_span"),
+    *("get_crew_logs_span", "hook_dispatched_span", "human_feedback_span", "individual_test_result_span"),
+    *("remove_crew_span", "set_tracer", "start_deployment_span", "task_ended", "task_failed", "task_started"),
+    *("template_installed_span", "test_execution_span", "tool_repeated_usage", "tool_usage", "tool_usage_error"),
+):
+    setattr(Telemetry, _name, _nothing)
+
+
+class LLMThinkingChunkEvent(LLMEventBase):
+    """A piece of what a model thinks."""
+
+    type: str = "llm_thinking_chunk"
+
+    chunk: str
+    """The piece."""
+
+    response_id: str | None = None
+    """The answer that it belongs to."""
+
+
+class MCPConfigFetchFailedEvent(BaseEvent):
+    """The settings of a server could not be had from the hosted platform."""
+
+    type: str = "mcp_config_fetch_failed"
+
+    slug: str
+    """The server's name there."""
+
+    error: str
+    """What went wrong."""
+
+    error_type: str | None = None
+    """The class of the failure."""
+
+
+SyncHandler = Callable[..., None]
+"""Takes the source and the event, and perhaps the state of what runs."""
+
+AsyncHandler = Callable[..., Coroutine[Any, Any, None]]
+"""The same, as an `async def`."""
+
+SyncHandlerSet = frozenset[SyncHandler]
+"""Some of these."""
+
+AsyncHandlerSet = frozenset[AsyncHandler]
+"""Some of these."""
+
+_E = TypeVar("_E", bound=BaseEvent, contravariant=True)
+
+
+class EventHandler(Protocol[_E]):
+    """What an event can be brought to."""
+
+    def __call__(self, source: Any, event: _E) -> Coroutine[Any, Any, None] | None:
+        """Something happened."""
+        ...
+
+
+def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
+    """Whether a handler is an `async def`, or an object with one as its `__call__`."""
+    function: Any = handler
+    while isinstance(function, partial):
+        function = cast("Any", function).func
+    own: Any = getattr(function.__class__, "__call__", None)  # noqa: B004  (an object with an async `__call__`)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own)
+
+
+def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, state: Any = None) -> Exception | None:
+    """Call a handler; what it raises is returned."""
+    try:
+        if called(handler) is handler:
+            handler(source, event)
+        else:
+            handler(source, event, state)
+    except Exception as error:  # noqa: BLE001 - given to the caller
+        return error
+    return None
+
+
+ExecutionPlan = list[set[Handler]]
+"""Handlers in steps: those of one step need nothing but the steps before."""
+
+
+class HandlerGraph:
+    """Handlers and what they depend on.
+
+    Args:
+        handlers: each handler to what it depends on; what is no key of it holds nobody up.
+    """
+
+    def __init__(self, handlers: Mapping[Handler, Sequence[Depends]]) -> None:
+        self._needs = {
+            handler: {item.handler for item in after if item.handler in handlers} for handler, after in handlers.items()
+        }
+
+    def get_execution_plan(self) -> ExecutionPlan:
+        """The steps.
+
+        Raises:
+            CircularDependencyError: handlers wait for one another.
+        """
+        plan: ExecutionPlan = []
+        waiting = dict(self._needs)
+        while waiting:
+            step = {handler for handler, needs in waiting.items() if not needs & waiting.keys()}
+            if not step:
+                raise CircularDependencyError(list(waiting))
+            plan.append(step)
+            waiting = {handler: needs for handler, needs in waiting.items() if handler not in step}
+        return plan
+
+
+def build_execution_plan(
+    handlers: Sequence[Handler], dependencies: Mapping[Handler, Sequence[Depends]]
+) -> ExecutionPlan:
+    """The steps in which handlers are called.
+
+    Raises:
+        CircularDependencyError: handlers wait for one another.
+    """
+    return HandlerGraph({item: dependencies.get(item, ()) for item in handlers}).get_execution_plan()
+
+
+AgentMeta: Any = type(Agent)
+"""The class of agents' classes."""
+
+_EVENTS = [one for one in vars(events).values() if isinstance(one, type) and issubclass(one, BaseEvent)]
+
+_union: Any = Union
+EventTypes: Any = _union[tuple(one for one in _EVENTS if one is not BaseEvent)]
+"""Any of the events."""
+
+i18n = I18N()
+"""The texts of prompts, as they are without a file."""

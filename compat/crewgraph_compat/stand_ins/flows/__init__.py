@@ -1,0 +1,1 @@
+"""Parts of flows that programs name: actions, topology, types, states, streams."""

@@ -1,0 +1,100 @@
+"""Classes and states of flows, and saving a state by hand."""
+
+from typing import Any, cast
+
+from pydantic import BaseModel, Field, PrivateAttr
+
+from crewgraph.definitions.flow import persistence as backends
+from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.definitions.flow.state import current_flow_id, current_flow_request_id, flow_at_work, id_of
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
+
+__all__ = [
+    "LOG_MESSAGES",
+    "DictStateType",
+    "FlowMeta",
+    "FlowTrackable",
+    "PersistenceDecorator",
+    "default_flow_persistence",
+    "ensure_state_type",
+]
+
+
+FlowMeta: Any = type(Flow)
+"""The class of the classes of flows."""
+
+DictStateType = dict[str, Any]
+"""A state without a model."""
+
+
+def ensure_state_type(state: Any, expected_type: type[Any]) -> Any:
+    """The state.
+
+    Raises:
+        TypeError: it is not of the type.
+    """
+    if not isinstance(state, expected_type):
+        raise TypeError(f"a {expected_type.__name__} is expected, not a {type(state).__name__}")
+    return state
+
+
+class FlowTrackable(BaseModel):
+    """Notes which run of a flow it was made in."""
+
+    parent_flow: Any = Field(default=None, exclude=True, repr=False)
+    """The flow whose method it was made in."""
+
+    _flow_id: str | None = PrivateAttr(default=None)
+    _request_id: str | None = PrivateAttr(default=None)
+
+    def model_post_init(self, context: Any) -> None:
+        """Note the run around."""
+        super().model_post_init(context)
+        if self.parent_flow is None:
+            self.parent_flow = flow_at_work()
+        self._flow_id, self._request_id = current_flow_id.get(), current_flow_request_id.get()
+
+
+LOG_MESSAGES = {
+    "save_state": "The state of flow {} is saved",
+    "save_error": "The state after method {} could not be saved: {}",
+    "state_missing": "The flow has no state",
+    "id_missing": "The flow's state has no `id`",
+}
+"""What is told of saving, by what happens."""
+
+
+class PersistenceDecorator:
+    """Saves states; `@persist` does so by itself."""
+
+    @classmethod
+    def persist_state(
+        cls, flow_instance: Any, method_name: str, persistence_instance: FlowPersistence, verbose: bool = False
+    ) -> None:
+        """Save a flow's state, as after a method.
+
+        Raises:
+            ValueError: the flow has no state, or that no `id`.
+            RuntimeError: the backend fails.
+        """
+        state: Any = getattr(flow_instance, "state", None)
+        if state is None:
+            raise ValueError(LOG_MESSAGES["state_missing"])
+        try:
+            flow_id = id_of(state)
+        except (KeyError, AttributeError) as error:
+            raise ValueError(LOG_MESSAGES["id_missing"]) from error
+        plain: Any = dict(cast("dict[str, Any]", state)) if isinstance(state, dict) else state
+        try:
+            persistence_instance.save_state(flow_uuid=flow_id, method_name=method_name, state_data=plain)
+        except Exception as error:
+            raise RuntimeError(LOG_MESSAGES["save_error"].format(method_name, error)) from error
+        if verbose:
+            print(LOG_MESSAGES["save_state"].format(flow_id))  # noqa: T201 - `verbose` asks for it
+
+
+def default_flow_persistence() -> FlowPersistence:
+    """Where states go without a backend: what the factory makes, if there is one; else the file in the storage folder."""
+    backend = backends.made_by_factory()
+    return SQLiteFlowPersistence() if backend is None else backend

@@ -1,0 +1,342 @@
+"""Background jobs of a session: their records, their updates, and the runner that flows work on them with."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from datetime import UTC, datetime
+from threading import Event, Lock
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from crewgraph.flow import Flow
+
+__all__ = [
+    "JobRecord",
+    "JobRunner",
+    "JobState",
+    "JobStatus",
+    "JobUpdate",
+    "JobUpdateKind",
+    "JobWorkFlow",
+    "JobWorkState",
+    "JobWorkStateOfAny",
+    "UpdatePublisher",
+    "add_job",
+    "commit_job_update",
+]
+
+
+JobStatus = Literal["queued", "running", "completed", "failed"]
+JobUpdateKind = Literal["started", "stage_started", "stage_completed", "completed", "failed"]
+
+
+def _timestamp() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+class JobRecord(BaseModel):
+    """A job of a session; a subclass has the fields for what its stages give, and names them in `output_fields`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    output_fields: ClassVar[frozenset[str]] = frozenset()
+    """The fields that updates may set."""
+
+    job_id: str = Field(default_factory=lambda: str(uuid4()), min_length=1)
+    session_id: str = Field(min_length=1)
+    origin_turn_id: str = ""
+    kind: str = ""
+    revision: int = Field(default=1, gt=0, strict=True)
+    attempt: int = Field(default=1, gt=0, strict=True)
+    status: JobStatus = "queued"
+    stage: str = ""
+    """The stage that began last."""
+
+    committed_stages: list[str] = Field(default_factory=list[str])
+    """Those that are done."""
+
+    last_update_seq: int = 0
+    error: str | None = None
+    created_at: str = Field(default_factory=_timestamp)
+    updated_at: str = Field(default_factory=_timestamp)
+
+
+class JobUpdate(BaseModel):
+    """Something that has happened to a job."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session_id: str = Field(min_length=1)
+    job_id: str = Field(min_length=1)
+    revision: int = Field(gt=0, strict=True)
+    attempt: int = Field(gt=0, strict=True)
+    seq: int = Field(gt=0, strict=True)
+    """Which update of the job it is, from 1."""
+
+    kind: JobUpdateKind
+    stage: str = ""
+    outputs: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """What a stage gave, by the fields of the record."""
+
+    error: str | None = None
+
+
+UpdatePublisher = Callable[[JobUpdate], bool]
+"""Takes an update, and says whether it counts."""
+
+JobT = TypeVar("JobT", bound=JobRecord)
+
+
+class JobState(BaseModel, Generic[JobT]):
+    """The jobs of a session."""
+
+    id: str = Field(default_factory=lambda: str(uuid4()))
+    """The session."""
+
+    jobs: dict[str, JobT] = Field(default_factory=dict)
+    """By their ids."""
+
+    job_sequence: int = 0
+    """How often something has changed."""
+
+
+class JobWorkState(BaseModel, Generic[JobT]):
+    """The state of a flow that does a job."""
+
+    job: JobT
+    """The job as it was when the work began."""
+
+    seq: int = 0
+    """Its last update."""
+
+
+JobWorkStateOfAny = JobWorkState[Any]
+
+
+def add_job(state: JobState[Any], job: JobRecord) -> bool:
+    """Add a job that waits to its session; False where it is of another one, was begun, or is there already."""
+    if job.session_id != state.id or job.status != "queued" or job.job_id in state.jobs:
+        return False
+    state.jobs[job.job_id] = job
+    state.job_sequence += 1
+    return True
+
+
+def commit_job_update(state: JobState[Any], update: JobUpdate) -> bool:
+    """Have a job move on; False, and nothing changes, where it cannot do so from where it is."""
+    job: JobRecord | None = state.jobs.get(update.job_id)
+    if job is None or not _is_due(state, job, update):
+        return False
+    changed = _changed(job, update)
+    if changed is None:
+        return False
+    try:
+        moved = type(job).model_validate(
+            {**job.model_dump(), **changed, "last_update_seq": update.seq, "updated_at": _timestamp()}
+        )
+    except ValidationError:  # an output has another type than its field
+        return False
+    for name in type(job).model_fields:  # in place: others hold the record
+        setattr(job, name, getattr(moved, name))
+    state.job_sequence += 1
+    return True
+
+
+def _is_due(state: JobState[Any], job: JobRecord, update: JobUpdate) -> bool:
+    same = (update.session_id, update.revision, update.attempt) == (state.id, job.revision, job.attempt)
+    return same and update.seq > job.last_update_seq and job.status in ("queued", "running")
+
+
+def _changed(job: JobRecord, update: JobUpdate) -> dict[str, Any] | None:
+    """The fields that change; None where the update is out of turn."""
+    if update.outputs and (update.kind != "stage_completed" or not set(update.outputs) <= type(job).output_fields):
+        return None
+    if update.kind == "failed":
+        return {"status": "failed", "error": update.error or "The job failed."}
+    if update.kind == "started":
+        return {"status": "running"} if job.status == "queued" else None
+    if job.status != "running":
+        return None
+    is_open = job.stage != "" and job.stage not in job.committed_stages
+    if update.kind == "completed":
+        return None if is_open else {"status": "completed"}
+    if update.stage == "" or update.stage in job.committed_stages:
+        return None
+    if update.kind == "stage_started":
+        return None if is_open else {"stage": update.stage}
+    if not is_open or update.stage != job.stage:
+        return None
+    return {"committed_stages": [*job.committed_stages, update.stage], **update.outputs}
+
+
+WorkStateT = TypeVar("WorkStateT", bound=JobWorkState[Any])
+
+_log = logging.getLogger("crewgraph")
+
+
+class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
+    """A flow that does a job, and tells how far it is.
+
+    Args:
+        publish: takes each update, and says whether it counts.
+        kwargs: what a flow takes; `initial_state` holds the job.
+    """
+
+    def __init__(self, *, publish: UpdatePublisher, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._publish_update = publish
+        self._stopping = Event()
+
+    def request_stop(self) -> None:
+        """Ask the work to end at the next `check_open`."""
+        self._stopping.set()
+
+    def check_open(self) -> None:
+        """Go on, unless the work is to end.
+
+        Raises:
+            RuntimeError: it is.
+        """
+        if self._stopping.is_set():
+            raise RuntimeError("the session is closed: the job stops here")
+
+    def publish_update(self, kind: JobUpdateKind, **details: Any) -> None:
+        """Tell what has happened to the job.
+
+        Args:
+            kind: what.
+            details: `stage`, `outputs`, `error`.
+
+        Raises:
+            RuntimeError: it does not count: the session is closed, or the job cannot move on so.
+        """
+        state: JobWorkState[Any] = self.state
+        state.seq += 1
+        if not self._publish_update(_update(state.job, state.seq, kind, **details)):
+            raise RuntimeError(
+                f"the update `{kind}` of the job `{state.job.job_id}` was not taken: the session is closed, "
+                "or the job cannot move on so from where it is"
+            )
+
+
+class JobRunner:
+    """Has flows work on jobs in the background, each on a thread; made and used on one event loop.
+
+    Args:
+        state: the jobs of the session.
+        make_work: makes the flow for a job, its inputs and where it tells its updates.
+        on_update: awaited with the snapshot after each change, in their order.
+        on_worker_event: called on the job's thread with "started" and "settled".
+        format_error: what is told of an exception.
+
+    Raises:
+        RuntimeError: no event loop runs here.
+    """
+
+    def __init__(
+        self,
+        state: JobState[Any],
+        make_work: Callable[[JobRecord, Any, UpdatePublisher], JobWorkFlow[Any]],
+        *,
+        on_update: Callable[[dict[str, Any]], Awaitable[None]],
+        on_worker_event: Callable[[str, JobRecord], None] | None = None,
+        format_error: Callable[[Exception], str] = str,
+    ) -> None:
+        self.state, self.make_work, self.on_update = state, make_work, on_update
+        self.on_worker_event, self.format_error = on_worker_event, format_error
+        self.state_lock, self.closed = Lock(), False
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self.workflows: dict[str, JobWorkFlow[Any]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._in_turn = asyncio.Lock()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The session's jobs as JSON data."""
+        with self.state_lock:
+            jobs = [job.model_dump(mode="json") for job in self.state.jobs.values()]
+            return {"session_id": self.state.id, "seq": self.state.job_sequence, "jobs": jobs}
+
+    def submit(self, job: JobRecord, inputs: Any) -> None:
+        """Have a job done that was added to the session; one that is under way, or is not of it, is let be.
+
+        Raises:
+            RuntimeError: the runner is closed.
+        """
+        if self.closed:
+            raise RuntimeError("the runner of jobs is closed; make another one for more of them")
+        if job.job_id in self.state.jobs and job.job_id not in self.tasks:
+            task = self.tasks[job.job_id] = self._loop.create_task(self._done(deepcopy(job), inputs))
+            task.add_done_callback(lambda _: self.tasks.pop(job.job_id, None))
+
+    def request_close(self) -> None:
+        """Take no more jobs and updates, and ask those under way to end."""
+        self.closed = True
+        for work in [*self.workflows.values()]:
+            work.request_stop()
+
+    async def aclose(self) -> None:
+        """Close, and wait for the jobs under way."""
+        self.request_close()
+        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+
+    async def _done(self, job: JobRecord, inputs: Any) -> None:
+        try:
+            async with self._in_turn:
+                await self.on_update(self.snapshot())
+            if self.closed:
+                return
+            work = self.workflows[job.job_id] = self.make_work(job, inputs, self._taken)
+        except Exception as error:  # noqa: BLE001 - told with the job
+            _log.exception("the job %s did not begin", job.job_id)
+            await self._failed(job, error)
+            return
+        try:
+            await asyncio.to_thread(self._run, work)
+        finally:
+            self.workflows.pop(job.job_id, None)
+
+    async def _failed(self, job: JobRecord, error: Exception) -> None:
+        try:
+            await self._committed(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
+        except Exception:  # noqa: BLE001 - nobody is there to be told, but in the log
+            _log.exception("nobody could be told that the job %s failed", job.job_id)
+
+    def _run(self, work: JobWorkFlow[Any]) -> None:
+        job = work.state.job
+        self._tell("started", job)
+        try:
+            work.kickoff()
+        except Exception as error:  # noqa: BLE001 - told with the job
+            work.state.seq += 1
+            self._taken(_update(job, work.state.seq, "failed", error=self.format_error(error)))
+        finally:
+            self._tell("settled", job)
+
+    def _tell(self, what: str, job: JobRecord) -> None:
+        if self.on_worker_event is not None:
+            self.on_worker_event(what, job)
+
+    def _taken(self, update: JobUpdate) -> bool:
+        """Called on a job's thread, which waits until the update is told."""
+        return asyncio.run_coroutine_threadsafe(self._committed(update), self._loop).result()
+
+    async def _committed(self, update: JobUpdate) -> bool:
+        async with self._in_turn:
+            with self.state_lock:
+                if self.closed or not commit_job_update(self.state, update):
+                    return False
+            await self.on_update(self.snapshot())
+            return True
+
+
+def _update(job: JobRecord, seq: int, kind: JobUpdateKind, **details: Any) -> JobUpdate:
+    about: dict[str, Any] = {
+        "session_id": job.session_id,
+        "job_id": job.job_id,
+        "revision": job.revision,
+        "attempt": job.attempt,
+    }
+    return JobUpdate(**about, seq=seq, kind=kind, **details)

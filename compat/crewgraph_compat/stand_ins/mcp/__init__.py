@@ -1,0 +1,1 @@
+"""Clients and tools of MCP servers that programs hold themselves."""

@@ -1,0 +1,380 @@
+"""A client of an MCP server, for programs that hold the connection themselves."""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from enum import Enum
+from types import TracebackType
+from typing import Any, Final, Self
+
+from crewgraph.errors import MCPServerError
+from crewgraph.extras import require
+
+__all__ = [
+    "MCP_CLIENT_TIMEOUT",
+    "BaseTransport",
+    "HTTPTransport",
+    "MCPClient",
+    "SSETransport",
+    "StdioTransport",
+    "TransportType",
+]
+
+MCP_CLIENT_TIMEOUT: Final = 30
+"""Seconds until a server must have answered, unless a client is told otherwise."""
+
+
+class TransportType(str, Enum):  # noqa: UP042 - its texts are those of an enum of texts: programs print them
+    """How a server is reached."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+    STREAMABLE_HTTP = "streamable-http"
+    SSE = "sse"
+
+
+class BaseTransport(ABC):
+    """A way to a server: two streams of messages."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._streams: tuple[Any, Any] | None = None
+        self._open: AsyncExitStack | None = None
+
+    @property
+    @abstractmethod
+    def transport_type(self) -> TransportType:
+        """Which kind it is."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection."""
+        return self._streams is not None
+
+    @property
+    def read_stream(self) -> Any:
+        """What the server says.
+
+        Raises:
+            RuntimeError: there is no connection.
+        """
+        return self._stream(0)
+
+    @property
+    def write_stream(self) -> Any:
+        """What is said to it.
+
+        Raises:
+            RuntimeError: there is no connection.
+        """
+        return self._stream(1)
+
+    def _stream(self, which: int) -> Any:
+        if self._streams is None:
+            raise RuntimeError("the transport has no connection yet; call `connect()` first")
+        return self._streams[which]
+
+    @abstractmethod
+    async def connect(self) -> Self:
+        """Connect.
+
+        Raises:
+            ConnectionError: that fails.
+        """
+
+    @abstractmethod
+    async def disconnect(self) -> None:
+        """Disconnect; in the task that connected."""
+
+    async def __aenter__(self) -> Self:
+        return await self.connect()
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+
+class _Opened(BaseTransport):
+    """A transport that the package `mcp` opens."""
+
+    @abstractmethod
+    def _opening(self) -> Any:
+        """What the package is to open: an asynchronous context."""
+
+    async def connect(self) -> Self:
+        """Connect.
+
+        Raises:
+            MCPServerError: that fails (also ConnectionError).
+            MissingExtra: the package for MCP is not installed.
+        """
+        if self._streams is not None:
+            return self
+        stack = AsyncExitStack()
+        try:
+            opened = await stack.enter_async_context(self._opening())
+        except (OSError, ExceptionGroup) as error:
+            await stack.aclose()
+            raise MCPServerError(f"there is no connection over {self.transport_type.value}: {error}") from error
+        self._open, self._streams = stack, (opened[0], opened[1])
+        return self
+
+    async def disconnect(self) -> None:
+        """Disconnect."""
+        self._streams = None
+        if self._open is not None:
+            stack, self._open = self._open, None
+            await stack.aclose()
+
+
+class StdioTransport(_Opened):
+    """A program that is started, and read and written to.
+
+    Args:
+        command: the program.
+        args: its arguments.
+        env: its environment, added to what programs are given anyway.
+    """
+
+    def __init__(
+        self, command: str, args: list[str] | None = None, env: dict[str, str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.command, self.args, self.env = command, args or [], env or {}
+
+    @property
+    def transport_type(self) -> TransportType:
+        """Which kind it is."""
+        return TransportType.STDIO
+
+    def _opening(self) -> Any:
+        stdio = _package("mcp.client.stdio")
+        return stdio.stdio_client(
+            stdio.StdioServerParameters(command=self.command, args=self.args, env=self.env or None)
+        )
+
+
+class HTTPTransport(_Opened):
+    """A server at an address, over HTTP.
+
+    Args:
+        url: the address.
+        headers: sent with each request.
+        streamable: names the kind: both are spoken as streamable HTTP.
+    """
+
+    def __init__(self, url: str, headers: dict[str, str] | None = None, streamable: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url, self.headers, self.streamable = url, headers or {}, streamable
+
+    @property
+    def transport_type(self) -> TransportType:
+        """Which kind it is."""
+        return TransportType.STREAMABLE_HTTP if self.streamable else TransportType.HTTP
+
+    def _opening(self) -> Any:
+        return self._session()
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncGenerator[Any]:
+        package = _package("mcp.client.streamable_http")
+        client = package.create_mcp_http_client(headers=self.headers or None)
+        async with client, package.streamable_http_client(self.url, http_client=client) as streams:
+            yield streams
+
+
+class SSETransport(_Opened):
+    """A server at an address, over server-sent events.
+
+    Args:
+        url: the address.
+        headers: sent with each request.
+    """
+
+    def __init__(self, url: str, headers: dict[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url, self.headers = url, headers or {}
+
+    @property
+    def transport_type(self) -> TransportType:
+        """Which kind it is."""
+        return TransportType.SSE
+
+    def _opening(self) -> Any:
+        return _package("mcp.client.sse").sse_client(self.url, headers=self.headers or None)
+
+
+class MCPClient:
+    """A session with a server, over any transport; to be used in one task of one event loop.
+
+    Args:
+        transport: the way to it.
+        connect_timeout: seconds until it must have answered.
+        execution_timeout: seconds until a call must be done.
+        discovery_timeout: seconds until it must have listed what it has.
+        max_retries: kept for those who read it; nothing is asked twice.
+        cache_tools_list: whether its list of tools is asked for once.
+        logger: kept for those who read it.
+    """
+
+    def __init__(
+        self,
+        transport: BaseTransport,
+        connect_timeout: float = MCP_CLIENT_TIMEOUT,
+        execution_timeout: float = MCP_CLIENT_TIMEOUT,
+        discovery_timeout: float = MCP_CLIENT_TIMEOUT,
+        max_retries: int = 3,
+        cache_tools_list: bool = False,
+        logger: logging.Logger | None = None,
+    ) -> None:
+        self.transport, self.connect_timeout, self.execution_timeout = transport, connect_timeout, execution_timeout
+        self.discovery_timeout, self.max_retries, self.cache_tools_list = (
+            discovery_timeout,
+            max_retries,
+            cache_tools_list,
+        )
+        self.logger = logger
+        self._session: Any = None
+        self._open: AsyncExitStack | None = None
+        self._listed: list[dict[str, Any]] | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a session."""
+        return self._session is not None and self.transport.connected
+
+    @property
+    def session(self) -> Any:
+        """The session of the package `mcp`.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        if self._session is None:
+            raise RuntimeError("the client has no session yet; call `connect()` first")
+        return self._session
+
+    async def connect(self) -> Self:
+        """Begin a session.
+
+        Raises:
+            MCPServerError: the server is not there, or does not answer in time (also ConnectionError).
+            MissingExtra: the package for MCP is not installed.
+        """
+        if self.connected:
+            return self
+        package = _package("mcp")
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self.connect_timeout):
+                    await self.transport.connect()
+                    stack.push_async_callback(self.transport.disconnect)
+                    streams = self.transport.read_stream, self.transport.write_stream
+                    session = await stack.enter_async_context(package.ClientSession(*streams))
+                    await session.initialize()
+            except TimeoutError as error:
+                seconds = f"{self.connect_timeout:g} seconds"
+                raise MCPServerError(f"the MCP server did not answer within {seconds}") from error
+            except (OSError, ExceptionGroup, package.McpError) as error:
+                raise MCPServerError(f"there is no session with the MCP server: {error}") from error
+            self._open, self._session = stack.pop_all(), session
+        return self
+
+    async def disconnect(self) -> None:
+        """End the session; in the task that began it."""
+        self._session = None
+        if self._open is not None:
+            stack, self._open = self._open, None
+            await stack.aclose()
+
+    async def list_tools(self, use_cache: bool | None = None) -> list[dict[str, Any]]:
+        """The server's tools: "name", "original_name", "description" and "inputSchema" of each.
+
+        Args:
+            use_cache: whether a list that was asked for before is good enough; None is `cache_tools_list`.
+
+        Raises:
+            MCPServerError: it does not answer.
+        """
+        may_reuse = self.cache_tools_list if use_cache is None else use_cache
+        if self._listed is None or not may_reuse:
+            result = await self._asked("list_tools", self.discovery_timeout)
+            self._listed = [
+                {
+                    "name": tool.name,
+                    "original_name": tool.name,
+                    "description": tool.description or "",
+                    "inputSchema": tool.inputSchema,
+                }
+                for tool in result.tools
+            ]
+        return self._listed
+
+    async def call_tool(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
+        """The text that a tool gave; the whole result where that is no text.
+
+        Raises:
+            MCPServerError: it does not answer.
+        """
+        result = await self.call_tool_result(tool_name, arguments)
+        texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
+        return "\n".join(texts) if texts and len(texts) == len(result.content) else result
+
+    async def call_tool_result(self, tool_name: str, arguments: dict[str, Any] | None = None) -> Any:
+        """What a tool gave, as the package `mcp` has it, with `isError`.
+
+        Raises:
+            MCPServerError: it does not answer.
+        """
+        return await self._asked("call_tool", self.execution_timeout, tool_name, arguments or {})
+
+    async def list_prompts(self) -> list[dict[str, Any]]:
+        """The server's prompts: "name", "description" and "arguments" of each.
+
+        Raises:
+            MCPServerError: it does not answer.
+        """
+        result = await self._asked("list_prompts", self.discovery_timeout)
+        return [
+            {
+                "name": prompt.name,
+                "description": prompt.description or "",
+                "arguments": [item.model_dump() for item in prompt.arguments or ()],
+            }
+            for prompt in result.prompts
+        ]
+
+    async def get_prompt(self, prompt_name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        """A prompt: "name", "messages" and "arguments".
+
+        Raises:
+            MCPServerError: it does not answer.
+        """
+        result = await self._asked("get_prompt", self.execution_timeout, prompt_name, arguments or {})
+        messages = [{"role": item.role, "content": item.content} for item in result.messages]
+        return {"name": prompt_name, "messages": messages, "arguments": arguments or {}}
+
+    async def _asked(self, what: str, seconds: float, *given: Any) -> Any:
+        if not self.connected:
+            await self.connect()
+        try:
+            async with asyncio.timeout(seconds):
+                return await getattr(self.session, what)(*given)
+        except TimeoutError as error:
+            raise MCPServerError(f"the MCP server did not do `{what}` within {seconds:g} seconds") from error
+        except _package("mcp").McpError as error:
+            raise MCPServerError(f"the MCP server did not do `{what}`: {error}") from error
+
+    async def __aenter__(self) -> Self:
+        return await self.connect()
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+
+def _package(name: str) -> Any:
+    return require(name, extra="mcp", purpose="a client of MCP servers")

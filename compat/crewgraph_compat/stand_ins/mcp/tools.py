@@ -1,0 +1,168 @@
+"""Tools of MCP servers, made and resolved by hand."""
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, PrivateAttr
+
+from crewgraph.core.loops.threads import LoopThread
+from crewgraph.errors import ToolFailed
+from crewgraph.schema import from_json_schema
+from crewgraph.tools.base import BaseTool
+from crewgraph.tools.mcp.server import reference
+from crewgraph.tools.mcp.tool import MCPTool, result_of
+
+__all__ = [
+    "MCP_CONNECTION_TIMEOUT",
+    "MCP_DISCOVERY_TIMEOUT",
+    "MCP_MAX_RETRIES",
+    "MCP_RESOLVER_TIMEOUT",
+    "MCP_TOOL_EXECUTION_TIMEOUT",
+    "MCPNativeTool",
+    "MCPToolWrapper",
+]
+
+MCP_CONNECTION_TIMEOUT: Final = 15
+"""Seconds until a server must have answered; of crewgraph's descriptions of servers it is `connect_timeout`."""
+
+MCP_DISCOVERY_TIMEOUT: Final = 15
+"""Seconds until it must have listed its tools."""
+
+MCP_TOOL_EXECUTION_TIMEOUT: Final = 60
+"""Seconds until a tool must be done; of crewgraph's descriptions it is `execution_timeout`."""
+
+MCP_MAX_RETRIES: Final = 3
+"""How often CrewAI asks again; here a lost connection is made anew once, and nothing is done twice."""
+
+MCP_RESOLVER_TIMEOUT: Final = 10
+"""Seconds until a server must have answered that is looked for by a resolver of CrewAI."""
+
+_loop = LoopThread("crewgraph-mcp-clients")
+
+
+class MCPToolWrapper(MCPTool):
+    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` finds the tools of a server itself.
+
+    Args:
+        mcp_server_params: "url" and perhaps "headers", or "command", "args" and "env".
+        tool_name: what the server calls it.
+        tool_schema: its "description", and what it takes as "args_schema", a model, or "inputSchema", a JSON schema.
+        server_name: stands before its name.
+    """
+
+    _params: dict[str, Any] = PrivateAttr()
+    _named: str = PrivateAttr()
+
+    def __init__(
+        self, mcp_server_params: dict[str, Any], tool_name: str, tool_schema: dict[str, Any], server_name: str
+    ) -> None:
+        super().__init__(
+            name=f"{server_name}_{tool_name}",
+            description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
+            args_schema=_taken(tool_schema),
+            server=reference(mcp_server_params).server,
+            original_tool_name=tool_name,
+        )
+        self._params, self._named = mcp_server_params, server_name
+
+    @property
+    def mcp_server_params(self) -> dict[str, Any]:
+        """Where the server is."""
+        return self._params
+
+    @property
+    def server_name(self) -> str:
+        """What stands before its name."""
+        return self._named
+
+    @property
+    def _original_tool_name(self) -> str:
+        return self.original_tool_name
+
+
+class MCPNativeTool(BaseTool):
+    """A tool of an MCP server, called through clients that are made for each call.
+
+    Args:
+        client_factory: makes a client: an object with `connect`, `call_tool` and `disconnect`, as `MCPClient`.
+        tool_name: what the server calls it.
+        tool_schema: its "description", and what it takes; see `MCPToolWrapper`.
+        server_name: stands before its name.
+        original_tool_name: what the server calls it, where that is something else.
+        server_reference: how a user named the server.
+    """
+
+    _factory: Callable[[], Any] = PrivateAttr()
+    _original: str = PrivateAttr()
+    _named: str = PrivateAttr()
+    _reference: str | None = PrivateAttr()
+
+    def __init__(
+        self,
+        client_factory: Callable[[], Any],
+        tool_name: str,
+        tool_schema: dict[str, Any],
+        server_name: str,
+        original_tool_name: str | None = None,
+        server_reference: str | None = None,
+    ) -> None:
+        super().__init__(
+            name=f"{server_name}_{tool_name}",
+            description=tool_schema.get("description") or f"Tool {tool_name} from {server_name}",
+            args_schema=_taken(tool_schema),
+        )
+        self._factory, self._named, self._reference = client_factory, server_name, server_reference
+        self._original = original_tool_name or tool_name
+
+    @property
+    def original_tool_name(self) -> str:
+        """What the server calls it."""
+        return self._original
+
+    @property
+    def server_name(self) -> str:
+        """What stands before its name."""
+        return self._named
+
+    @property
+    def server_reference(self) -> str | None:
+        """How a user named the server."""
+        return self._reference
+
+    def _run(self, **kwargs: Any) -> Any:
+        """Have it done.
+
+        Raises:
+            ToolFailed: the server says that it failed, or does not answer.
+        """
+        return _loop.run(self._done(kwargs))
+
+    async def _arun(self, **kwargs: Any) -> Any:
+        """The same on an event loop."""
+        return await _loop.arun(self._done(kwargs))
+
+    async def _done(self, arguments: dict[str, Any]) -> Any:
+        client = self._factory()
+        try:
+            await client.connect()
+            try:
+                return _read(await client.call_tool(self._original, arguments))
+            finally:
+                await client.disconnect()
+        except (ConnectionError, TimeoutError, RuntimeError) as error:
+            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+
+
+def _taken(schema: dict[str, Any]) -> type[BaseModel]:
+    own = schema.get("args_schema")
+    if isinstance(own, type) and issubclass(own, BaseModel):
+        return own
+    return from_json_schema(schema.get("inputSchema") or {"type": "object", "properties": {}}, name="Arguments")
+
+
+def _read(answer: Any) -> Any:
+    """What a client gave, as tools give it: a text, or blocks where there are images."""
+    if hasattr(answer, "model_dump"):
+        answer = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    values = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    return result_of(values) if "content" in values else answer  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,92 @@
+"""Structured answers of models, asked for by hand."""
+
+import re
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from crewgraph.definitions.task.conversion import Converter, get_conversion_instructions
+from crewgraph.errors import ConverterError
+from crewgraph.llm.resolve import as_llm
+
+__all__ = ["InternalInstructor", "TrainingConverter"]
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class InternalInstructor(Generic[T]):
+    """Turns a text into a structure; CrewAI does it with the package instructor, here it is a `Converter`.
+
+    Args:
+        content: the text.
+        model: the structure.
+        agent: whose `function_calling_llm`, else `llm`, is asked where no `llm` is given.
+        llm: who is asked.
+
+    Raises:
+        ValueError: there is neither agent nor model.
+    """
+
+    def __init__(self, content: str, model: type[T], agent: Any = None, llm: Any = None) -> None:
+        self.content = content
+        self.model = model
+        self.agent = agent
+        self.llm = llm or getattr(agent, "function_calling_llm", None) or getattr(agent, "llm", None)
+        if self.llm is None:
+            raise ValueError("a model has to be asked: give `llm=`, or `agent=`, whose model that is")
+
+    def to_pydantic(self) -> T:
+        """The text as an instance of the structure.
+
+        Raises:
+            ConverterError: the model did not write it.
+        """
+        instructions = get_conversion_instructions(self.model, self.llm)
+        converter: Any = Converter(
+            text=self.content, llm=self.llm, model=self.model, instructions=instructions
+        ).to_pydantic()
+        return converter
+
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        return self.to_pydantic().model_dump_json(indent=2)
+
+
+_ASKED = """\
+Take one thing out of this text: {meaning} (`{name}`). Reply with that alone, a list with one entry on each line.
+
+{text}"""
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+class TrainingConverter(Converter):
+    """Converts what is said in a training: in one request, else in one for each field."""
+
+    def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
+        """The text as an instance of the model.
+
+        Raises:
+            ConverterError: neither way gave what fits.
+        """
+        try:
+            return super().to_pydantic(current_attempt)
+        except ConverterError as whole:
+            fields = {name: self._field(name) for name in self.model.model_fields}
+            try:
+                return self.model.model_validate(fields)
+            except ValidationError as error:
+                raise ConverterError(f"{whole} Asked for each field by itself, it gave: {error}") from error
+
+    def _field(self, name: str) -> Any:
+        field = self.model.model_fields[name]
+        asked = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
+        answer = str(as_llm(self.llm).call([{"role": "user", "content": asked}])).strip()
+        kind: Any = field.annotation
+        if kind in (int, float):
+            result = _NUMBER.search(answer)
+            return result[0] if result else answer
+        if kind == list[str]:
+            return [text for line in answer.splitlines() if (text := _BULLET.sub("", line).strip())]
+        return answer

@@ -1,0 +1,313 @@
+"""Files of a project, crews in JSON, and paths that stay within a folder."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypedDict, cast
+
+from pydantic import BaseModel
+
+from crewgraph.contrib.declared.jsonc import read_jsonc, strip_jsonc_comments
+from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.task.task import Task
+from crewgraph.errors import DefinitionError
+from crewgraph.project.configuration import read_yaml
+from crewgraph.project.roles import shown
+
+__all__ = [
+    "JSON_PROJECT_EXTENSIONS",
+    "PYTHON_REF_KEY",
+    "AgentConfig",
+    "JSONAgentDefinition",
+    "JSONCrewProject",
+    "TaskConfig",
+    "close_mcp_server",
+    "find_crew_json_file",
+    "find_json_project_file",
+    "list_files",
+    "load_json_crew_project",
+    "load_jsonc_file",
+    "load_yaml",
+    "parse_jsonc",
+    "safe_path_join",
+    "validate_crew_project",
+    "validate_path_exists",
+]
+
+
+JSON_PROJECT_EXTENSIONS: Final = (".jsonc", ".json")
+"""How the files of a crew in JSON end."""
+
+PYTHON_REF_KEY: Final = "python"
+"""The key of an object that names something of Python: `{"python": "module.attribute"}`."""
+
+
+class AgentConfig(TypedDict, total=False):
+    """An agent as agents.yaml holds it; any field of `Agent` may stand there."""
+
+    role: str
+    goal: str
+    backstory: str
+    cache: bool
+    verbose: bool
+    max_rpm: int
+    allow_delegation: bool
+    max_iter: int
+    max_tokens: int
+    callbacks: list[str]
+    llm: str
+    function_calling_llm: str
+    use_system_prompt: bool
+    system_template: str
+    prompt_template: str
+    response_template: str
+    tools: list[Any]
+    step_callback: str
+    cache_handler: Any
+    allow_code_execution: bool
+    code_execution_mode: str
+    respect_context_window: bool
+    max_retry_limit: int
+    multimodal: bool
+    reasoning: bool
+    max_reasoning_attempts: int
+    knowledge_sources: list[Any]
+    knowledge_storage: Any
+    knowledge_config: dict[str, Any]
+    embedder: dict[str, Any]
+    inject_date: bool
+    date_format: str
+    agent_knowledge_context: str
+    crew_knowledge_context: str
+    knowledge_search_query: str
+    from_repository: str
+    guardrail: Callable[[Any], tuple[bool, Any]] | str
+    guardrail_max_retries: int
+
+
+class TaskConfig(TypedDict, total=False):
+    """A task as tasks.yaml holds it; any field of `Task` may stand there."""
+
+    name: str
+    description: str
+    expected_output: str
+    agent: str
+    context: list[str]
+    tools: list[Any]
+    callback: str
+    callbacks: list[str]
+    output_json: str
+    output_pydantic: str
+    output_file: str
+    create_directory: bool
+    async_execution: bool
+    human_input: bool
+    markdown: bool
+    guardrail: Callable[[Any], tuple[bool, Any]] | str
+    guardrail_max_retries: int
+    allow_crewai_trigger_context: bool
+
+
+def load_yaml(config_path: Path) -> dict[str, Any]:
+    """The entries of a YAML file.
+
+    Raises:
+        DefinitionError: it cannot be read, is no YAML, or is no mapping of names to values.
+    """
+    return read_yaml(Path(config_path), shown(Path(config_path)))[0]
+
+
+def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
+    """What a JSON text holds, with comments or without.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(strip_jsonc_comments(text))
+    except ValueError as error:
+        raise ValueError(f"{source}: this is no JSON: {error}") from error
+
+
+def load_jsonc_file(source: str | Path) -> Any:
+    """What a JSON file holds, with comments or without.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is no JSON.
+    """
+    return parse_jsonc(Path(source).read_text("utf-8-sig"), source)
+
+
+def find_json_project_file(directory: str | Path, stem: str) -> Path | None:
+    """The file of a name in a folder, with comments before without; None where there is neither."""
+    candidates = (Path(directory) / f"{stem}{ending}" for ending in JSON_PROJECT_EXTENSIONS)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def find_crew_json_file(project_root: str | Path = ".") -> Path | None:
+    """The file of the crew of a project; None where there is none."""
+    return find_json_project_file(project_root, "crew")
+
+
+def close_mcp_server(self: Any, _instance: Any, outputs: Any) -> Any:
+    """The outputs: runs close what they open by themselves."""
+    return outputs
+
+
+@dataclass
+class JSONAgentDefinition:
+    """An agent's file."""
+
+    name: str
+    path: Path
+    definition: dict[str, Any]
+    """What it holds."""
+
+    kwargs: dict[str, Any]
+    """The same, with the values of `settings` beside the others."""
+
+    agent_class: type[Any]
+
+
+@dataclass
+class JSONCrewProject:
+    """A crew's file and those of its agents."""
+
+    crew_path: Path
+    agents_dir: Path
+    definition: dict[str, Any]
+    agent_names: list[str]
+    agents: dict[str, JSONAgentDefinition]
+    task_definitions: list[dict[str, Any]]
+
+
+def load_json_crew_project(
+    source: str | Path, agents_dir: Path | None = None, *, collect_errors: bool = False
+) -> JSONCrewProject:
+    """The files of a crew; `crewgraph.project.load_crew` makes the crew.
+
+    Args:
+        source: the crew's file.
+        agents_dir: the folder of the agents; agents/ beside the file where None.
+        collect_errors: tell all faults at once, not the first.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        DefinitionError: something of them cannot be used.
+    """
+    path = Path(source)
+    folder = Path(agents_dir) if agents_dir is not None else path.parent / "agents"
+    definition = read_jsonc(path, str(path))
+    names = [str(item) for item in _list(definition.get("agents"))]
+    agents = {name: result for name in names if (result := _agent(name, folder)) is not None}
+    tasks = [cast("dict[str, Any]", item) for item in _list(definition.get("tasks")) if isinstance(item, dict)]
+    project = JSONCrewProject(path, folder, definition, names, agents, tasks)
+    faults = list(_faults(project))
+    if faults:
+        raise DefinitionError("\n".join(faults) if collect_errors else faults[0])
+    return project
+
+
+def validate_crew_project(source: str | Path, agents_dir: Path | None = None) -> JSONCrewProject:
+    """The files of a crew, with all their faults told at once; see `load_json_crew_project`."""
+    return load_json_crew_project(source, agents_dir, collect_errors=True)
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _agent(name: str, folder: Path) -> JSONAgentDefinition | None:
+    path = find_json_project_file(folder, name)
+    if path is None:
+        return None
+    definition = read_jsonc(path, str(path))
+    kwargs = {key: value for key, value in definition.items() if key not in ("settings", "type")}
+    return JSONAgentDefinition(name, path, definition, {**kwargs, **(definition.get("settings") or {})}, Agent)
+
+
+def _faults(project: JSONCrewProject) -> Iterator[str]:
+    where = str(project.crew_path)
+    yield from _unknown(Crew, project.definition, where, "inputs")
+    for key in ("agents", "tasks"):
+        if not _list(project.definition.get(key)):
+            yield f"{where}: `{key}` has to be a list with something in it"
+    for name in project.agent_names:
+        if name not in project.agents:
+            yield f"{where}: agent '{name}' not found in {project.agents_dir}: there is neither {name}.jsonc nor {name}.json"
+    for agent in project.agents.values():
+        yield from _unknown(Agent, agent.kwargs, str(agent.path))
+        yield from _lacking(agent.kwargs, ("role", "goal", "backstory"), str(agent.path))
+    before: set[str] = set()
+    for number, task in enumerate(project.task_definitions):
+        place = f"{where}: tasks[{number}]"
+        yield from _unknown(Task, task, place, "type")
+        yield from _lacking(task, ("description", "expected_output"), place)
+        if task.get("agent") is not None and task["agent"] not in project.agents:
+            yield f"{place} is for the agent '{task['agent']}', which the crew does not list"
+        yield from (
+            f"{place} needs '{item}', which is no task before it"
+            for item in _list(task.get("context"))
+            if item not in before
+        )
+        before.add(str(task.get("name")))
+
+
+def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *others: str) -> Iterator[str]:
+    unknown = [key for key in values if key not in kind.model_fields and key not in others]
+    if unknown:
+        yield f"{where}: unsupported field(s): {', '.join(unknown)}"
+
+
+def _lacking(values: Mapping[str, Any], required: tuple[str, ...], where: str) -> Iterator[str]:
+    yield from (f"{where}: missing required field '{item}'" for item in required if values.get(item) is None)
+
+
+def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
+    """Join parts to a path.
+
+    Args:
+        *parts: the parts.
+        root: the folder that it must not lead out of; None for the working directory.
+
+    Raises:
+        ValueError: there is nothing to join, or it leads out.
+    """
+    if not parts or not all(parts):
+        raise ValueError("a path needs parts, and none of them may be empty")
+    folder = Path(root or ".").resolve()
+    path = folder.joinpath(*parts).resolve()
+    if not path.is_relative_to(folder):
+        raise ValueError(f"`{Path(*parts)}` leads out of `{folder}`. Give a path inside of it.")
+    return str(path)
+
+
+def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
+    """The absolute path of what is there.
+
+    Args:
+        path: the path.
+        file_type: "file" or "directory".
+
+    Raises:
+        ValueError: it is not there, or is something else.
+    """
+    result = Path(path).resolve()
+    if not result.exists():
+        raise ValueError(f"`{path}` does not exist.")
+    if not (result.is_file() if file_type == "file" else result.is_dir()):
+        raise ValueError(f"`{path}` is no {file_type}.")
+    return str(result)
+
+
+def list_files(directory: str | Path, pattern: str = "*") -> list[str]:
+    """The files of a folder whose names match a pattern, sorted.
+
+    Raises:
+        ValueError: there is no such folder.
+    """
+    folder = Path(validate_path_exists(directory, "directory"))
+    return sorted(str(path) for path in folder.glob(pattern) if path.is_file())

@@ -1,0 +1,280 @@
+"""Collections in a client of ChromaDB that a program has made itself."""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Unpack, cast
+
+from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.knowledge.passage import SearchResult
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
+from crewgraph_compat.stand_ins.rag.chroma_records import (
+    ChromaDBCollectionCreateParams,
+    ChromaDBCollectionSearchParams,
+    batch_slice,
+    collection_name,
+    extracted_params,
+    prepared_documents,
+    query_results,
+)
+from crewgraph_compat.stand_ins.rag.client import BaseCollectionAddParams, BaseCollectionParams
+from crewgraph_compat.stand_ins.rag.embedding_functions import EmbeddingFunction, ProvidedFunction
+from crewgraph_compat.stand_ins.storage.files import lock
+
+__all__ = [
+    "ChromaDBClient",
+    "ChromaEmbeddings",
+    "ClientMethodMismatchError",
+    "for_chroma",
+    "is_async_client",
+    "is_sync_client",
+]
+
+
+class ClientMethodMismatchError(TypeError):
+    """A sync verb of an async client, or the other way round."""
+
+    def __init__(self, method_name: str, expected_client: str, alt_method: str, alt_client: str) -> None:
+        super().__init__(
+            f"`{method_name}()` is for a `{expected_client}`; with this client, if it is a `{alt_client}`, call "
+            f"`{alt_method}()`."
+        )
+
+
+class ChromaEmbeddings:
+    """An embedder behind the verbs that ChromaDB asks for; ChromaDB keeps nothing of it, and is given it each time."""
+
+    def __init__(self, embedder: NamedEmbedder) -> None:
+        self.embedder = embedder
+
+    def __call__(self, input: list[str]) -> list[Any]:
+        return self.embedder(input)
+
+    def embed_query(self, input: list[str]) -> list[Any]:
+        """The vectors of queries."""
+        return [self.embedder.embeddings.embed_query(text) for text in input]
+
+    @staticmethod
+    def name() -> str:
+        """What ChromaDB calls an embedder that it knows nothing of."""
+        return "default"
+
+    def is_legacy(self) -> bool:
+        """Whether ChromaDB cannot make it anew."""
+        return True
+
+    def default_space(self) -> str:
+        """How distances are measured where a collection does not say it."""
+        return "cosine"
+
+    def supported_spaces(self) -> list[str]:
+        """How they can be measured."""
+        return ["cosine", "l2", "ip"]
+
+
+def for_chroma(function: Any) -> Any:
+    """An embedder of crewgraph's, or an embedding function of a program's, as ChromaDB takes it; others stay what they are."""
+    if isinstance(function, (NamedEmbedder, ProvidedFunction)):
+        return ChromaEmbeddings(embedder_of(function))
+    given: object = function
+    if isinstance(given, EmbeddingFunction) and not hasattr(cast("object", given), "name"):
+        return ChromaEmbeddings(embedder_of(cast("object", given)))
+    return function
+
+
+_SYNC, _ASYNC = "ClientAPI", "AsyncClientAPI"
+_SPACE = "hnsw:space"
+
+
+class ChromaDBClient:
+    """Keeps texts in ChromaDB and finds them by meaning: with an `a` before a verb for async clients, without for the others.
+
+    Where no client is at hand, `create_client` gives one that needs no ChromaDB.
+
+    Args:
+        client: ChromaDB's client, sync or async.
+        embedding_function: what turns texts into vectors, as ChromaDB calls it.
+        default_limit: how many texts a search finds at most.
+        default_score_threshold: from 0 to 1, how near they are at least.
+        default_batch_size: how many texts are sent at once.
+        lock_name: what processes call the files that they share; with it they write one after the other. Files are
+            a sync client's alone.
+
+    Raises:
+        ClientMethodMismatchError: from each verb, where the client is of the other kind, or none of ChromaDB's.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        embedding_function: Any,
+        default_limit: int = 5,
+        default_score_threshold: float = 0.6,
+        default_batch_size: int = 100,
+        lock_name: str = "",
+    ) -> None:
+        self.client = client
+        self.embedding_function = embedding_function
+        self.default_limit = default_limit
+        self.default_score_threshold = default_score_threshold
+        self.default_batch_size = default_batch_size
+        self._lock_name = lock_name
+
+    def create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> None:
+        """Make a collection; distances are cosines unless its `metadata` say otherwise."""
+        self._sync("create_collection")
+        with self._locked():
+            drive(self._creating(kwargs))
+
+    async def acreate_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> None:
+        """Make a collection; see `create_collection`."""
+        self._async("create_collection")
+        await adrive(self._creating(kwargs))
+
+    def get_or_create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> Any:
+        """ChromaDB's collection of a name, made where there is none."""
+        self._sync("get_or_create_collection")
+        with self._locked():
+            return drive(self._getting(kwargs))
+
+    async def aget_or_create_collection(self, **kwargs: Unpack[ChromaDBCollectionCreateParams]) -> Any:
+        """ChromaDB's collection of a name, made where there is none."""
+        self._async("get_or_create_collection")
+        return await adrive(self._getting(kwargs))
+
+    def add_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
+        """Keep texts; one that is there already, by its `doc_id` or its words, is replaced.
+
+        Raises:
+            ValueError: there are none.
+        """
+        self._sync("add_documents")
+        with self._locked():
+            drive(self._adding(kwargs))
+
+    async def aadd_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
+        """Keep texts; see `add_documents`."""
+        self._async("add_documents")
+        await adrive(self._adding(kwargs))
+
+    def search(self, **kwargs: Unpack[ChromaDBCollectionSearchParams]) -> list[SearchResult]:
+        """What fits a query, the best first; `where` counts before `metadata_filter`."""
+        self._sync("search")
+        with self._locked():
+            return drive(self._searching(kwargs))
+
+    async def asearch(self, **kwargs: Unpack[ChromaDBCollectionSearchParams]) -> list[SearchResult]:
+        """What fits a query; see `search`."""
+        self._async("search")
+        return await adrive(self._searching(kwargs))
+
+    def delete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Forget a collection."""
+        self._sync("delete_collection")
+        with self._locked():
+            self.client.delete_collection(name=collection_name(kwargs["collection_name"]))
+
+    async def adelete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Forget a collection."""
+        self._async("delete_collection")
+        await self.client.delete_collection(name=collection_name(kwargs["collection_name"]))
+
+    def reset(self) -> None:
+        """Forget all that the client has; ChromaDB has to allow it."""
+        self._sync("reset")
+        with self._locked():
+            self.client.reset()
+
+    async def areset(self) -> None:
+        """Forget all that the client has; ChromaDB has to allow it."""
+        self._async("reset")
+        await self.client.reset()
+
+    def _creating(self, params: ChromaDBCollectionCreateParams) -> Program[None]:
+        yield _Asked(
+            self.client.create_collection, **self._described(params), get_or_create=params.get("get_or_create", False)
+        )
+
+    def _getting(self, params: ChromaDBCollectionCreateParams) -> Program[Any]:
+        return (yield _Asked(self.client.get_or_create_collection, **self._described(params)))
+
+    def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
+        if not params["documents"]:
+            raise ValueError("there are no documents to be kept: the list is empty.")
+        prepared = prepared_documents(params["documents"])
+        collection = yield self._collection(params["collection_name"])
+        size = params.get("batch_size") or self.default_batch_size
+        for start in range(0, len(prepared.ids), size):
+            ids, texts, metadatas = batch_slice(prepared, start, size)
+            stored = metadatas and [item or None for item in metadatas]  # an empty one is refused
+            yield _Asked(collection.upsert, ids=ids, documents=texts, metadatas=stored)
+
+    def _searching(self, given: ChromaDBCollectionSearchParams) -> Program[list[SearchResult]]:
+        usual = {"limit": self.default_limit, "score_threshold": self.default_score_threshold}
+        params = extracted_params(cast("ChromaDBCollectionSearchParams", {**usual, **given}))
+        collection = yield self._collection(params.collection_name)
+        results = yield _Asked(
+            collection.query,
+            query_texts=[params.query],
+            n_results=params.limit,
+            where=params.where or params.metadata_filter or None,
+            where_document=params.where_document,
+            include=params.include,
+        )
+        return query_results(collection, results, params)
+
+    def _collection(self, name: str) -> Operation:
+        return _Asked(
+            self.client.get_or_create_collection,
+            name=collection_name(name),
+            embedding_function=for_chroma(self.embedding_function),
+        )
+
+    def _described(self, params: ChromaDBCollectionCreateParams) -> dict[str, Any]:
+        return {
+            "name": collection_name(params["collection_name"]),
+            "configuration": params.get("configuration"),
+            "metadata": {_SPACE: "cosine", **(params.get("metadata") or {})},
+            "embedding_function": for_chroma(params.get("embedding_function", self.embedding_function)),
+            "data_loader": params.get("data_loader"),
+        }
+
+    def _sync(self, verb: str) -> None:
+        if not is_sync_client(self.client):
+            raise ClientMethodMismatchError(verb, _SYNC, f"a{verb}", _ASYNC)
+
+    def _async(self, verb: str) -> None:
+        if not is_async_client(self.client):
+            raise ClientMethodMismatchError(f"a{verb}", _ASYNC, verb, _SYNC)
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return lock(self._lock_name) if self._lock_name else nullcontext()
+
+
+class _Asked(Operation):
+    """A call of ChromaDB, which the client's kind makes sync or async."""
+
+    def __init__(self, function: Callable[..., Any], **given: Any) -> None:
+        self.function, self.given = function, given
+
+    def run(self) -> Any:
+        return self.function(**self.given)
+
+    async def arun(self) -> Any:
+        return await self.function(**self.given)
+
+
+def is_sync_client(client: object) -> bool:
+    """Whether something is a sync client of ChromaDB's."""
+    return _is(client, "chromadb.api", _SYNC)
+
+
+def is_async_client(client: object) -> bool:
+    """Whether something is an async client of ChromaDB's."""
+    return _is(client, "chromadb.api.async_api", _ASYNC)
+
+
+def _is(client: object, module: str, name: str) -> bool:
+    loaded = sys.modules.get(module)  # nobody has such a client without it
+    return loaded is not None and isinstance(client, getattr(loaded, name))

@@ -1,0 +1,299 @@
+"""Collections of texts in crewgraph's store, with the methods of CrewAI's clients, and the base classes of clients."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Required, Unpack, runtime_checkable
+
+from typing_extensions import TypedDict  # pydantic reads no other one before Python 3.12
+
+from crewgraph import BaseAgent
+from crewgraph.core.digests import digest
+from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.plain import plain
+from crewgraph.knowledge.passage import SearchResult
+from crewgraph.memory.storage import RAGStorage
+from crewgraph.storage.store.faiss_store import FaissStore
+from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
+from crewgraph.storage.vectors.embedder import NamedEmbedder
+from crewgraph.storage.vectors.resolve import embedder_of
+from crewgraph_compat.stand_ins.rag.config import MEMORY, ChromaDBConfig, QdrantConfig
+
+__all__ = [
+    "BaseClient",
+    "BaseCollectionAddParams",
+    "BaseCollectionParams",
+    "BaseCollectionSearchParams",
+    "BaseRAGStorage",
+    "BaseRecord",
+    "FaissClient",
+]
+
+
+class BaseRecord(TypedDict, total=False):
+    """A text that is to be kept."""
+
+    doc_id: str
+    """What it is known by; made of the text and its metadata where it is not given."""
+
+    content: Required[str]
+    metadata: Mapping[str, str | int | float | bool] | list[Mapping[str, str | int | float | bool]]
+    """What else is known of it; of a list the first counts."""
+
+
+class BaseCollectionParams(TypedDict, total=False):
+    """Which collection is meant."""
+
+    collection_name: Required[str]
+
+
+class BaseCollectionAddParams(TypedDict, total=False):
+    """What is to be kept, and where."""
+
+    collection_name: Required[str]
+    documents: Required[list[BaseRecord]]
+    batch_size: int
+    """How many texts are embedded at once; as the client's configuration says where it is not given."""
+
+
+class BaseCollectionSearchParams(TypedDict, total=False):
+    """What is looked for, and where."""
+
+    collection_name: Required[str]
+    query: Required[str]
+    limit: int
+    metadata_filter: dict[str, Any] | None
+    score_threshold: float
+    """From 0 to 1, how near a text is at least."""
+
+
+_FILE = "rag.db"
+
+
+class FaissClient:
+    """Keeps texts in collections and finds them by meaning; each verb also for event loops, with an `a` before it.
+
+    Collections belong to the project, that is to the working directory. One that holds nothing is the same as none.
+    """
+
+    def __init__(self, config: ChromaDBConfig | QdrantConfig) -> None:
+        """Take a configuration; nothing is opened before it is used.
+
+        Raises:
+            EmbedderError: `embedding_function` is no embedder.
+            StorageError: the configuration names a server.
+        """
+        self.config = config
+        self.embedding_function: NamedEmbedder = embedder_of(config.embedding_function)
+        place = config.place
+        self._storage = FaissStore(embedder=self.embedding_function) if place == MEMORY else place
+
+    @property
+    def default_limit(self) -> int:
+        """How many texts a search finds at most."""
+        return self.config.limit
+
+    @property
+    def default_score_threshold(self) -> float:
+        """From 0 to 1, how near they are at least."""
+        return self.config.score_threshold
+
+    @property
+    def default_batch_size(self) -> int:
+        """How many texts are embedded at once."""
+        return self.config.batch_size
+
+    @property
+    def client(self) -> Any:
+        """The LangGraph store that all is kept in."""
+        return self._shelf().store
+
+    def create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Make sure that a collection is new.
+
+        Raises:
+            ValueError: there is one of this name.
+        """
+        drive(self._creating(kwargs["collection_name"]))
+
+    async def acreate_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Make sure that a collection is new; see `create_collection`."""
+        await adrive(self._creating(kwargs["collection_name"]))
+
+    def get_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
+        """The shelf that a collection stands on."""
+        return self._shelf(kwargs["collection_name"])
+
+    async def aget_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> StoreNamespace:
+        """The shelf that a collection stands on."""
+        return self._shelf(kwargs["collection_name"])
+
+    def add_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
+        """Keep texts; one that is there already, by its `doc_id` or its words, is replaced.
+
+        Raises:
+            ValueError: there are none.
+            StorageError: they cannot be embedded or written.
+        """
+        drive(self._adding(kwargs))
+
+    async def aadd_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None:
+        """Keep texts; see `add_documents`."""
+        await adrive(self._adding(kwargs))
+
+    def search(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]:
+        """What fits a query, the best first; `limit` and `score_threshold` are the configuration's where they are not given.
+
+        Raises:
+            StorageError: the store cannot be searched.
+        """
+        return drive(self._searching(kwargs))
+
+    async def asearch(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]:
+        """What fits a query; see `search`."""
+        return await adrive(self._searching(kwargs))
+
+    def delete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Forget a collection."""
+        self._shelf(kwargs["collection_name"]).reset()
+
+    async def adelete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None:
+        """Forget a collection."""
+        await self._shelf(kwargs["collection_name"]).areset()
+
+    def reset(self) -> None:
+        """Forget all collections."""
+        self._shelf().reset()
+
+    async def areset(self) -> None:
+        """Forget all collections."""
+        await self._shelf().areset()
+
+    def _shelf(self, *collection: str) -> StoreNamespace:
+        names = ("rag", *self.config.shelf, *collection)
+        return StoreNamespace(*names, storage=self._storage, embedder=self.embedding_function, file=_FILE)
+
+    def _creating(self, name: str) -> Program[None]:
+        if (yield from self._shelf(name).sampling(1)):
+            raise ValueError(f"the collection `{name}` exists already; `get_or_create_collection` takes it as it is.")
+
+    def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
+        shelf = self._shelf(params["collection_name"])
+        documents = params["documents"]
+        if not documents:
+            raise ValueError("there are no documents to be kept: the list is empty.")
+        for batch in _portions(documents, params.get("batch_size") or self.default_batch_size):
+            yield from shelf.putting([_entry(item) for item in batch])
+
+    def _searching(self, params: BaseCollectionSearchParams) -> Program[list[SearchResult]]:
+        limit = params.get("limit")
+        least = params.get("score_threshold")
+        matches: list[FoundEntry] = yield from self._shelf(params["collection_name"]).searching(
+            params["query"], self.default_limit if limit is None else limit, filter=params.get("metadata_filter")
+        )
+        results: list[SearchResult] = [
+            # From the cosine to the scale of results.
+            {
+                "id": item.key,
+                "content": item.text,
+                "metadata": dict(item.metadata),
+                "score": (1 + (item.score or 0.0)) / 2,
+            }
+            for item in matches
+        ]
+        return [
+            result
+            for result in results
+            if result["score"] >= (self.default_score_threshold if least is None else least)
+        ]
+
+
+def _portions(documents: Sequence[BaseRecord], size: int) -> Iterator[Sequence[BaseRecord]]:
+    for start in range(0, len(documents), size):
+        yield documents[start : start + size]
+
+
+def _entry(record: BaseRecord) -> Entry:
+    metadata = record.get("metadata") or {}
+    first = metadata if isinstance(metadata, Mapping) else metadata[0]
+    remaining = plain(dict(first))
+    return Entry(record.get("doc_id") or digest(record["content"], remaining), record["content"], remaining)
+
+
+@runtime_checkable
+class BaseClient(Protocol):
+    """Keeps texts in collections and finds them by meaning; each verb also for event loops, with an `a` before it."""
+
+    client: Any
+    embedding_function: Callable[..., Any]
+
+    def create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None: ...
+
+    async def acreate_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None: ...
+
+    def get_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> Any: ...
+
+    async def aget_or_create_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> Any: ...
+
+    def add_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None: ...
+
+    async def aadd_documents(self, **kwargs: Unpack[BaseCollectionAddParams]) -> None: ...
+
+    def search(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]: ...
+
+    async def asearch(self, **kwargs: Unpack[BaseCollectionSearchParams]) -> list[SearchResult]: ...
+
+    def delete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None: ...
+
+    async def adelete_collection(self, **kwargs: Unpack[BaseCollectionParams]) -> None: ...
+
+    def reset(self) -> None: ...
+
+    async def areset(self) -> None: ...
+
+
+class BaseRAGStorage(ABC):
+    """A storage of one's own: what is abstract has to be written; crewgraph's own is `RAGStorage`.
+
+    Args:
+        type: what is kept: "short_term", "entities" or a name of yours.
+        allow_reset: whether `reset` may forget everything.
+        embedder_config: what turns texts into vectors, in any form that `embedder=` takes.
+        crew: whose it is; `agents` is made of the roles of its agents.
+    """
+
+    app: Any = None
+    """The store, once there is one."""
+
+    def __init__(self, type: str, allow_reset: bool = True, embedder_config: Any = None, crew: Any = None) -> None:
+        self.type, self.allow_reset, self.embedder_config, self.crew = type, allow_reset, embedder_config, crew
+        self.agents = self._initialize_agents()
+
+    def _initialize_agents(self) -> str:
+        """The roles of the crew's agents, each as `_sanitize_role` makes it, with `_` between them."""
+        return "_".join(self._sanitize_role(_written(agent)) for agent in self.crew.agents) if self.crew else ""
+
+    @abstractmethod
+    def _sanitize_role(self, role: str) -> str:
+        """A role as a part of a name."""
+
+    @abstractmethod
+    def save(self, value: Any, metadata: dict[str, Any]) -> None:
+        """Keep something."""
+
+    @abstractmethod
+    def search(
+        self, query: str, limit: int = 5, filter: dict[str, Any] | None = None, score_threshold: float = 0.6
+    ) -> list[Any]:
+        """What fits a query, the best first."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget everything."""
+
+
+BaseRAGStorage.register(RAGStorage)
+
+
+def _written(agent: Any) -> str:
+    """The role of an agent as its author wrote it, whatever stands for the agent."""
+    return agent.template("role") or "" if isinstance(agent, BaseAgent) else agent.role

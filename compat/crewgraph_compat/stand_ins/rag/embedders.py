@@ -1,0 +1,110 @@
+"""An embedder from its description, by CrewAI's names."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from crewgraph.deprecations import warn_deprecated
+from crewgraph.storage.vectors.resolve import embedder_of
+from crewgraph_compat.stand_ins.rag.hosted_providers import RoboflowProvider
+from crewgraph_compat.stand_ins.rag.providers import (
+    BaseEmbeddingsProvider,
+    InstructorProvider,
+    ONNXProvider,
+    OpenCLIPProvider,
+    Text2VecProvider,
+)
+
+__all__ = ["PROVIDER_PATHS", "EmbeddingConfigurator", "build_embedder", "build_embedder_from_provider"]
+
+
+_PACKAGE = "crewai.rag.embeddings.providers"
+
+PROVIDER_PATHS = {
+    "azure": f"{_PACKAGE}.microsoft.azure.AzureProvider",
+    "amazon-bedrock": f"{_PACKAGE}.aws.bedrock.BedrockProvider",
+    "cohere": f"{_PACKAGE}.cohere.cohere_provider.CohereProvider",
+    "custom": f"{_PACKAGE}.custom.custom_provider.CustomProvider",
+    "google-generativeai": f"{_PACKAGE}.google.generative_ai.GenerativeAiProvider",
+    "google": f"{_PACKAGE}.google.generative_ai.GenerativeAiProvider",
+    "google-vertex": f"{_PACKAGE}.google.vertex.VertexAIProvider",
+    "huggingface": f"{_PACKAGE}.huggingface.huggingface_provider.HuggingFaceProvider",
+    "instructor": f"{_PACKAGE}.instructor.instructor_provider.InstructorProvider",
+    "jina": f"{_PACKAGE}.jina.jina_provider.JinaProvider",
+    "ollama": f"{_PACKAGE}.ollama.ollama_provider.OllamaProvider",
+    "onnx": f"{_PACKAGE}.onnx.onnx_provider.ONNXProvider",
+    "openai": f"{_PACKAGE}.openai.openai_provider.OpenAIProvider",
+    "openclip": f"{_PACKAGE}.openclip.openclip_provider.OpenCLIPProvider",
+    "openrouter": f"{_PACKAGE}.openrouter.openrouter_provider.OpenRouterProvider",
+    "roboflow": f"{_PACKAGE}.roboflow.roboflow_provider.RoboflowProvider",
+    "sentence-transformer": f"{_PACKAGE}.sentence_transformer.sentence_transformer_provider.SentenceTransformerProvider",
+    "text2vec": f"{_PACKAGE}.text2vec.text2vec_provider.Text2VecProvider",
+    "voyageai": f"{_PACKAGE}.voyageai.voyageai_provider.VoyageAIProvider",
+    "watsonx": f"{_PACKAGE}.ibm.watsonx.WatsonXProvider",
+}
+"""Where the class of each provider is."""
+
+_KEYS = ("provider", "config")
+_OF_CHROMA: dict[str, type[BaseEmbeddingsProvider[Any]]] = {
+    "instructor": InstructorProvider,
+    "onnx": ONNXProvider,
+    "openclip": OpenCLIPProvider,
+    "roboflow": RoboflowProvider,
+    "text2vec": Text2VecProvider,
+}
+
+
+def build_embedder(spec: object) -> Any:
+    """The embedder that is described, in any form that `embedder=` takes; what it embeds is asked of it by calling it.
+
+    A `config` may also stand beside the `provider`, as older tools hand it on. Of a custom provider it is an object of the
+    class that was given.
+
+    Raises:
+        EmbedderError: it describes none.
+        MissingExtra: its provider's package is not installed.
+    """
+    if isinstance(spec, BaseEmbeddingsProvider):
+        return build_embedder_from_provider(cast("BaseEmbeddingsProvider[Any]", spec))
+    if not isinstance(spec, Mapping) or "provider" not in spec:
+        return embedder_of(cast("object", spec))
+    settings = cast("Mapping[str, Any]", spec)
+    beside = {key: value for key, value in settings.items() if key not in _KEYS}
+    config: dict[str, Any] = {**(settings.get("config") or {}), **beside}
+    return _built(str(settings["provider"]), config)
+
+
+def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:
+    """What the class of a provider makes of all that the provider was told.
+
+    Raises:
+        EmbedderError: it was told something wrong.
+        MissingExtra: its package is not installed.
+    """
+    return provider.made()
+
+
+def _built(provider: str, config: dict[str, Any]) -> Any:
+    own = config.get("embedding_callable")
+    if provider == "custom" and isinstance(own, type):
+        return own(**{key: value for key, value in config.items() if key != "embedding_callable"})
+    if provider in _OF_CHROMA:
+        return build_embedder_from_provider(_OF_CHROMA[provider](**config))
+    return embedder_of({"provider": provider, "config": config})
+
+
+class EmbeddingConfigurator:
+    """Makes embedders of their descriptions; nowadays `build_embedder` does."""
+
+    def configure_embedder(self, embedder_config: Any = None) -> Any:
+        """The embedder that is described; the local one where nothing is.
+
+        Raises:
+            EmbedderError: it describes none.
+            MissingExtra: its provider's package is not installed.
+        """
+        warn_deprecated(
+            "`EmbeddingConfigurator` is gone",
+            "import `build_embedder` from `crewai.rag.embeddings.factory`",
+            by_hand=True,
+        )
+        return build_embedder(embedder_config or None)

@@ -1,0 +1,109 @@
+"""A client from a configuration, and the client that is used where none is named."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict, SkipValidation
+
+from crewgraph_compat.stand_ins.rag.client import BaseClient, FaissClient
+from crewgraph_compat.stand_ins.rag.config import ChromaDBConfig, QdrantConfig, RagConfigType
+
+__all__ = [
+    "ChromaFactoryModule",
+    "QdrantFactoryModule",
+    "RagContext",
+    "clear_rag_config",
+    "create_client",
+    "get_rag_client",
+    "get_rag_config",
+    "register_rag_client_factory",
+    "set_rag_config",
+    "unregister_rag_client_factory",
+]
+
+
+_OURS = ("chromadb", "qdrant")
+_registered: dict[str, Callable[[RagConfigType], BaseClient]] = {}
+
+
+def create_client(config: RagConfigType) -> BaseClient:
+    """The client that a configuration asks for: a registered function's for its provider, else one on FAISS.
+
+    Raises:
+        EmbedderError: its `embedding_function` is no embedder.
+        StorageError: it names a server.
+        ValueError: nobody makes clients of its provider.
+    """
+    provider: str = config.provider
+    if provider not in _registered and provider not in _OURS:
+        known = ", ".join(f"`{item}`" for item in sorted({*_OURS, *_registered}))
+        raise ValueError(
+            f"`{provider}` is no provider of vectors. There are: {known}; `register_rag_client_factory` adds others."
+        )
+    return _registered.get(provider, FaissClient)(config)
+
+
+def register_rag_client_factory(provider: str, factory: Callable[[RagConfigType], BaseClient]) -> None:
+    """Let a function make the clients of a provider."""
+    _registered[provider] = factory
+
+
+def unregister_rag_client_factory(provider: str) -> None:
+    """Make the clients of a provider here again."""
+    _registered.pop(provider, None)
+
+
+class RagContext(BaseModel):
+    """A configuration, and its client once that was asked for."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    config: SkipValidation[RagConfigType]
+    client: SkipValidation[BaseClient | None] = None
+
+
+_context: ContextVar[RagContext | None] = ContextVar("crewgraph_rag", default=None)
+
+
+def set_rag_config(config: RagConfigType) -> None:
+    """Let a configuration hold from here on, in this context."""
+    _context.set(RagContext(config=config))
+
+
+def get_rag_config() -> RagConfigType:
+    """The configuration that holds: the one that was set, else one with the local embedder."""
+    return _here().config
+
+
+def get_rag_client() -> BaseClient:
+    """The client of the configuration that holds, the same one each time."""
+    context = _here()
+    if context.client is None:
+        context.client = create_client(context.config)
+    return context.client
+
+
+def clear_rag_config() -> None:
+    """Forget the configuration that was set, and its client."""
+    _context.set(None)
+
+
+def _here() -> RagContext:
+    context = _context.get()
+    if context is None:
+        context = RagContext(config=ChromaDBConfig())
+        _context.set(context)
+    return context
+
+
+class ChromaFactoryModule(Protocol):
+    """A module that makes clients of ChromaDB's configurations."""
+
+    def create_client(self, config: ChromaDBConfig) -> BaseClient: ...
+
+
+class QdrantFactoryModule(Protocol):
+    """A module that makes clients of Qdrant's configurations."""
+
+    def create_client(self, config: QdrantConfig) -> BaseClient: ...

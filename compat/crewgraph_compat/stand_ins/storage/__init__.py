@@ -1,0 +1,1 @@
+"""Files that programs keep, and stored outputs of tasks."""

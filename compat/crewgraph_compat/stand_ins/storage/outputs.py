@@ -1,0 +1,347 @@
+"""Outputs of tasks: of the latest run, in an SQLite file, and as one text."""
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+from crewgraph.compiler.crew.state import TASK
+from crewgraph.definitions.crew.pending import RunFilter
+from crewgraph.definitions.task.output import TaskOutput
+from crewgraph.definitions.task.task import Task
+from crewgraph.runtime.runs.index import all_runs
+from crewgraph.runtime.runs.storage import DATABASE
+from crewgraph.runtime.runs.stored_run import stored_run
+from crewgraph.settings import private_file, storage_dir
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph_compat.stand_ins.constants import Unspecified
+from crewgraph_compat.stand_ins.storage.serialization import CrewJSONEncoder
+
+__all__ = [
+    "DIVIDERS",
+    "AgentRepositoryError",
+    "DatabaseError",
+    "DatabaseOperationError",
+    "KickoffTaskOutputsSQLiteStorage",
+    "LatestRun",
+    "TaskOutputStorageHandler",
+    "aggregate_raw_outputs_from_task_outputs",
+    "aggregate_raw_outputs_from_tasks",
+    "latest_run",
+]
+
+
+class TaskOutputStorageHandler:
+    """Reads the outputs of the latest run of a crew, which runs keep by themselves; `crew.runs` has all runs.
+
+    What a program adds by itself is kept in the object alone, in the place of those.
+    """
+
+    def __init__(self) -> None:
+        self._added: list[dict[str, Any]] | None = None
+
+    def load(self) -> list[dict[str, Any]]:
+        """The outputs: "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed" of each."""
+        if self._added is not None:
+            return self._added
+        run = latest_run()
+        return [] if run is None else run.outputs
+
+    def add(
+        self,
+        task: Task,
+        output: dict[str, Any],
+        task_index: int,
+        inputs: dict[str, Any] | None = None,
+        was_replayed: bool = False,
+    ) -> None:
+        """Add an output."""
+        entry = _entry(str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed)
+        self._added = [*(self._added or []), entry]
+
+    def update(self, task_index: int, log: dict[str, Any]) -> None:
+        """Change an output; nothing where there is none with this number.
+
+        Args:
+            task_index: its number.
+            log: with "task", "output", "inputs" and "was_replayed".
+        """
+        output: Any = log["output"]
+        fields = cast("dict[str, Any]", output if isinstance(output, dict) else output.model_dump(mode="json"))
+        for entry in self._added or ():
+            if entry["task_index"] == task_index:
+                task: Any = log["task"]
+                entry.update(
+                    task_id=str(task.id),
+                    expected_output=task.expected_output,
+                    output=fields,
+                    inputs=log.get("inputs") or {},
+                    was_replayed=bool(log.get("was_replayed")),
+                )
+
+    def reset(self) -> None:
+        """Begin anew, with no outputs; runs stay kept."""
+        self._added = []
+
+
+@dataclass(frozen=True)
+class LatestRun:
+    """The run of a crew that was written last."""
+
+    key: str
+    """Which one it is, and as of when."""
+
+    at: datetime
+    outputs: list[dict[str, Any]]
+
+
+def latest_run() -> LatestRun | None:
+    """The latest run of a crew; None where none is kept."""
+    file = storage_dir() / DATABASE
+    if not file.is_file():
+        return None
+    with SqliteCheckpointer(file) as saver:
+        latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
+        if not latest:
+            return None
+        run = stored_run(saver, latest[0].thread_id)
+    outputs = [
+        _entry(
+            _id_of(output),
+            output.get("expected_output"),
+            {field: value for field, value in output.items() if field != TASK},
+            number,
+            dict(run.inputs),
+            False,
+        )
+        for number, output in enumerate(run.finished.values())
+    ]
+    at = latest[0].updated_at
+    return LatestRun(f"{latest[0].thread_id} {at.isoformat()} {len(outputs)}", at, outputs)
+
+
+def _id_of(output: Mapping[str, Any]) -> str:
+    task: Mapping[str, Any] = output.get(TASK) or {}
+    return str(task.get("id"))
+
+
+def _entry(
+    task_id: str, expected: str | None, output: dict[str, Any], index: int, inputs: dict[str, Any], was_replayed: bool
+) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "expected_output": expected,
+        "output": output,
+        "task_index": index,
+        "inputs": inputs,
+        "was_replayed": was_replayed,
+    }
+
+
+class DatabaseOperationError(Exception):
+    """Something could not be read from a database, or written into it.
+
+    Args:
+        message: what.
+        original_error: what the database said.
+    """
+
+    def __init__(self, message: str, original_error: Exception | None = None) -> None:
+        super().__init__(message)
+        self.original_error = original_error
+
+
+class DatabaseError:
+    """How such things are told."""
+
+    INIT_ERROR: Final[str] = "the database cannot be made: {}"
+    SAVE_ERROR: Final[str] = "outputs of tasks cannot be saved: {}"
+    UPDATE_ERROR: Final[str] = "outputs of tasks cannot be changed: {}"
+    LOAD_ERROR: Final[str] = "outputs of tasks cannot be read: {}"
+    DELETE_ERROR: Final[str] = "outputs of tasks cannot be removed: {}"
+
+    @classmethod
+    def format_error(cls, template: str, error: Exception) -> str:
+        """One of them, with what the database said."""
+        return template.format(str(error))
+
+
+class AgentRepositoryError(Exception):
+    """An agent could not be read from a repository of agents; crewgraph has none, so it is never raised here."""
+
+
+_FILE = "task_outputs.db"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS task_outputs (
+    task_id TEXT PRIMARY KEY, expected_output TEXT, output JSON, task_index INTEGER, inputs JSON, was_replayed BOOLEAN,
+    timestamp TEXT DEFAULT (datetime('now'))
+);
+CREATE TABLE IF NOT EXISTS taken (run TEXT);
+"""
+_COLUMNS = ("task_id", "expected_output", "output", "task_index", "inputs", "was_replayed")
+_JSON = frozenset({"output", "inputs"})
+
+
+class KickoffTaskOutputsSQLiteStorage:
+    """Outputs of tasks in an SQLite file.
+
+    Without a file of one's own, they begin as what the latest run of a crew gave, which runs keep by themselves, and what is
+    added, changed or removed holds until a crew runs again; `crew.runs` has all runs.
+    """
+
+    def __init__(self, db_path: str | None = None) -> None:
+        """Name the file.
+
+        Args:
+            db_path: the file; crewgraph's own in its storage folder, if it is not given.
+
+        Raises:
+            DatabaseOperationError: it cannot be opened.
+        """
+        self._is_of_runs = db_path is None
+        self.db_path = db_path or str(storage_dir() / _FILE)
+        if db_path is not None:
+            with self._opened(DatabaseError.INIT_ERROR):
+                pass
+
+    def load(self) -> list[dict[str, Any]]:
+        """The outputs by their numbers.
+
+        Each has "task_id", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
+
+        Raises:
+            DatabaseOperationError: they cannot be read.
+        """
+        run = latest_run() if self._is_of_runs else None
+        if not self._is_of_runs or Path(self.db_path).exists():
+            with self._opened(DatabaseError.LOAD_ERROR) as database:
+                if not self._is_of_runs or _taken(database) == _key(run):
+                    return _rows(database)
+        return [] if run is None else [{**item, "timestamp": _shown(run)} for item in run.outputs]
+
+    def add(
+        self,
+        task: Task,
+        output: dict[str, Any],
+        task_index: int,
+        was_replayed: bool = False,
+        inputs: dict[str, Any] | None = None,
+    ) -> None:
+        """Add an output, in the place of one of the same task.
+
+        Raises:
+            DatabaseOperationError: it cannot be written.
+        """
+        with self._changed(DatabaseError.SAVE_ERROR) as database:
+            _insert(database, (str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed))
+
+    def update(self, task_index: int, **kwargs: Any) -> None:
+        """Change what is kept of an output; a warning tells where none has this number.
+
+        Args:
+            task_index: its number.
+            **kwargs: what is to change, by the names that `load` gives.
+
+        Raises:
+            DatabaseOperationError: it cannot be written, or there is no such name.
+        """
+        unknown = [name for name in kwargs if name not in _COLUMNS]
+        if unknown or not kwargs:
+            named = f"there is no `{unknown[0]}`" if unknown else "nothing is to change"
+            raise DatabaseOperationError(DatabaseError.UPDATE_ERROR.format(f"{named}; there is {', '.join(_COLUMNS)}"))
+        words = ", ".join(f"{name} = ?" for name in kwargs)
+        values = [_stored(name, value) for name, value in kwargs.items()]
+        with self._changed(DatabaseError.UPDATE_ERROR) as database:
+            done = database.execute(f"UPDATE task_outputs SET {words} WHERE task_index = ?", (*values, task_index))
+            result = done.rowcount
+        if not result:
+            warnings.warn(f"no output of a task has the number {task_index}; nothing was changed", stacklevel=2)
+
+    def delete_all(self) -> None:
+        """Remove all outputs; runs stay kept.
+
+        Raises:
+            DatabaseOperationError: it cannot be written.
+        """
+        with self._changed(DatabaseError.DELETE_ERROR) as database:
+            database.execute("DELETE FROM task_outputs")
+
+    @contextmanager
+    def _changed(self, told: str) -> Generator[sqlite3.Connection]:
+        """The file, with the outputs of the latest run in it, where that is what is changed."""
+        run = latest_run() if self._is_of_runs else None
+        with self._opened(told) as database:
+            if self._is_of_runs and _taken(database) != _key(run):
+                database.execute("DELETE FROM task_outputs")
+                database.execute("DELETE FROM taken")
+                database.execute("INSERT INTO taken VALUES (?)", (_key(run),))
+                for item in run.outputs if run is not None else ():
+                    _insert(database, tuple(item[name] for name in _COLUMNS))
+            yield database
+
+    @contextmanager
+    def _opened(self, told: str) -> Generator[sqlite3.Connection]:
+        try:
+            if self._is_of_runs:
+                private_file(self.db_path)
+            with closing(sqlite3.connect(self.db_path)) as database, database:
+                database.executescript(_TABLES)
+                yield database
+        except (sqlite3.Error, OSError) as error:
+            raise DatabaseOperationError(DatabaseError.format_error(told, error), error) from error
+
+
+def _insert(database: sqlite3.Connection, values: tuple[Any, ...]) -> None:
+    stored = [_stored(name, value) for name, value in zip(_COLUMNS, values, strict=True)]
+    places = ", ".join("?" for _ in _COLUMNS)
+    database.execute(f"INSERT OR REPLACE INTO task_outputs ({', '.join(_COLUMNS)}) VALUES ({places})", stored)
+
+
+def _stored(name: str, value: Any) -> Any:
+    return json.dumps(value, cls=CrewJSONEncoder) if name in _JSON else value
+
+
+def _rows(database: sqlite3.Connection) -> list[dict[str, Any]]:
+    names = (*_COLUMNS, "timestamp")
+    result = database.execute(f"SELECT {', '.join(names)} FROM task_outputs ORDER BY task_index")
+    rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in result]
+    return [
+        {**row, **{name: json.loads(row[name]) for name in _JSON}, "was_replayed": bool(row["was_replayed"])}
+        for row in rows
+    ]
+
+
+def _taken(database: sqlite3.Connection) -> str | None:
+    """The run that the outputs begin with; None where there is none yet."""
+    result = database.execute("SELECT run FROM taken").fetchone()
+    return None if result is None else str(result[0])
+
+
+def _key(run: LatestRun | None) -> str:
+    return "" if run is None else run.key
+
+
+def _shown(run: LatestRun) -> str:
+    return f"{run.at:%Y-%m-%d %H:%M:%S}"
+
+
+DIVIDERS: Final = "\n\n----------\n\n"
+"""Stands between two outputs."""
+
+
+def aggregate_raw_outputs_from_task_outputs(task_outputs: Iterable[TaskOutput]) -> str:
+    """The raw texts of outputs, one after the other."""
+    return DIVIDERS.join(output.raw for output in task_outputs)
+
+
+def aggregate_raw_outputs_from_tasks(tasks: Iterable[Task] | Unspecified) -> str:
+    """The raw texts of the outputs that tasks have."""
+    if isinstance(tasks, Unspecified):
+        return ""
+    outputs = (cast("Any", task.output) for task in tasks)
+    return aggregate_raw_outputs_from_task_outputs(output for output in outputs if output is not None)

@@ -1,0 +1,1 @@
+"""Tools, their names and their schemas."""

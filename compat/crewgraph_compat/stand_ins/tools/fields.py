@@ -1,0 +1,217 @@
+"""Names of tools, and modules, classes and callables by their names."""
+
+import hashlib
+import importlib
+import os
+import re
+import unicodedata
+from collections.abc import Callable
+from types import ModuleType
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, TypeAdapter, WithJsonSchema
+
+__all__ = [
+    "ImportedDefinition",
+    "InvalidRefError",
+    "OptionalDependencyError",
+    "SerializableCallable",
+    "callable_to_string",
+    "import_and_validate_definition",
+    "require",
+    "resolve_class_ref",
+    "resolve_ref",
+    "sanitize_tool_name",
+    "slugify",
+    "string_to_callable",
+    "validate_import_path",
+]
+
+
+_ALLOWED = "CREWAI_DESERIALIZE_CALLBACKS"
+
+
+class OptionalDependencyError(ImportError):
+    """A package that a program may do without is not there, and is needed now."""
+
+
+class InvalidRefError(ValueError):
+    """A "module:name" that leads nowhere, or to something else than is wanted."""
+
+
+def require(name: str, *, purpose: str, attr: str | None = None) -> ModuleType | Any:
+    """A module, or something in it.
+
+    Args:
+        name: the module.
+        purpose: what it is needed for, for the message.
+        attr: what in it.
+
+    Raises:
+        OptionalDependencyError: the module is not there.
+        AttributeError: it has nothing of that name.
+    """
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise OptionalDependencyError(
+            f"{purpose} needs the package `{package}`, which is not installed: pip install {package}"
+        ) from error
+    if attr is None:
+        return module
+    if not hasattr(module, attr):
+        raise AttributeError(f"the module `{name}` has nothing named `{attr}`", name=attr, obj=module)
+    return getattr(module, attr)
+
+
+def validate_import_path(v: str) -> Any:
+    """What a "module.name" stands for.
+
+    Raises:
+        ValueError: it has no such form, or leads nowhere.
+    """
+    module, _, name = v.rpartition(".")
+    if not module or not name:
+        raise ValueError(f"{v!r} is no path of something to import; write it as `module.Name`")
+    try:
+        result = importlib.import_module(module)
+    except ImportError as error:
+        raise ValueError(
+            f"`{module}` cannot be imported ({error}): pip install {module.partition('.')[0]}, or mend the path {v!r}"
+        ) from error
+    if not hasattr(result, name):
+        raise ValueError(f"the module `{module}` has nothing named `{name}`")
+    return getattr(result, name)
+
+
+ImportedDefinition = Annotated[Any, AfterValidator(validate_import_path)]
+"""For fields of models: a "module.name" in, what it stands for out."""
+
+_imported: TypeAdapter[Any] = TypeAdapter(ImportedDefinition)
+
+
+def import_and_validate_definition(v: str) -> Any:
+    """What a "module.name" stands for, as pydantic validates it.
+
+    Raises:
+        pydantic.ValidationError: it leads nowhere.
+    """
+    return _imported.validate_python(v)
+
+
+def resolve_ref(ref: str, *, field: str) -> Any:
+    """What a "module:name" stands for; the name may have dots.
+
+    Args:
+        ref: where it is.
+        field: what it was given as, for messages.
+
+    Raises:
+        InvalidRefError: it has no such form, or leads nowhere (also ValueError).
+    """
+    module, _, name = ref.partition(":")
+    if not module or not name:
+        raise InvalidRefError(f"`{field}` is {ref!r}; write it as `module:name`")
+    try:
+        return _within(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidRefError(f"`{field}` is {ref!r}, which leads nowhere: {error}") from error
+
+
+def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = None) -> type[Any]:
+    """The class that a "module:name" stands for.
+
+    Raises:
+        InvalidRefError: there is none, or it is none of `base_class` (also ValueError).
+    """
+    result = resolve_ref(ref, field=field)
+    if not isinstance(result, type):
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is no class")
+    if base_class is not None and not issubclass(result, base_class):
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is no subclass of `{base_class.__name__}`")
+    return result
+
+
+def callable_to_string(fn: Callable[..., Any]) -> str | None:
+    """The dotted path of a function or class; None where it has none that others could import."""
+    module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
+    if module is None and (owner := getattr(fn, "__self__", None)) is not None:
+        module = type(owner).__module__
+    return f"{module}.{name}" if module and name and "<" not in name else None
+
+
+def string_to_callable(value: Any) -> Callable[..., Any]:
+    """What `callable_to_string` told; something callable is taken as it is.
+
+    Raises:
+        ValueError: it is no path, leads nowhere, or the environment does not allow to follow paths.
+    """
+    if callable(value):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"a callback is a function or its dotted path, not a {type(value).__name__}")
+    if "." not in value:
+        raise ValueError(f"{value!r} is no path of a callback; write it as `module.name`")
+    if os.environ.get(_ALLOWED) != "1":
+        raise ValueError(
+            f"the path {value!r} is not followed, since it may lead to any function. Set {_ALLOWED}=1 if you trust whoever "
+            "wrote it."
+        )
+    result = _by_path(value)
+    if not callable(result):
+        raise ValueError(f"{value!r} leads to no callback")
+    return result
+
+
+SerializableCallable = Annotated[
+    Callable[..., Any],
+    BeforeValidator(string_to_callable),
+    PlainSerializer(callable_to_string, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string"}),
+]
+"""For fields of models: a function, or its dotted path; its path in JSON."""
+
+
+def _by_path(path: str) -> Any:
+    parts = path.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            return _within(importlib.import_module(".".join(parts[:length])), ".".join(parts[length:]))
+        except (ImportError, AttributeError, ValueError):  # it may be a class of a module further up
+            continue
+    return None
+
+
+def _within(found: Any, name: str) -> Any:
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+_HUMPS = (re.compile(r"([A-Z]+)([A-Z][a-z])"), re.compile(r"([a-z])([A-Z])"))
+_DIGITS = 8
+
+
+def sanitize_tool_name(name: str, max_length: int = 64) -> str:
+    """A tool's name as CrewAI tells it to models: lower-case letters and digits, joined by `_`.
+
+    Agents of crewgraph call tools by `crewgraph.tools.structured.model_name`, which keeps capitals.
+
+    Args:
+        name: the tool's name.
+        max_length: how long it may be; of a longer one the start is kept, with eight digits made from the whole.
+    """
+    for hump in _HUMPS:
+        name = hump.sub(r"\1_\2", name)
+    result = slugify(name)
+    if len(result) <= max_length:
+        return result
+    digits = hashlib.sha256(result.encode()).hexdigest()[:_DIGITS]
+    return f"{result[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
+
+
+def slugify(text: str, separator: str = "_") -> str:
+    """A text as lower-case letters and digits with a separator between its words; accents are taken off."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return separator.join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))

@@ -1,0 +1,289 @@
+"""Tool calls in the providers' own protocols, read and carried out by hand, and tools described as text."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from crewgraph.definitions.task.task import Task
+from crewgraph.prompts.book import english
+from crewgraph.schema import json_schema
+from crewgraph.tools.base import BaseTool
+from crewgraph.tools.cache import ToolCalling
+from crewgraph.tools.structured import CrewStructuredTool, prompt_text
+from crewgraph_compat.stand_ins.models.calls import LLMMessage
+from crewgraph_compat.stand_ins.tools.fields import sanitize_tool_name
+from crewgraph_compat.stand_ins.tools.usage import ToolUsage
+
+__all__ = [
+    "DELEGATION_TOOL_NAMES",
+    "NativeToolCallResult",
+    "build_schema_hint",
+    "build_text_tool_calling_fallback_message",
+    "build_tool_calls_assistant_message",
+    "check_native_tool_support",
+    "convert_tools_to_openai_schema",
+    "execute_single_native_tool_call",
+    "extract_tool_call_info",
+    "format_description_for_llm",
+    "format_native_tool_output_for_agent",
+    "get_tool_names",
+    "is_native_tool_calling_unsupported_error",
+    "is_tool_call_list",
+    "parse_tool_call_args",
+    "parse_tools",
+    "render_text_description_and_args",
+    "setup_native_tools",
+    "strip_composite_description_prefix",
+    "to_langchain",
+    "track_delegation_if_needed",
+]
+
+
+DELEGATION_TOOL_NAMES: Final = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
+"""The tools that hand work to others, as CrewAI names them."""
+
+_MISSING_TOOL = "Tool not found"
+_UNSUPPORTED = ("not support", "unsupported", "not available", "unknown parameter", "unrecognized")
+
+
+@dataclass
+class NativeToolCallResult:
+    """What came of a call."""
+
+    call_id: str
+    """The call's id."""
+
+    func_name: str
+    """Which tool."""
+
+    result: str
+    """What the model is shown."""
+
+    from_cache: bool = False
+    """Whether it gave that before."""
+
+    result_as_answer: bool = False
+    """Whether that is the answer."""
+
+    tool_message: LLMMessage = field(default_factory=lambda: cast("LLMMessage", {}))
+    """That as a message."""
+
+
+def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
+    """Tools as `CrewStructuredTool`s.
+
+    Raises:
+        ValueError: one is no tool.
+    """
+    result: list[CrewStructuredTool] = []
+    for tool in tools:
+        if isinstance(tool, CrewStructuredTool):
+            result.append(tool)
+        elif isinstance(tool, BaseTool):
+            result.append(tool.to_structured_tool())
+        else:
+            raise ValueError(f"{tool!r:.80} is no tool; give a `BaseTool`, or a function with `@tool` above it")
+    return result
+
+
+def get_tool_names(tools: Sequence[Any]) -> str:
+    """The names of tools, as models are told them by CrewAI."""
+    return ", ".join(sanitize_tool_name(tool.name) for tool in tools)
+
+
+def render_text_description_and_args(tools: Sequence[Any]) -> str:
+    """What tools do and take, for a prompt."""
+    return "\n".join(prompt_text(item.spec) for item in parse_tools(tools))
+
+
+def build_text_tool_calling_fallback_message(tools_description: str, tools_names: str) -> str:
+    """What a model is told that has no tool calls of its own."""
+    return english().slice("tools", tools=tools_description, tool_names=tools_names)
+
+
+def check_native_tool_support(llm: Any, original_tools: Sequence[Any] | None) -> bool:
+    """Whether there are tools, and a model that calls them in its own protocol."""
+    supports = getattr(llm, "supports_function_calling", None)
+    return bool(original_tools) and callable(supports) and bool(supports())
+
+
+def is_native_tool_calling_unsupported_error(error: BaseException) -> bool:
+    """Whether a request failed because the model has no tool calls of its own."""
+    message = str(error).lower()
+    return any(what in message for what in ("tool", "function")) and any(why in message for why in _UNSUPPORTED)
+
+
+def is_tool_call_list(response: Sequence[Any]) -> bool:
+    """Whether a reply is a list of tool calls, in the form of any provider."""
+    return bool(response) and extract_tool_call_info(response[0]) is not None
+
+
+def extract_tool_call_info(tool_call: Any) -> tuple[str, str, dict[str, Any] | str] | None:
+    """A call's id, tool and arguments, in the form of any provider; None where it is no call."""
+    call = _fields(tool_call)
+    own = _fields(call.get("function") or call.get("function_call") or call)
+    if not own.get("name"):
+        return None
+    values: dict[str, Any] | str = next(
+        (own[name] for name in ("arguments", "args", "input") if own.get(name) is not None), cast("dict[str, Any]", {})
+    )
+    call_id = call.get("id") or call.get("toolUseId") or f"call_{uuid4().hex[:24]}"
+    return call_id, sanitize_tool_name(own["name"]), values
+
+
+def _fields(thing: Any) -> Mapping[str, Any]:
+    if isinstance(thing, Mapping):
+        return cast("Mapping[str, Any]", thing)
+    return cast("dict[str, Any]", getattr(thing, "__dict__", {}))
+
+
+def parse_tool_call_args(
+    func_args: dict[str, Any] | str, func_name: str, call_id: str, original_tool: Any = None
+) -> tuple[dict[str, Any], None] | tuple[None, dict[str, Any]]:
+    """The arguments of a call and None; or None, and what the model is told instead."""
+    if not isinstance(func_args, str):
+        return func_args, None
+    try:
+        return json.loads(func_args), None
+    except ValueError as error:
+        message = f"`{func_name}` was not used: the arguments are no JSON object ({error}). Write them as one."
+        refused = {"call_id": call_id, "func_name": func_name, "result": message, "from_cache": False}
+        return None, {**refused, "original_tool": original_tool}
+
+
+def convert_tools_to_openai_schema(
+    tools: Sequence[Any],
+) -> tuple[list[dict[str, Any]], dict[str, Callable[..., Any]], dict[str, Any]]:
+    """Tools in OpenAI's form, their functions by name, and themselves by name."""
+    schemas: list[dict[str, Any]] = []
+    functions: dict[str, Callable[..., Any]] = {}
+    named: dict[str, Any] = {}
+    for tool in tools:
+        name = sanitize_tool_name(tool.name)
+        parameters = json_schema(tool.args_schema)
+        function = {"name": name, "description": tool.description, "parameters": parameters}
+        schemas.append({"type": "function", "function": function})
+        functions[name] = tool.run if isinstance(tool, BaseTool) else tool.func
+        named[name] = tool
+    return schemas, functions, named
+
+
+def setup_native_tools(
+    original_tools: Sequence[Any],
+) -> tuple[list[dict[str, Any]], dict[str, Callable[..., Any]], dict[str, Any]]:
+    """Another name of `convert_tools_to_openai_schema`."""
+    return convert_tools_to_openai_schema(original_tools)
+
+
+def build_tool_calls_assistant_message(
+    tool_calls: Sequence[Any],
+) -> tuple[LLMMessage | None, list[dict[str, Any]]]:
+    """A model's calls as its message, and as they stand in it; None where there are none."""
+    infos = [info for call in tool_calls if (info := extract_tool_call_info(call)) is not None]
+    calls = [
+        {
+            "id": call_id,
+            "type": "function",
+            "function": {"name": name, "arguments": values if isinstance(values, str) else json.dumps(values)},
+        }
+        for call_id, name, values in infos
+    ]
+    return ({"role": "assistant", "content": None, "tool_calls": calls} if calls else None), calls
+
+
+def format_native_tool_output_for_agent(tool: Any, raw_result: Any) -> str:
+    """What a model is shown of a tool's result."""
+    shown: Any = getattr(tool, "format_output_for_agent", None)
+    return str(shown(raw_result) if callable(shown) else raw_result)
+
+
+def execute_single_native_tool_call(
+    tool_call: Any,
+    *,
+    available_functions: Mapping[str, Callable[..., Any]],
+    original_tools: Sequence[Any],
+    structured_tools: Sequence[Any] | None = None,
+    tools_handler: Any = None,
+    agent: Any = None,
+    task: Any = None,
+    crew: Any = None,
+    event_source: Any = None,
+    printer: Any = None,
+    verbose: bool = False,
+    **more: Any,
+) -> NativeToolCallResult:
+    """Carry out a call.
+
+    Args:
+        tool_call: the call, in the form of any provider.
+        available_functions: not used where a tool of that name is among the tools.
+        original_tools: the tools.
+        structured_tools: further ones.
+        tools_handler: whose cache keeps results.
+        agent: for events.
+        task: for events.
+        crew: not used.
+        event_source: not used.
+        printer: not used.
+        verbose: not used.
+        more: what later releases add; not used.
+    """
+    info = extract_tool_call_info(tool_call)
+    if info is None:
+        return _shown("", "unknown", "this is no call of a tool")
+    call_id, name, values = info
+    arguments, refused = parse_tool_call_args(values, name, call_id)
+    if arguments is None:
+        return _shown(call_id, name, str((refused or {}).get("result")))
+    tools = {sanitize_tool_name(tool.name): tool for tool in (*(structured_tools or ()), *original_tools)}
+    if name not in tools:
+        function = available_functions.get(name)
+        return _shown(call_id, name, _MISSING_TOOL if function is None else str(function(**arguments)))
+    usage = ToolUsage(tools_handler, [tools[name]], task, None, agent)
+    calling = ToolCalling(tool_name=tools[name].name, arguments=arguments)
+    return _shown(call_id, name, usage.use(calling, name), usage.is_answer(calling))
+
+
+def track_delegation_if_needed(tool_name: str, tool_args: Mapping[str, Any], task: Any) -> None:
+    """Count a call with the task, if it hands work to somebody; runs count theirs."""
+    if isinstance(task, Task) and sanitize_tool_name(tool_name) in DELEGATION_TOOL_NAMES:
+        task.increment_delegations(tool_args.get("coworker"))
+
+
+def _shown(call_id: str, name: str, text: str, is_answer: bool = False) -> NativeToolCallResult:
+    message: LLMMessage = {"role": "tool", "tool_call_id": call_id, "name": name, "content": text}
+    return NativeToolCallResult(call_id, name, text, result_as_answer=is_answer, tool_message=message)
+
+
+_MARK = "Tool Description: "
+
+
+def build_schema_hint(args_schema: type[BaseModel]) -> str:
+    """What a tool takes, for an error message."""
+    schema = json_schema(args_schema)
+    properties, required = json.dumps(schema.get("properties", {})), json.dumps(schema.get("required", []))
+    return f"\nExpected arguments: {properties}\nRequired: {required}"
+
+
+def format_description_for_llm(name: str, args_schema: type[BaseModel] | None, description: str) -> str:
+    """A tool's name, what it takes and what it is for."""
+    takes = json.dumps(json_schema(args_schema), indent=2) if args_schema is not None else "{}"
+    return f"Tool Name: {sanitize_tool_name(name)}\nTool Arguments: {takes}\n{_MARK}{description}"
+
+
+def strip_composite_description_prefix(description: str) -> str:
+    """What such a text says that the tool is for; another text as it is."""
+    return description.rpartition(_MARK)[2] if description.startswith("Tool Name:") else description
+
+
+def to_langchain(tools: Sequence[Any]) -> list[CrewStructuredTool]:
+    """Tools as `CrewStructuredTool`s, as CrewAI's function of this name gives them.
+
+    Raises:
+        ValueError: one is no tool.
+    """
+    return parse_tools(tools)

@@ -1,0 +1,349 @@
+"""Tools used by hand, from a model's words to what the model is shown, and files for results that are too long."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from pydantic import BaseModel, Field
+
+from crewgraph.compiler.agent.cached_tool import CachedTool
+from crewgraph.compiler.agent.event_tool import ObservedTool
+from crewgraph.compiler.agent.protocol import OutputParserError, parse
+from crewgraph.compiler.agent.toolbox import Toolbox, Wanted
+from crewgraph.core.effects import ToolCall
+from crewgraph.definitions.agent.last_run import AgentAction
+from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
+from crewgraph.text import shorten
+from crewgraph.tools.adapt import AdaptedTool, as_tool
+from crewgraph.tools.cache import CACHE_TOOL, CacheHandler, ToolCalling, ToolsHandler
+from crewgraph.tools.structured import CrewStructuredTool
+from crewgraph.tools.use import GuardedTool, Outcome
+
+__all__ = [
+    "OPENAI_BIGGER_MODELS",
+    "TOOL_RESULT_PREVIEW_LINE_COUNT",
+    "TOOL_RESULT_PREVIEW_MAX_CHARS",
+    "TOOL_RESULT_READ_CONTEXT_WINDOW_RATIO",
+    "CacheTools",
+    "InstructorToolCalling",
+    "ToolResult",
+    "ToolResultArtifact",
+    "ToolResultArtifactStore",
+    "ToolUsage",
+    "ToolUsageError",
+]
+
+
+OPENAI_BIGGER_MODELS: Final = ["gpt-4", "gpt-4o", "o1-preview", "o1-mini", "o1", "o3", "o3-mini"]
+"""Models that CrewAI trusts to write arguments; here all are asked in the same way."""
+
+
+class InstructorToolCalling(ToolCalling):
+    """The same, as a model writes it into a structure."""
+
+
+@dataclass
+class ToolResult:
+    """What came of a call."""
+
+    result: Any
+    """What the model is shown."""
+
+    result_as_answer: bool = False
+    """Whether that is the answer."""
+
+
+class ToolUsageError(Exception):
+    """A tool could not be used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        """Why."""
+
+
+class CacheTools(BaseModel):
+    """A tool that gives results which are kept; runs look into the cache by themselves."""
+
+    name: str = CACHE_TOOL
+    """Its name."""
+
+    cache_handler: CacheHandler = Field(default_factory=CacheHandler)
+    """Where they are kept."""
+
+    def tool(self) -> CrewStructuredTool:
+        """The tool."""
+        return CrewStructuredTool.from_function(
+            func=self.hit_cache, name=self.name, description="Gives what a tool gave before, from what is kept."
+        )
+
+    def hit_cache(self, key: str) -> Any:
+        """What is kept of a call; None where nothing is.
+
+        Args:
+            key: the call, as `tool:name|input:arguments`.
+
+        Raises:
+            ValueError: it is not written so.
+        """
+        name, separator, arguments = key.removeprefix("tool:").partition("|input:")
+        if not separator:
+            raise ValueError(f"{key!r} is no key of a cache; write it as `tool:name|input:arguments`")
+        return self.cache_handler.read(name.strip(), arguments.strip())
+
+
+class ToolUsage:
+    """Finds the tool that a model means, uses it and tells the model what came of it; agents do it by themselves.
+
+    Args:
+        tools_handler: whose cache keeps results, and which knows what was used last.
+        tools: what may be used.
+        task: of which task, for events.
+        function_calling_llm: not asked: arguments are read, or refused.
+        agent: whose wish it is, for events.
+        action: the step, whose `tool` and `tool_input` are taken where the words say neither.
+        fingerprint_context: not looked at: events tell of agent and task.
+        crew: not looked at.
+    """
+
+    def __init__(
+        self,
+        tools_handler: ToolsHandler | None,
+        tools: Sequence[Any],
+        task: Any,
+        function_calling_llm: Any,
+        agent: Any = None,
+        action: Any = None,
+        fingerprint_context: dict[str, str] | None = None,
+        crew: Any = None,
+    ) -> None:
+        self.tools_handler, self.tools, self.task, self.action = tools_handler, list(tools), task, action
+        self.agent, self.crew, self.function_calling_llm = agent, crew, function_calling_llm
+        self.fingerprint_context = fingerprint_context or {}
+        self._given: list[Any] = []
+        result = [_Noted(as_tool(tool), self._given) for tool in self.tools]
+        handler = tools_handler.cache if tools_handler else None
+        kept = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
+        self._guarded = {item.name: item for item in result}
+        self._toolbox = Toolbox(
+            {name: ObservedTool(item, agent or cast("Any", _Nobody()), task) for name, item in kept.items()}
+        )
+
+    def parse_tool_calling(self, tool_string: str) -> ToolCalling | ToolUsageError:
+        """The call that a model's words wish for, or why there is none."""
+        try:
+            step = parse(tool_string)
+        except OutputParserError as error:
+            return ToolUsageError(str(error))
+        wish = step if isinstance(step, AgentAction) else self.action
+        if wish is None:
+            return ToolUsageError("there is no `Action:` in it")
+        wanted = self._toolbox.prepared(wish.tool, wish.tool_input)
+        if not isinstance(wanted, Wanted):
+            return ToolUsageError(wanted["text"])
+        return ToolCalling(tool_name=self._guarded[wanted.tool.name].tool.title, arguments=wanted.args)
+
+    def use(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
+        """What the model is shown of a call.
+
+        Args:
+            calling: what `parse_tool_calling` gave.
+            tool_string: the model's words.
+        """
+        wanted = self._wanted(calling)
+        if isinstance(wanted, str):
+            return wanted
+        return self._told(calling, wanted.perform({})["text"])
+
+    async def ause(self, calling: ToolCalling | ToolUsageError, tool_string: str) -> str:
+        """`use` on this event loop."""
+        wanted = self._wanted(calling)
+        if isinstance(wanted, str):
+            return wanted
+        return self._told(calling, (await wanted.aperform({}))["text"])
+
+    def is_answer(self, calling: ToolCalling) -> bool:
+        """Whether what the tool of a call gives is the answer."""
+        wanted = self._toolbox.named(calling.tool_name)
+        return wanted is not None and self._guarded[wanted.name].tool.result_as_answer
+
+    def get_last_raw_result(self, fallback: Any) -> Any:
+        """What the last use of a tool gave, before it became a text; the fallback where none has given anything.
+
+        What comes out of a cache is given as it is kept.
+        """
+        return self._given[-1] if self._given else fallback
+
+    def on_tool_error(self, tool: Any, tool_calling: ToolCalling, e: Exception) -> None:
+        """Tell listeners that a tool failed."""
+        event = ToolUsageErrorEvent(**self._about(tool, tool_calling), error=str(e))
+        crewai_event_bus.emit(self, event)
+
+    def on_tool_use_finished(
+        self, tool: Any, tool_calling: ToolCalling, from_cache: bool, started_at: float, result: Any
+    ) -> None:
+        """Tell listeners what a tool gave.
+
+        Args:
+            tool: the tool.
+            tool_calling: the call.
+            from_cache: whether it gave that before.
+            started_at: when it began, in seconds since the epoch.
+            result: what it gave.
+        """
+        event = ToolUsageFinishedEvent(
+            **self._about(tool, tool_calling),
+            started_at=started_at,  # pyright: ignore[reportArgumentType]
+            finished_at=datetime.now(UTC),
+            from_cache=from_cache,
+            output=result,
+        )
+        crewai_event_bus.emit(self, event)
+
+    def _wanted(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
+        if isinstance(calling, ToolUsageError):
+            return calling.message
+        wanted = self._toolbox.prepared(calling.tool_name, calling.arguments or {})
+        if not isinstance(wanted, Wanted):
+            return wanted["text"]
+        assert isinstance(wanted.effect, ToolCall)  # its tools are no bodies
+        return wanted.effect
+
+    def _told(self, calling: Any, text: str) -> str:
+        if self.tools_handler is not None:
+            self.tools_handler.last_used_tool = calling
+        return text
+
+    def _about(self, tool: Any, calling: ToolCalling) -> dict[str, Any]:
+        return {
+            "tool_name": tool.name,
+            "tool_args": calling.arguments or {},
+            "tool_class": type(tool).__name__,
+            "agent": self.agent,
+            "from_agent": self.agent,
+            "from_task": self.task,
+        }
+
+
+class _Noted(GuardedTool):
+    """A tool whose results are noted."""
+
+    def __init__(self, tool: AdaptedTool, given: list[Any]) -> None:
+        super().__init__(tool)
+        self._given = given
+
+    def run(self, args: dict[str, Any], config: Any) -> Outcome:
+        return self._noted(super().run(args, config))
+
+    async def arun(self, args: dict[str, Any], config: Any) -> Outcome:
+        return self._noted(await super().arun(args, config))
+
+    def _noted(self, outcome: Outcome) -> Outcome:
+        if outcome["ok"]:
+            self._given.append(outcome["result"])
+        return outcome
+
+
+class _Nobody:
+    """Stands where no agent was given."""
+
+    key = None
+
+
+TOOL_RESULT_PREVIEW_LINE_COUNT: Final = 10
+"""How many lines of a result are shown."""
+
+TOOL_RESULT_PREVIEW_MAX_CHARS: Final = 2000
+"""How many characters of it are shown at the most."""
+
+TOOL_RESULT_READ_CONTEXT_WINDOW_RATIO: Final = 0.05
+"""Which part of a model's window may be read of it at once."""
+
+
+@dataclass(frozen=True)
+class ToolResultArtifact:
+    """A result in a file."""
+
+    artifact_id: str
+    """Its name."""
+
+    directory: Path
+    """The folder of the store."""
+
+    relative_path: Path
+    """The file within that."""
+
+    file_path: Path
+    """The file."""
+
+    line_count: int
+    """How many lines it has."""
+
+    estimated_token_count: int
+    """How many tokens it is."""
+
+    preview: str
+    """How it begins."""
+
+    preview_truncated: bool
+    """Whether there is more of it."""
+
+
+class ToolResultArtifactStore:
+    """A folder of such files, for their owner alone.
+
+    Args:
+        base_dir: where the folder is made; None is the system's place for what is temporary.
+    """
+
+    def __init__(self, base_dir: Path | None = None) -> None:
+        self._base = base_dir
+        self._folder: Path | None = None
+
+    @property
+    def directory(self) -> Path:
+        """The folder, made when it is first asked for.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self._folder is None:
+            if self._base is not None:
+                self._base.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="tool-results-", dir=self._base))
+        return self._folder
+
+    def store(self, content: str, estimated_token_count: int) -> ToolResultArtifact:
+        """Keep a result.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        name = uuid4().hex
+        relative = Path(f"{name}.txt")
+        file = self.directory / relative
+        file.write_text(content, "utf-8")
+        lines = content.splitlines()
+        head = "\n".join(lines[:TOOL_RESULT_PREVIEW_LINE_COUNT])
+        preview = shorten(head, TOOL_RESULT_PREVIEW_MAX_CHARS)
+        return ToolResultArtifact(
+            artifact_id=name,
+            directory=self.directory,
+            relative_path=relative,
+            file_path=file,
+            line_count=len(lines),
+            estimated_token_count=estimated_token_count,
+            preview=preview,
+            preview_truncated=len(lines) > TOOL_RESULT_PREVIEW_LINE_COUNT or preview != head,
+        )
+
+    def cleanup(self) -> None:
+        """Remove the folder with all that is in it."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None

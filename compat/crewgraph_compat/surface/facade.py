@@ -1,0 +1,78 @@
+"""A module of crewai, seen from outside: its names are crewgraph's, looked up when they are first asked for."""
+
+import importlib
+import opcode
+import sys
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from threading import RLock
+from types import FrameType, ModuleType
+from typing import Any
+
+from crewgraph.deprecations import warn_deprecated
+from crewgraph_compat.surface.former import replacement_package
+from crewgraph_compat.surface.missing import missing_name_message
+from crewgraph_compat.surface.reexports import target
+from crewgraph_compat.surface.table import TABLE
+
+__all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
+
+_importing = RLock()
+
+
+class Facade(ModuleType):
+    """A module whose names are in the table."""
+
+    def __getattr__(self, name: str) -> Any:
+        path = f"{self.__name__}.{name}"
+        if path in TABLE and name not in TABLE[self.__name__]:
+            return self._submodule(path)
+        result = target(self.__name__, name)
+        if result is not None:
+            module, _, attribute = result.partition(":")
+            with _importing:  # threads that import one package's modules at once may meet Python's own deadlock check
+                value = getattr(importlib.import_module(module), attribute)
+            self.__dict__[name] = value
+            return value
+        if is_named_in_an_import(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+            # Raised here because Python makes a message of its own from an AttributeError.
+            raise ImportError(missing_name_message(self.__name__, name), name=self.__name__, path=self.__file__)
+        raise AttributeError(missing_name_message(self.__name__, name), name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Facade) and name in TABLE[self.__name__]:
+            # An imported submodule is set on its package: a name of the package is not hidden by that, as in crewai,
+            # whose packages bind their names after their submodules.
+            return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        start = f"{self.__name__}."
+        modules = (path.removeprefix(start) for path in TABLE if path.startswith(start))
+        return sorted({*self.__dict__, *TABLE[self.__name__], *(name for name in modules if "." not in name)})
+
+    def _submodule(self, path: str) -> ModuleType:
+        if sys.modules.get(self.__name__) is not self:
+            raise AttributeError(
+                f"`{path}` cannot be looked up: crewgraph stood in for crewai when `{self.__name__}` was imported, and no "
+                "longer does. Import it again."
+            )
+        return importlib.import_module(path)
+
+
+class FacadeLoader(Loader):
+    """Makes the facades."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Facade(spec.name, f"crewgraph in the place of `{spec.name}`.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__all__"] = sorted(TABLE[module.__name__])
+        if result := replacement_package(module.__name__):
+            warn_deprecated(f"`{result[0]}`", f"import from `{result[1]}`")
+
+
+def is_named_in_an_import(frame: FrameType) -> bool:
+    """Whether the frame is at the `name` of a `from module import name`."""
+    code = frame.f_code.co_code
+    return 0 <= frame.f_lasti < len(code) and opcode.opname[code[frame.f_lasti]] == "IMPORT_FROM"

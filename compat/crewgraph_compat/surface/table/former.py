@@ -1,0 +1,30 @@
+"""Modules of older releases that newer ones have not, and what only older programs take from newer ones."""
+
+from crewgraph_compat.surface.table import projects
+from crewgraph_compat.surface.table.rows import rows
+
+__all__ = ["MODULES"]
+
+_TELEMETRY = rows("crewgraph_compat.stand_ins.events", "Telemetry")
+_CONFIGURATOR = rows("crewgraph_compat.stand_ins.rag.embedders", "EmbeddingConfigurator")
+_LISTENERS = rows("crewgraph_compat.stand_ins.console.listener", "EventListener", "event_listener")
+
+MODULES: dict[str, dict[str, str]] = {
+    "crewai.cli": {},
+    "crewai.cli.crew_chat": projects.MODULES["crewai.utilities.crew_chat"],
+    "crewai.memory.storage.base_rag_storage": rows("crewgraph_compat.stand_ins.rag.client", "BaseRAGStorage"),
+    "crewai.rag.embeddings.configurator": _CONFIGURATOR,
+    "crewai.tasks.guardrail_result": rows("crewgraph.definitions.task.guardrail", "GuardrailResult"),
+    "crewai.telemetry": _TELEMETRY,
+    "crewai.telemetry.telemetry": _TELEMETRY,
+    "crewai.utilities.chromadb": rows(
+        "crewgraph_compat.stand_ins.rag.chroma_records", sanitize_collection_name="collection_name"
+    ),
+    "crewai.utilities.embedding_configurator": _CONFIGURATOR,
+    "crewai.utilities.events.event_listener": _LISTENERS,
+    "crewai.utilities.events.utils": {},
+    "crewai.utilities.events.utils.console_formatter": rows(
+        "crewgraph_compat.stand_ins.console.formatter", "ConsoleFormatter"
+    ),
+}
+"""The modules of this area."""

@@ -1,1 +1,0 @@
-"""Crews and flows written out as LangGraph programs, which need crewgraph no longer."""
