@@ -145,6 +145,6 @@ def test_no_such_path_is_a_usage_error(python: Python):
 
 def test_without_libcst_the_pip_line_is_told(python: Python, tmp_path: Path):
     block = "import sys; sys.modules['libcst'] = None; sys.argv = ['crewgraph', 'migrate', '.']; "
-    done = python("-c", f"{block}from crewgraph.cli.main import app; app()")
+    done = python("-c", f"{block}from crewgraph.cli.app import app; app()")
     assert done.returncode == 1
     assert 'Install it with: pip install "crewgraph[migrate]"' in done.stderr

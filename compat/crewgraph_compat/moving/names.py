@@ -31,9 +31,9 @@ __all__ = [
 
 
 _PUBLIC = (
-    "crewgraph",
     "crewgraph.tools",
     "crewgraph.flow",
+    "crewgraph",
     "crewgraph.flow.persistence",
     "crewgraph.project",
     "crewgraph.knowledge",

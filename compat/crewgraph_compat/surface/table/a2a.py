@@ -53,7 +53,7 @@ _PUSH = rows("crewgraph.contrib.a2a.config", "PushNotificationConfig")
 _STREAMING = rows("crewgraph.contrib.a2a.config", "StreamingConfig")
 _SIGNATURE = rows("crewgraph.contrib.a2a.config", "WebhookSignatureConfig", "WebhookSignatureMode")
 _UPDATES = {**_POLLING, **_PUSH, **_STREAMING, **rows("crewgraph.contrib.a2a.config", "UpdateConfig")}
-_CHECKS = rows("crewgraph_compat.stand_ins.a2ui", "validate_a2ui_event", "validate_a2ui_message")
+_CHECKS = rows("crewgraph_compat.stand_ins.a2ui.messages", "validate_a2ui_event", "validate_a2ui_message")
 _MESSAGES = rows(
     "crewgraph_compat.stand_ins.a2ui.messages",
     "A2UIEvent",
