@@ -485,7 +485,7 @@ def test_items_can_be_matched_and_not_changed():
 def test_every_kind_of_item_is_in_the_package_and_no_two_are_called_the_same():
     from crewgraph.definitions import stream
 
-    names = [name for name in stream.__all__ if name not in crewgraph.flow.__all__]
+    names = [name for name in stream.__all__ if name not in vars(crewgraph.flow)["__all__"]]
     classes = [getattr(crewgraph, name) for name in names]
     assert all(getattr(stream, name) is one for name, one in zip(names, classes, strict=True))
     leaves = [one for one in classes if "kind" in vars(one)]
