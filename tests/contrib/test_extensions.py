@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from crewgraph.contrib.snapshots.described import described, made_again
 
 import crewgraph
+from crewgraph.contrib.snapshots.described import described, made_again
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 

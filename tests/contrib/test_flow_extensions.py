@@ -8,11 +8,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from crewgraph.contrib.snapshots.described import described, made_again
 
 import crewgraph
 from crewgraph.compiler.flow.classes import Classes
 from crewgraph.contrib.conversations.state import AgentMessage, ChatState, ConversationMessage
+from crewgraph.contrib.snapshots.described import described, made_again
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
