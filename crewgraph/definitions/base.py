@@ -37,20 +37,20 @@ from crewgraph.hooks.registry import pass_on
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
-    "MISPLACED",
-    "NAMESPACE",
+    "FINGERPRINT_NAMESPACE",
+    "KEYWORD_HINTS",
+    "ConfigSection",
     "Definition",
+    "DerivedCache",
     "Fingerprint",
-    "Kept",
-    "Section",
     "SecurityConfig",
     "UnknownKeyword",
-    "key_of",
-    "sharing",
+    "content_key",
+    "share_in_copy",
 ]
 
 
-MISPLACED: dict[str, dict[str, str]] = {
+KEYWORD_HINTS: dict[str, dict[str, str]] = {
     "Agent": {
         "code_execution_limit": "Write `max_execution_time=` for the seconds that a task may take.",
         "human_input": "Give it to a task: `Task(..., human_input=True)`.",
@@ -88,7 +88,7 @@ MISPLACED: dict[str, dict[str, str]] = {
 """A definition's class to keywords that it has not, each to what to write instead."""
 
 
-class Section(dict[str, Any]):
+class ConfigSection(dict[str, Any]):
     """The values of one agent or task, as a YAML file or a dict holds them.
 
     Given as `config=`, it puts its place in front of what is said of its values.
@@ -134,7 +134,7 @@ class Section(dict[str, Any]):
         return InitErrorDetails(type=kind, loc=fault["loc"], input=fault["input"])
 
 
-NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
+FINGERPRINT_NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
 """CrewAI's, so that a seed gives the same identity here and there."""
 
 
@@ -173,7 +173,7 @@ class Fingerprint(BaseModel):
         if seed is not None:
             if not seed.strip():
                 raise ValueError("the seed of a fingerprint is blank; give some text, or None for a random identity")
-            made._uuid = uuid5(NAMESPACE, seed)
+            made._uuid = uuid5(FINGERPRINT_NAMESPACE, seed)
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,22 +222,22 @@ class SecurityConfig(BaseModel):
         return cls(fingerprint=Fingerprint.from_dict(found)) if found else cls()
 
 
-_OWN = frozenset({"id", "config", "security_config"})
+_IDENTITY_FIELDS = frozenset({"id", "config", "security_config"})
 _CONTAINERS = (list, dict, set)
 
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 class UnknownKeyword(UserWarning):
     """A constructor got a keyword that means nothing; it was left out."""
 
 
-def key_of(*parts: str) -> str:
+def content_key(*parts: str) -> str:
     """A name for a definition's content that is the same in every process."""
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
-def sharing(thing: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
+def share_in_copy(thing: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
     """What `__deepcopy__` is told for a thing to be shared by the copy."""
     known = {} if memo is None else memo
     known.setdefault(id(thing), thing)
@@ -256,7 +256,7 @@ class Definition(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")
 
-    _former: ClassVar[frozenset[str]] = frozenset()
+    _ignored_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords that older programs pass and that need no word."""
 
     id: UUID = Field(default_factory=uuid4, frozen=True)
@@ -279,7 +279,7 @@ class Definition(BaseModel):
     def __hash__(self) -> int:
         return object.__hash__(self)
 
-    def _again(self, *, without: Container[str] = (), **given: Any) -> Self:
+    def _copy_with(self, *, without: Container[str] = (), **given: Any) -> Self:
         """Another definition of this class with the same fields: a new identity, lists of its own, the same things in them.
 
         Args:
@@ -288,7 +288,7 @@ class Definition(BaseModel):
         """
         fields: dict[str, Any] = {**(self.model_extra or {})}
         for name, field in type(self).model_fields.items():
-            if name not in given and name not in _OWN and name not in without:
+            if name not in given and name not in _IDENTITY_FIELDS and name not in without:
                 value = getattr(self, name)
                 if name in self.model_fields_set or not _is_default(value, field):
                     fields[field.alias or name] = copy(value) if type(value) in _CONTAINERS else value
@@ -310,15 +310,15 @@ class Definition(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _prepared(cls, values: Any) -> Any:
+    def _merge_config(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
         given = cast(dict[str, Any], values)
         config: Any = given.get("config")
         if isinstance(config, dict):
-            configured = cls._configured(cast(dict[str, Any], config))
+            configured = cls._config_values(cast(dict[str, Any], config))
             given = {**given, **{k: v for k, v in configured.items() if given.get(k) is None}}
-        cls._tell_unknown(given)
+        cls._warn_unknown(given)
         return given
 
     @model_validator(mode="wrap")
@@ -329,49 +329,49 @@ class Definition(BaseModel):
         except ValidationError as error:
             given = cast(dict[str, Any], values) if isinstance(values, dict) else {}
             config: Any = given.get("config")
-            if isinstance(config, Section):
+            if isinstance(config, ConfigSection):
                 raise config.told(error, given) from None
             raise
 
     @classmethod
-    def _configured(cls, config: dict[str, Any]) -> dict[str, Any]:
+    def _config_values(cls, config: dict[str, Any]) -> dict[str, Any]:
         """The part of `config` that stands for fields, or for nothing at all."""
         return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
-    def _tell_unknown(cls, given: dict[str, Any]) -> None:
+    def _warn_unknown(cls, given: dict[str, Any]) -> None:
         known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
         config: Any = given.get("config")
         for name in given:
-            if name in known or name in cls._former:
+            if name in known or name in cls._ignored_keywords:
                 continue
-            where = f"{config.where(name)}: " if isinstance(config, Section) and name in config else ""
-            if (cls.__name__, where + name) in _told:
+            where = f"{config.where(name)}: " if isinstance(config, ConfigSection) and name in config else ""
+            if (cls.__name__, where + name) in _warned:
                 continue
-            _told.add((cls.__name__, where + name))
+            _warned.add((cls.__name__, where + name))
             told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
             warnings.warn(told, UnknownKeyword, stacklevel=user_stacklevel())
 
     @classmethod
     def _hint(cls, name: str) -> str:
         for kind in cls.__mro__:
-            if belongs := MISPLACED.get(kind.__name__, {}).get(name):
+            if belongs := KEYWORD_HINTS.get(kind.__name__, {}).get(name):
                 return f" {belongs}"
         near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
         return f" Did you mean `{near[0]}`?" if near else ""
 
     @field_validator("id", mode="before")
     @classmethod
-    def _made_not_given(cls, _: Any) -> Any:
+    def _reject_id(cls, _: Any) -> Any:
         raise PydanticCustomError(
             "may_not_set_field", "`id` is made by {owner}, not given; leave it out.", {"owner": cls.__name__}
         )
 
 
-_MOST = 4
+_MAX_ENTRIES = 4
 
 
-class Kept:
+class DerivedCache:
     """A few things made of a definition, the latest used; a copy of the definition begins without."""
 
     def __init__(self) -> None:
@@ -389,7 +389,7 @@ class Kept:
         """Keep something; what was not used for longest goes."""
         with self._lock:
             self._things[key] = thing
-            if len(self._things) > _MOST:
+            if len(self._things) > _MAX_ENTRIES:
                 self._things.popitem(last=False)
 
     def __copy__(self) -> Self:

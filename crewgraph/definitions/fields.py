@@ -70,32 +70,32 @@ else:
 __all__ = [
     "BUDGETS",
     "AnyForm",
-    "GivenBudget",
-    "GivenCache",
-    "GivenCallback",
-    "GivenController",
-    "GivenFiles",
-    "GivenForm",
-    "GivenKind",
-    "GivenKnowledge",
-    "GivenKnowledgeConfig",
-    "GivenMaxRpm",
-    "GivenMemory",
-    "GivenModel",
-    "GivenOrNamedModel",
-    "GivenRemotes",
-    "GivenServers",
-    "GivenSources",
-    "GivenTokens",
-    "GivenTools",
-    "GivenVerbose",
-    "Remembering",
-    "Skilled",
-    "checked_budget",
-    "checked_cache",
-    "checked_controller",
-    "code_tools",
-    "current_knowledge",
+    "BudgetField",
+    "CacheHandlerField",
+    "CallbackField",
+    "FilesField",
+    "KnowledgeConfigField",
+    "KnowledgeField",
+    "KnowledgeSourcesField",
+    "MCPServersField",
+    "MaxRPMField",
+    "MemoryField",
+    "MemoryFields",
+    "MemoryStoreField",
+    "ModelField",
+    "ModelOrDefaultField",
+    "OutputModelField",
+    "RPMControllerField",
+    "RemoteAgentsField",
+    "SkillFields",
+    "TokenBudgetField",
+    "ToolsField",
+    "VerboseField",
+    "code_execution_tools",
+    "resolve_knowledge",
+    "validate_budget",
+    "validate_cache_handler",
+    "validate_rpm_controller",
 ]
 
 
@@ -105,7 +105,7 @@ BUDGETS = ("max_tokens", "max_cost", "max_seconds")
 _UNITS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
 
 
-def checked_budget(name: str, value: Any) -> Any:
+def validate_budget(name: str, value: Any) -> Any:
     """What was given, if it can bound anything.
 
     Raises:
@@ -121,18 +121,18 @@ def checked_budget(name: str, value: Any) -> Any:
     return value
 
 
-def _checked(value: Any, info: ValidationInfo) -> Any:
-    return checked_budget(str(info.field_name), value)
+def _validate_budget_field(value: Any, info: ValidationInfo) -> Any:
+    return validate_budget(str(info.field_name), value)
 
 
-GivenTokens = Annotated[int | None, BeforeValidator(_checked)]
+TokenBudgetField = Annotated[int | None, BeforeValidator(_validate_budget_field)]
 """How many tokens, at least 1; None sets no bound."""
 
-GivenBudget = Annotated[int | float | None, BeforeValidator(_checked)]
+BudgetField = Annotated[int | float | None, BeforeValidator(_validate_budget_field)]
 """How much, above 0; None sets no bound."""
 
 
-def checked_cache(handler: Any) -> Any:
+def validate_cache_handler(handler: Any) -> Any:
     """What was given, if results can be kept with it.
 
     Raises:
@@ -146,17 +146,17 @@ def checked_cache(handler: Any) -> Any:
     return handler
 
 
-GivenCache = Annotated[Any, AfterValidator(checked_cache)]
+CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
 """A `CacheHandler`, an object like one, or None; anything else is refused at once."""
 
 
-def _callable(callback: Any) -> Any:
+def _validate_callback(callback: Any) -> Any:
     if callback is not None and not callable(callback):
         raise ValueError(f"a callback is a function of one argument, not {callback!r:.60}")
     return callback
 
 
-GivenCallback = Annotated[Any, AfterValidator(_callable)]
+CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
 """A function, sync or async, or None; anything else is refused at once, before a model is paid."""
 
 
@@ -166,41 +166,41 @@ class AnyForm(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def _as_model(given: Any) -> Any:
+def _parse_output_model(given: Any) -> Any:
     """The model that a dict, a JSON schema or the word that it is to be JSON stand for; anything else as it is."""
     if given is True or given is dict:
         made: Any = AnyForm
     elif isinstance(given, Mapping):
-        made = _described(cast("Mapping[str, Any]", given))
+        made = _model_from_mapping(cast("Mapping[str, Any]", given))
     else:
         return None if given is False else given
     warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
     return made
 
 
-def _described(form: Mapping[str, Any]) -> type[BaseModel]:
+def _model_from_mapping(form: Mapping[str, Any]) -> type[BaseModel]:
     if isinstance(form.get("properties"), Mapping):
         return from_json_schema(form, name=str(form.get("title") or "Form"))
-    fields: dict[str, Any] = {name: _field(of) for name, of in form.items()}
+    fields: dict[str, Any] = {name: _field_definition(of) for name, of in form.items()}
     return create_model("Form", **fields) if fields else AnyForm
 
 
-def _field(of: Any) -> tuple[Any, Any]:
+def _field_definition(of: Any) -> tuple[Any, Any]:
     """A field by its type, or by a text that says what it is."""
     return (str, Field(description=of)) if isinstance(of, str) else (of if isinstance(of, type) else Any, ...)
 
 
-GivenForm = Annotated[type[BaseModel] | None, BeforeValidator(_as_model)]
+OutputModelField = Annotated[type[BaseModel] | None, BeforeValidator(_parse_output_model)]
 """A pydantic model. Older programs give a dict of names and types, a JSON schema, `dict` or True."""
 
 
-def _room(max_rpm: int | None) -> int | None:
+def _validate_max_rpm(max_rpm: int | None) -> int | None:
     if max_rpm is not None and max_rpm < 1:
         raise ValueError(f"`max_rpm` must be 1 or more, or None for no bound, not {max_rpm}")
     return max_rpm
 
 
-def checked_controller(controller: Any) -> Any:
+def validate_rpm_controller(controller: Any) -> Any:
     """What was given, if requests can wait for it.
 
     Raises:
@@ -213,14 +213,14 @@ def checked_controller(controller: Any) -> Any:
     return controller
 
 
-GivenMaxRpm = Annotated[int | None, AfterValidator(_room)]
+MaxRPMField = Annotated[int | None, AfterValidator(_validate_max_rpm)]
 """How many requests a minute, at least 1; None sets no bound."""
 
-GivenController = Annotated[Any, AfterValidator(checked_controller)]
+RPMControllerField = Annotated[Any, AfterValidator(validate_rpm_controller)]
 """What requests wait for, or None; anything else is refused at once."""
 
 
-def _given_servers_described(servers: list[Any] | None) -> list[Any] | None:
+def _parse_servers(servers: list[Any] | None) -> list[Any] | None:
     """What was given, dicts read as the servers they describe; addresses are looked at when a crew is compiled."""
     if servers is None:
         return None
@@ -229,18 +229,18 @@ def _given_servers_described(servers: list[Any] | None) -> list[Any] | None:
     return [reference(one).server if isinstance(one, Mapping) else one for one in servers]
 
 
-GivenServers = Annotated[list[Any] | None, AfterValidator(_given_servers_described)]
+MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]
 """Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE`, or their fields as dicts."""
 
 
-def _made(tools: Any) -> Any:
+def _instantiate_tool_classes(tools: Any) -> Any:
     """Classes of tools that need no arguments are made; a single tool stays what it is, and is refused as no list."""
     if not isinstance(tools, (list, tuple)):
         return tools
-    return [_instance(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
+    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
 
 
-def _instance(kind: type[Any]) -> Any:
+def _instantiate_tool(kind: type[Any]) -> Any:
     try:
         made = kind()
     except (TypeError, ValidationError):
@@ -249,17 +249,17 @@ def _instance(kind: type[Any]) -> Any:
     return made
 
 
-def _usable(tools: list[Any] | None) -> list[Any] | None:
+def _validate_tools(tools: list[Any] | None) -> list[Any] | None:
     for tool in tools or ():
         as_tool(tool)
     return tools
 
 
-GivenTools = Annotated[list[Any] | None, BeforeValidator(_made), AfterValidator(_usable)]
+ToolsField = Annotated[list[Any] | None, BeforeValidator(_instantiate_tool_classes), AfterValidator(_validate_tools)]
 """crewgraph tools, LangChain tools, or functions with a docstring; anything else is refused at once."""
 
 
-def _is_shown(given: Any) -> Any:
+def _parse_verbose(given: Any) -> Any:
     if not isinstance(given, int):
         return given
     if given not in (0, 1):
@@ -267,11 +267,11 @@ def _is_shown(given: Any) -> Any:
     return given > 0
 
 
-GivenVerbose = Annotated[bool, BeforeValidator(_is_shown)]
+VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
 """Numbers are taken as CrewAI's former levels: 0 is off."""
 
 
-def _or_of_environment(given: Any) -> Any:
+def _model_or_default(given: Any) -> Any:
     """What `llm_named` gives; for None the environment's model, or None where it names none yet."""
     made = llm_named(given)
     if made is not None:
@@ -282,22 +282,22 @@ def _or_of_environment(given: Any) -> Any:
         return None
 
 
-def _in_json(model: Any) -> Any:
+def _serialize_model(model: Any) -> Any:
     """A model by the keywords that make it again, without its key."""
     return model.to_config_dict() if isinstance(model, LLM) else model
 
 
-_InJSON = PlainSerializer(_in_json, when_used="json-unless-none")
+_SerializedModel = PlainSerializer(_serialize_model, when_used="json-unless-none")
 
-GivenModel = Annotated[Any, AfterValidator(llm_named), _InJSON]
+ModelField = Annotated[Any, AfterValidator(llm_named), _SerializedModel]
 """A model; a name is an `LLM` from then on, whose attributes can be read and changed."""
 
-GivenOrNamedModel = Annotated[Any, AfterValidator(_or_of_environment), Field(validate_default=True), _InJSON]
+ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(validate_default=True), _SerializedModel]
 """The same, and the one that the environment names where none was given."""
 
 
-def _checked_kind(memory: Any) -> Any:
-    if memory is not None and not _has(memory, "save", "search"):
+def _validate_memory_store(memory: Any) -> Any:
+    if memory is not None and not _has_methods(memory, "save", "search"):
         raise ValueError(
             "a memory of a crew is a `ShortTermMemory`, `LongTermMemory`, `EntityMemory` or `ExternalMemory`, or an object "
             f"with `save` and `search`, not {memory!r:.60}"
@@ -305,8 +305,8 @@ def _checked_kind(memory: Any) -> Any:
     return memory
 
 
-def _checked_memory(memory: Any) -> Any:
-    if memory is None or isinstance(memory, bool) or _has(memory, "remember", "recall"):
+def _validate_memory(memory: Any) -> Any:
+    if memory is None or isinstance(memory, bool) or _has_methods(memory, "remember", "recall"):
         return memory
     raise ValueError(
         "`memory` is True, False or a `Memory`, or an object with `remember` and `recall`, not "
@@ -314,24 +314,24 @@ def _checked_memory(memory: Any) -> Any:
     )
 
 
-def _has(memory: Any, *verbs: str) -> bool:
+def _has_methods(memory: Any, *verbs: str) -> bool:
     return all(callable(getattr(memory, verb, None)) for verb in verbs)
 
 
-GivenKind = Annotated[Any, AfterValidator(_checked_kind)]
+MemoryStoreField = Annotated[Any, AfterValidator(_validate_memory_store)]
 """A memory of one kind, or None; anything else is refused at once."""
 
-GivenMemory = Annotated[Any, AfterValidator(_checked_memory)]
+MemoryField = Annotated[Any, AfterValidator(_validate_memory)]
 """Whether something is remembered, or a memory for everything; anything else is refused at once."""
 
 
-def _sources(given: Any) -> list[Any] | None:
+def _parse_sources(given: Any) -> list[Any] | None:
     if not given:
         return given
     return as_sources(cast(list[Any], given) if isinstance(given, (list, tuple)) else [given])
 
 
-def _knowledge(given: Any) -> Any:
+def _validate_knowledge(given: Any) -> Any:
     if given is None or all(callable(getattr(given, name, None)) for name in ("query", "reset")):
         return given
     raise ValueError(
@@ -339,7 +339,7 @@ def _knowledge(given: Any) -> Any:
     )
 
 
-def _config(given: Any) -> KnowledgeConfig | None:
+def _parse_knowledge_config(given: Any) -> KnowledgeConfig | None:
     if given is None or isinstance(given, KnowledgeConfig):
         return given
     if isinstance(given, Mapping):
@@ -347,17 +347,17 @@ def _config(given: Any) -> KnowledgeConfig | None:
     raise ValueError(f"`knowledge_config` is a `KnowledgeConfig`, or its fields as a dict, not {given!r:.60}")
 
 
-GivenSources = Annotated[Any, AfterValidator(_sources)]
+KnowledgeSourcesField = Annotated[Any, AfterValidator(_parse_sources)]
 """A list of what knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
-GivenKnowledge = Annotated[Any, AfterValidator(_knowledge)]
+KnowledgeField = Annotated[Any, AfterValidator(_validate_knowledge)]
 """A `Knowledge`, or an object like one."""
 
-GivenKnowledgeConfig = Annotated[Any, AfterValidator(_config)]
+KnowledgeConfigField = Annotated[Any, AfterValidator(_parse_knowledge_config)]
 """A `KnowledgeConfig`, or its fields as a dict."""
 
 
-def current_knowledge(given: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
+def resolve_knowledge(given: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
     """The knowledge that was given; else that of the sources, which is made anew where these have changed.
 
     Args:
@@ -379,22 +379,22 @@ def current_knowledge(given: Any, sources: list[Any] | None, name: str, storage:
     return made
 
 
-class Remembering(BaseModel):
+class MemoryFields(BaseModel):
     """What crews have of memories and knowledge."""
 
-    memory: GivenMemory = False
+    memory: MemoryField = False
     """Whether it remembers: True makes the kinds below that are not given; or a `Memory` for everything."""
 
-    short_term_memory: GivenKind = None
+    short_term_memory: MemoryStoreField = None
     """What was found out with tools, and answers."""
 
-    long_term_memory: GivenKind = None
+    long_term_memory: MemoryStoreField = None
     """How well tasks were done, and what is to be done better."""
 
-    entity_memory: GivenKind = None
+    entity_memory: MemoryStoreField = None
     """What it knows of people, places and things."""
 
-    external_memory: GivenKind = None
+    external_memory: MemoryStoreField = None
     """A memory that lives elsewhere."""
 
     contextual_memory: bool = False
@@ -406,14 +406,14 @@ class Remembering(BaseModel):
     embedder: Any = None
     """What turns texts into vectors, for the memories that are made."""
 
-    knowledge: GivenKnowledge = None
+    knowledge: KnowledgeField = None
     """What all of its agents know; made of `knowledge_sources` where it is not given."""
 
-    knowledge_sources: GivenSources = None
+    knowledge_sources: KnowledgeSourcesField = None
     """Where that comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
 
-def code_tools(mode: str, where: str) -> list[BaseTool]:
+def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
     """What runs code in a mode.
 
     Raises:
@@ -427,7 +427,7 @@ def code_tools(mode: str, where: str) -> list[BaseTool]:
     return [CodeInterpreterTool()]
 
 
-class Skilled(Definition):
+class SkillFields(Definition):
     """What agents and crews have of skills."""
 
     skills: list[Any] | None = None
@@ -435,24 +435,24 @@ class Skilled(Definition):
     registry (`@org/name`) that are on this machine. An agent has those of its crew, too."""
 
     @model_validator(mode="after")
-    def _with_skills(self) -> Self:
+    def _load_skills(self) -> Self:
         if self.skills:
             self.skills = extension("skills.read")(self.skills, (), self)
         return self
 
 
-def _remotes(given: Any) -> Any:
+def _parse_remote_agents(given: Any) -> Any:
     return None if given is None else extension("a2a.read")(given)
 
 
-GivenRemotes = Annotated[Any, AfterValidator(_remotes)]
+RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
 """`A2AClientConfig`, its fields as a dict, or a list of these."""
 
 
-def _files(given: Any) -> dict[str, Any]:
+def _parse_files(given: Any) -> dict[str, Any]:
     is_empty = given is None or (isinstance(given, Mapping) and not cast("Mapping[str, Any]", given))
     return {} if is_empty else extension("files.read")(given)
 
 
-GivenFiles = Annotated[dict[str, Any], BeforeValidator(_files)]
+FilesField = Annotated[dict[str, Any], BeforeValidator(_parse_files)]
 """Files by name."""

@@ -10,19 +10,28 @@ from typing import Any, ClassVar, Self
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
-from crewgraph.definitions.task.output import show
+from crewgraph.definitions.task.output import set_fields
 from crewgraph.extensions import extension
 from crewgraph.prompts.book import Book
 from crewgraph.text import fill, placeholders
 
-__all__ = ["CHAT_HISTORY", "Templated", "around", "checked_format", "framed", "has_slot", "slot", "with_chat_history"]
+__all__ = [
+    "CHAT_HISTORY",
+    "TemplatedDefinition",
+    "append_chat_history",
+    "has_slot",
+    "render_template",
+    "slot",
+    "split_at_slot",
+    "validate_date_format",
+]
 
 
 CHAT_HISTORY = "crew_chat_messages"
 """The input that holds the conversation which led to a run."""
 
 
-class Templated(Definition):
+class TemplatedDefinition(Definition):
     """The base of agents and tasks.
 
     Placeholders are filled for each run. What users read is the filled text; the template is kept beside it.
@@ -32,7 +41,7 @@ class Templated(Definition):
     """The fields that may hold placeholders."""
 
     _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
-    _by_hand: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+    _permanent: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
 
     # Runs in several threads read and show texts at once: the template is kept before the field shows anything else, and
     # read after it.
@@ -44,7 +53,7 @@ class Templated(Definition):
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
-        copied._templates, copied._by_hand = dict(self._templates), dict(self._by_hand)
+        copied._templates, copied._permanent = dict(self._templates), dict(self._permanent)
         return copied
 
     def template(self, field: str) -> str | None:
@@ -62,9 +71,9 @@ class Templated(Definition):
 
     def written(self, field: str) -> str:
         """A text as a run without inputs works with it: as its author wrote it, or filled by hand."""
-        return self.worded({})[field] or ""
+        return self.rendered_texts({})[field] or ""
 
-    def worded(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
+    def rendered_texts(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
         """Its texts for a run with these inputs; without any, as they were written, or filled by hand.
 
         Raises:
@@ -89,7 +98,7 @@ class Templated(Definition):
         templates = (self.template(field) or "" for field in fields if field not in self._kept("_by_hand"))
         return {name for template in templates for name in placeholders(template)}
 
-    def show_filled(self, texts: Mapping[str, str | None]) -> None:
+    def show_texts(self, texts: Mapping[str, str | None]) -> None:
         """Let the fields show the texts of a run, without losing the templates."""
         templates = self._kept("_templates")
         for field, text in texts.items():
@@ -98,17 +107,17 @@ class Templated(Definition):
             template = self._template(field, templates)
             if template is not None and template != text:
                 templates.setdefault(field, template)
-                show(self, **{field: text})
+                set_fields(self, **{field: text})
             elif field in templates:
-                show(self, **{field: text})
+                set_fields(self, **{field: text})
 
-    def fill_by_hand(self, texts: Mapping[str, str | None]) -> None:
+    def fill_permanently(self, texts: Mapping[str, str | None]) -> None:
         """Show these texts, and work with them in runs without inputs."""
-        self.show_filled(texts)
-        self._by_hand.update({field: text for field, text in texts.items() if text is not None})
+        self.show_texts(texts)
+        self._permanent.update({field: text for field, text in texts.items() if text is not None})
 
 
-def with_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
+def append_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
     """A task's description with the chat among the inputs below it; unchanged where there is none.
 
     Raises:
@@ -118,7 +127,7 @@ def with_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -
     return extension("conversations.history")(description, history, book) if history else description
 
 
-_WORD = re.compile(r"\{(role|goal|backstory)\}")
+_AGENT_PLACEHOLDER = re.compile(r"\{(role|goal|backstory)\}")
 _DIRECTIVE = re.compile(r"%[-_0^#]?(.?)")
 _DIRECTIVES = frozenset("aAwdbBmyYHIpMSfzZjUWcxXGuVeDFTRhkCglnrt%")
 
@@ -130,10 +139,10 @@ def slot(name: str) -> str:
 
 def has_slot(template: str, name: str) -> bool:
     """Whether a template says where the text goes; the blanks do not matter."""
-    return _slot(name).search(template) is not None
+    return _slot_pattern(name).search(template) is not None
 
 
-def framed(template: str, name: str, text: str, texts: Mapping[str, str]) -> str:
+def render_template(template: str, name: str, text: str, texts: Mapping[str, str]) -> str:
     """A text in its template.
 
     Args:
@@ -142,17 +151,19 @@ def framed(template: str, name: str, text: str, texts: Mapping[str, str]) -> str
         text: the text, in which nothing is filled any more.
         texts: what stands for `{role}`, `{goal}` and `{backstory}` in the template itself.
     """
-    parts = [_WORD.sub(lambda found: texts[found[1]], part) for part in _slot(name).split(template)]
+    parts = [
+        _AGENT_PLACEHOLDER.sub(lambda found: texts[found[1]], part) for part in _slot_pattern(name).split(template)
+    ]
     return text.join(parts)
 
 
-def around(template: str, name: str) -> tuple[str, str]:
+def split_at_slot(template: str, name: str) -> tuple[str, str]:
     """What stands before the slot of a template, and what behind it."""
-    before, *after = _slot(name).split(template)
+    before, *after = _slot_pattern(name).split(template)
     return before, after[0].strip() if after else ""
 
 
-def checked_format(written: str) -> str:
+def validate_date_format(written: str) -> str:
     """A format of dates, if `strftime` knows all of it.
 
     Raises:
@@ -166,5 +177,5 @@ def checked_format(written: str) -> str:
     return written
 
 
-def _slot(name: str) -> re.Pattern[str]:
+def _slot_pattern(name: str) -> re.Pattern[str]:
     return re.compile(r"\{\{\s*\." + name + r"\s*\}\}")

@@ -4,7 +4,14 @@ from dataclasses import dataclass, field
 
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import AndCondition, Condition, OrCondition, events_of, mentioned, returned
+from crewgraph.definitions.flow.method import (
+    AndCondition,
+    Condition,
+    OrCondition,
+    events_of,
+    returned_labels,
+    texts_in_code,
+)
 from crewgraph.eject.refusals import Refusals
 
 __all__ = ["Events"]
@@ -46,8 +53,8 @@ class Events:
         """The methods that may say a label."""
         found: list[str] = []
         for name, method in self.definition.methods.items():
-            told = set(method.labels) | mentioned(method.func)
-            computed = not method.labels and returned(method.func) is None
+            told = set(method.labels) | texts_in_code(method.func)
+            computed = not method.labels and returned_labels(method.func) is None
             if (method.is_router and (label in told or computed)) or (
                 not method.is_router and label in self.definition.said and label in told
             ):
@@ -57,7 +64,7 @@ class Events:
     def unheard(self, name: str) -> bool:
         """Whether a method may say something that nobody waits for, so that the flow may end with it."""
         method = self.definition.methods[name]
-        told = returned(method.func)
+        told = returned_labels(method.func)
         return told is None or not told or not set(told) <= set(self.routes.get(name, {}))
 
     def following(self, name: str) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned
+from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned_labels
 from crewgraph.eject.concurrent import at_once
 from crewgraph.eject.events import Events
 from crewgraph.eject.flow_state import FlowStateWriter
@@ -137,7 +137,7 @@ class FlowLines:
             return False
         method, writer, events = self._definition.methods[name], self._methods[name], self._events
         routes = events.routes.get(name, {})
-        labels = returned(method.func)
+        labels = returned_labels(method.func)
         return bool(
             method.is_router
             and not method.is_start

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst
 
-from crewgraph.definitions.base import MISPLACED
+from crewgraph.definitions.base import KEYWORD_HINTS
 from crewgraph_compat.moving.arguments import without
 from crewgraph_compat.moving.class_bases import target_of
 from crewgraph_compat.moving.classes import is_former, keywords, takes_any
@@ -78,7 +78,7 @@ def _tell_unknown(reading: Reading, arg: libcst.Arg, named: str, known: Sequence
     word = str(arg.keyword and arg.keyword.value)
     near = difflib.get_close_matches(word, sorted(known), n=1)
     what = f"`{named}` has no keyword `{word}`, which never had an effect"
-    belongs = MISPLACED.get(named, {}).get(word)
+    belongs = KEYWORD_HINTS.get(named, {}).get(word)
     hint = "" if belongs is None else f" {belongs}"
     if near:
         reading.note(arg, f"{what}; it stays. Is `{near[0]}` meant?")

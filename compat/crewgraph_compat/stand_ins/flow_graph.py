@@ -9,7 +9,14 @@ from typing import Any, cast
 
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.method import FlowCondition, events_of, label_of, notes_of, proven, returned
+from crewgraph.definitions.flow.method import (
+    FlowCondition,
+    events_of,
+    get_metadata,
+    label_of,
+    labels_in_code,
+    returned_labels,
+)
 
 __all__ = [
     "build_ancestor_dict",
@@ -33,7 +40,7 @@ __all__ = [
 
 def get_possible_return_constants(function: Callable[..., Any]) -> list[str] | None:
     """The texts that a function may return; None where its code does not tell."""
-    found = returned(function) or proven(function)
+    found = returned_labels(function) or labels_in_code(function)
     return sorted(label_of(label) for label in found) if found else None
 
 
@@ -124,7 +131,7 @@ def is_flow_method_name(obj: Any) -> bool:
 
 def is_flow_method(obj: Any) -> bool:
     """Whether a decorator of flows stands above it."""
-    return notes_of(getattr(obj, "__func__", obj)) is not None
+    return get_metadata(getattr(obj, "__func__", obj)) is not None
 
 
 def is_flow_method_callable(obj: Any) -> bool:

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from crewgraph.definitions.flow import persistence as backends
 from crewgraph.definitions.flow.persistence import FlowPersistence
-from crewgraph.definitions.flow.state import id_of
+from crewgraph.definitions.flow.state import state_id
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = ["LOG_MESSAGES", "PersistenceDecorator", "default_flow_persistence"]
@@ -35,7 +35,7 @@ class PersistenceDecorator:
         if state is None:
             raise ValueError(LOG_MESSAGES["state_missing"])
         try:
-            flow_id = id_of(state)
+            flow_id = state_id(state)
         except (KeyError, AttributeError) as error:
             raise ValueError(LOG_MESSAGES["id_missing"]) from error
         plain: Any = dict(cast("dict[str, Any]", state)) if isinstance(state, dict) else state
@@ -49,5 +49,5 @@ class PersistenceDecorator:
 
 def default_flow_persistence() -> FlowPersistence:
     """Where states go without a backend: what the factory makes, if there is one; else the file in the storage folder."""
-    made = backends.made_by_factory()
+    made = backends.persistence_from_factory()
     return SQLiteFlowPersistence() if made is None else made

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from crewgraph.definitions.flow.state import current_flow_id, current_flow_request_id, flow_at_work
+from crewgraph.definitions.flow.state import current_flow, current_flow_id, current_flow_request_id
 
 __all__ = ["FlowTrackable"]
 
@@ -22,5 +22,5 @@ class FlowTrackable(BaseModel):
         """Note the run around."""
         super().model_post_init(context)
         if self.parent_flow is None:
-            self.parent_flow = flow_at_work()
+            self.parent_flow = current_flow()
         self._flow_id, self._request_id = current_flow_id.get(), current_flow_request_id.get()

@@ -6,7 +6,7 @@ from inspect import signature
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from crewgraph.definitions.flow.method import Notes, notes_of
+from crewgraph.definitions.flow.method import MethodMetadata, get_metadata
 
 __all__ = ["FlowMethod", "ListenMethod", "RouterMethod", "StartMethod"]
 
@@ -18,8 +18,8 @@ class _OfNotes(type):
     """Decorated methods are instances of what their decorators say."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        notes = notes_of(instance)
-        kinds: dict[str, Callable[[Notes], bool]] = {
+        notes = get_metadata(instance)
+        kinds: dict[str, Callable[[MethodMetadata], bool]] = {
             "FlowMethod": lambda _: True,
             "StartMethod": lambda notes: notes.start,
             "RouterMethod": lambda notes: notes.router,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, PrivateAttr
 
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.fields import GivenCallback
+from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import english
 from crewgraph.schema import described
@@ -146,7 +146,7 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
     function_calling_llm: Any = None
     """A model for structured outputs; its own model where None."""
 
-    step_callback: GivenCallback = None
+    step_callback: CallbackField = None
     """A function that is told of its answer."""
 
     model: str = "gpt-4o"

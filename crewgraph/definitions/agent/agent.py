@@ -6,33 +6,33 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from crewgraph.definitions.agent.last_run import NotedWork
+from crewgraph.definitions.agent.last_run import LastRun
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.agent.verbs import AgentContract, AgentVerbs, KickoffVerbs
-from crewgraph.definitions.base import Fingerprint, SecurityConfig, key_of, sharing
+from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.fields import (
-    GivenCache,
-    GivenCallback,
-    GivenKnowledge,
-    GivenKnowledgeConfig,
-    GivenMaxRpm,
-    GivenMemory,
-    GivenModel,
-    GivenOrNamedModel,
-    GivenRemotes,
-    GivenServers,
-    GivenSources,
-    GivenTools,
-    GivenVerbose,
-    Skilled,
-    checked_cache,
-    checked_controller,
-    code_tools,
-    current_knowledge,
+    CacheHandlerField,
+    CallbackField,
+    KnowledgeConfigField,
+    KnowledgeField,
+    KnowledgeSourcesField,
+    MaxRPMField,
+    MCPServersField,
+    MemoryField,
+    ModelField,
+    ModelOrDefaultField,
+    RemoteAgentsField,
+    SkillFields,
+    ToolsField,
+    VerboseField,
+    code_execution_tools,
+    resolve_knowledge,
+    validate_cache_handler,
+    validate_rpm_controller,
 )
-from crewgraph.definitions.placeholders import Templated, checked_format, has_slot, slot
-from crewgraph.definitions.task.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, slot, validate_date_format
+from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
@@ -43,12 +43,12 @@ from crewgraph.tools.image import AddImageTool
 __all__ = ["Agent", "BaseAgent"]
 
 
-_OF_RUNS = frozenset(
+_RUN_FIELDS = frozenset(
     {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
 )
 
 
-class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, NotedWork, Skilled, Templated):
+class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
     """What every agent has, whatever carries out its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
@@ -65,10 +65,10 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     cache: bool = True
     """Whether results of its tools are kept, and given again for the same arguments."""
 
-    verbose: GivenVerbose = False
+    verbose: VerboseField = False
     """Whether its steps are shown."""
 
-    max_rpm: GivenMaxRpm = None
+    max_rpm: MaxRPMField = None
     """The most model requests a minute, over all of its runs; further ones wait."""
 
     allow_delegation: bool = False
@@ -77,7 +77,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     allowed_agents: list[Any] | None = None
     """To which of them, by role or as agents; to all where None."""
 
-    tools: GivenTools = Field(default_factory=list[Any])
+    tools: ToolsField = Field(default_factory=list[Any])
     """crewgraph tools, LangChain tools, or functions with a docstring."""
 
     max_iter: int = 25
@@ -86,7 +86,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     agent_executor: Any = None
     """What carries out its work instead of the loop of model and tools: any LangChain runnable, a compiled graph, a function."""
 
-    llm: GivenOrNamedModel = None
+    llm: ModelOrDefaultField = None
     """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name is an `LLM` from then on;
     None is the model that the environment names, as far as it does so yet."""
 
@@ -96,7 +96,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     crew: Any = Field(default=None, exclude=True, repr=False)
     """The crew it was last kicked off in."""
 
-    cache_handler: GivenCache = None
+    cache_handler: CacheHandlerField = None
     """Keeps results of its tools, instead of its crew's: a `CacheHandler`, or an object with `read` and `add`."""
 
     tools_results: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -105,16 +105,16 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     max_tokens: int | None = None
     """Of no effect, as in CrewAI: a model has its own."""
 
-    knowledge: GivenKnowledge = None
+    knowledge: KnowledgeField = None
     """What it knows; made of `knowledge_sources` where it is not given."""
 
-    knowledge_sources: GivenSources = None
+    knowledge_sources: KnowledgeSourcesField = None
     """Where its knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     knowledge_storage: Any = None
     """Where its knowledge is kept: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
 
-    knowledge_config: GivenKnowledgeConfig = None
+    knowledge_config: KnowledgeConfigField = None
     """How its knowledge and its crew's is searched: a `KnowledgeConfig`, or its fields as a dict."""
 
     callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
@@ -126,13 +126,13 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
     apps: list[Any] | None = None
     """Applications of CrewAI's hosted platform: refused, unless its class has a `get_platform_tools` of its own."""
 
-    mcps: GivenServers = None
+    mcps: MCPServersField = None
     """MCP servers whose tools it may use: addresses (with `#tool` for one tool), descriptions, or their fields as dicts."""
 
-    a2a: GivenRemotes = None
+    a2a: RemoteAgentsField = None
     """Agents elsewhere to which it may hand work: an `A2AClientConfig`, or a list of them."""
 
-    memory: GivenMemory = None
+    memory: MemoryField = None
     """What it remembers: that of its crew where None; nothing where False; a memory of its own where one is given, or where
     it is True and its crew has none."""
 
@@ -149,7 +149,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
         Raises:
             ValueError: it has no `check_or_wait()`.
         """
-        self._rpm_controller = checked_controller(rpm_controller)
+        self._rpm_controller = validate_rpm_controller(rpm_controller)
 
     def set_cache_handler(self, cache_handler: Any) -> None:
         """Set `cache_handler`.
@@ -157,7 +157,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
         Raises:
             ValueError: it has no `read` or no `add`.
         """
-        self.cache_handler = checked_cache(cache_handler)
+        self.cache_handler = validate_cache_handler(cache_handler)
 
     def set_knowledge(self, crew_embedder: Any = None) -> None:
         """Make `knowledge` of `knowledge_sources`, where it was not given; nothing is read yet.
@@ -168,7 +168,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
         embedder = getattr(self, "embedder", None)
         embedder = crew_embedder if embedder is None else embedder
         name = self.template("role") or ""
-        made = current_knowledge(self.knowledge, self.knowledge_sources, name, self.knowledge_storage, embedder)
+        made = resolve_knowledge(self.knowledge, self.knowledge_sources, name, self.knowledge_storage, embedder)
         if made is not self.knowledge:
             self.knowledge = made
 
@@ -181,21 +181,21 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
         self.security_config.fingerprint = SecurityConfig.model_validate({"fingerprint": fingerprint}).fingerprint
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        memo = sharing(self.crew, memo)  # a crew holds its agents: without this there is no end
+        memo = share_in_copy(self.crew, memo)  # a crew holds its agents: without this there is no end
         for shared in (self.cache_handler, self._rpm_controller, self.memory):
-            sharing(shared, memo)
+            share_in_copy(shared, memo)
         return super().__deepcopy__(memo)
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Another agent like this one: with an identity of its own, and the same model and tools; in no crew yet."""
-        made = self._again(without=_OF_RUNS, **{field: self.template(field) for field in self._text_fields})
+        made = self._copy_with(without=_RUN_FIELDS, **{field: self.template(field) for field in self._text_fields})
         made._rpm_controller = self._rpm_controller
         return made
 
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
-        return key_of(*(self.template(field) or "" for field in self._text_fields))
+        return content_key(*(self.template(field) or "" for field in self._text_fields))
 
     def interpolate_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Fill the placeholders by hand: the agent shows the filled texts, and runs without inputs work with them.
@@ -207,7 +207,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
             DefinitionError: a value is nothing that a text can show (also ValueError).
         """
         if inputs:
-            self.fill_by_hand(self.worded(inputs))
+            self.fill_permanently(self.rendered_texts(inputs))
 
     def wording(self, crew: Any = None) -> Book:
         """The wording of its prompts: its own, else that of the given crew, else of the one it was last kicked off in."""
@@ -231,13 +231,13 @@ class Agent(BaseAgent):
     max_execution_time: int | float | None = None
     """After this many seconds for one task its work is given up."""
 
-    step_callback: GivenCallback = None
+    step_callback: CallbackField = None
     """A function that is told of each of its steps."""
 
     use_system_prompt: bool | None = True
     """False puts everything into the user's message, for models that know no system role."""
 
-    function_calling_llm: GivenModel = None
+    function_calling_llm: ModelField = None
     """A model for reading arguments of tools and structured outputs; its own model where None."""
 
     system_template: str | None = None
@@ -315,24 +315,24 @@ class Agent(BaseAgent):
         return self.planning or self.planning_config is not None
 
     @model_validator(mode="after")
-    def _planned_simply(self) -> Self:
+    def _default_planning(self) -> Self:
         if self.planning and self.planning_config is None:
             self.planning_config = PlanningConfig.simplest()
         return self
 
     @field_validator("guardrail", mode="after")
     @classmethod
-    def _checked_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
-        return checked_guardrail(value)
+    def _check_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
+        return validate_guardrail(value)
 
     @field_validator("date_format", mode="after")
     @classmethod
-    def _date_format(cls, value: str) -> str:
-        return checked_format(value)
+    def _check_date_format(cls, value: str) -> str:
+        return validate_date_format(value)
 
     @field_validator("system_template", "prompt_template", "response_template", mode="after")
     @classmethod
-    def _with_slot(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _check_template(cls, value: str | None, info: ValidationInfo) -> str | None:
         name = str(info.field_name).removesuffix("_template").title()
         if value is None or has_slot(value, name):
             return value
@@ -355,4 +355,4 @@ class Agent(BaseAgent):
         Raises:
             CompileError: code is to run on this machine.
         """
-        return code_tools(self.code_execution_mode, self.called)
+        return code_execution_tools(self.code_execution_mode, self.called)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 else:
     openai_messages = lazy("crewgraph.llm.conversation:openai_messages")
 
-__all__ = ["AgentAction", "AgentFinish", "NotedWork"]
+__all__ = ["AgentAction", "AgentFinish", "LastRun"]
 
 
-class NotedWork(Definition):
+class LastRun(Definition):
     """What is noted of an agent's work."""
 
     _tool_failures: list[ToolFailureRecord] = PrivateAttr(default_factory=list[ToolFailureRecord])
@@ -40,7 +40,7 @@ class NotedWork(Definition):
         """Forget them."""
         self._tool_failures = []
 
-    def note_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
+    def record_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
         """Show the failures of some work as those of the last."""
         self._tool_failures = list(failures)
 
@@ -49,7 +49,7 @@ class NotedWork(Definition):
         """What was said in its last work, for a task before its answer, in the form that OpenAI's clients use."""
         return openai_messages(self._said)
 
-    def note_messages(self, messages: "Sequence[Message]") -> None:
+    def record_messages(self, messages: "Sequence[Message]") -> None:
         """Show a conversation as that of the last work."""
         self._said = messages
 
@@ -59,7 +59,7 @@ class NotedWork(Definition):
         self._tools_handler.cache = getattr(self, "cache_handler", None)
         return self._tools_handler
 
-    def note_tool_use(self, step: "AgentAction") -> None:
+    def record_tool_use(self, step: "AgentAction") -> None:
         """Show a step as the last use of a tool."""
         given: object = extract_json(step.tool_input)
         arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.agent.delegation_tools import AgentTools
-from crewgraph.definitions.checkpoints import CheckpointSettings, continue_from
+from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint
 from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
@@ -109,7 +109,7 @@ class KickoffVerbs:
             TimeLimitReached: it took longer than `max_execution_time`.
             Exception: whatever the model raised, with a note that names the agent.
         """
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         return reply(cast("BaseAgent", self), messages, response_format, input_files)
 
     def message(self, content: str, **kwargs: Any) -> str:
@@ -124,7 +124,7 @@ class KickoffVerbs:
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         return await areply(cast("BaseAgent", self), messages, response_format, input_files)
 
     async def kickoff_async(

@@ -30,7 +30,7 @@ else:
     acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
     crew_runs = lazy("crewgraph.runtime.runs.index:crew_runs")
 
-__all__ = ["CrewAbilities", "CrewConversation", "CrewPeople", "CrewRuns", "CrewTalk"]
+__all__ = ["CrewAbilities", "CrewChat", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
 
 
 class CrewConversation(Protocol):
@@ -67,7 +67,7 @@ class CrewConversation(Protocol):
         ...
 
 
-class CrewTalk:
+class CrewChat:
     """The ways to talk to a crew."""
 
     def chat(self, *, checkpointer: "Checkpointer" = None) -> CrewConversation:
@@ -101,7 +101,7 @@ class CrewTalk:
         return extension("conversations.crew")(self, checkpointer=checkpointer, max_messages=max_messages)
 
 
-class CrewPeople:
+class CrewPendingRuns:
     """What can be asked of the runs of a crew that wait for an answer."""
 
     def pending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
@@ -160,5 +160,7 @@ class CrewRuns:
         return await acrew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
 
-class CrewAbilities(CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewTalk):
+class CrewAbilities(
+    CrewVerbs, CrewRuns, CrewPendingRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewChat
+):
     """The verbs of a crew, by topics."""

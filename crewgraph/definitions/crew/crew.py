@@ -9,23 +9,23 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import DELEGATIONS
-from crewgraph.definitions.base import Kept, key_of, sharing
+from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS
+from crewgraph.definitions.base import DerivedCache, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.crew.abilities import CrewAbilities
 from crewgraph.definitions.crew.process import KeepHistory, Process
-from crewgraph.definitions.crew.validation import crew_faults
+from crewgraph.definitions.crew.validation import validate_crew
 from crewgraph.definitions.fields import (
-    GivenBudget,
-    GivenCache,
-    GivenCallback,
-    GivenController,
-    GivenMaxRpm,
-    GivenModel,
-    GivenTokens,
-    GivenVerbose,
-    Remembering,
-    Skilled,
+    BudgetField,
+    CacheHandlerField,
+    CallbackField,
+    MaxRPMField,
+    MemoryFields,
+    ModelField,
+    RPMControllerField,
+    SkillFields,
+    TokenBudgetField,
+    VerboseField,
 )
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import Task
@@ -35,24 +35,24 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.text import placeholders
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.flow.state import flow_at_work
+    from crewgraph.definitions.flow.state import current_flow
 else:
-    flow_at_work = lazy("crewgraph.definitions.flow.state:flow_at_work")
+    current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
 
 __all__ = ["Crew"]
 
 
-_OF_RUNS = frozenset(
+_RUN_FIELDS = frozenset(
     {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}
 )
 
 
-class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
+class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """A team with its tasks; `kickoff` runs them as a LangGraph graph."""
 
     model_config = ConfigDict(populate_by_name=True)
 
-    _former: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
+    _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
 
     name: str | None = "crew"
     """What it is called in traces and messages."""
@@ -66,7 +66,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     process: Process = Process.sequential
     """How the tasks are worked through."""
 
-    verbose: GivenVerbose = False
+    verbose: VerboseField = False
     """Whether the run is shown on the console. Numbers are taken as CrewAI's former levels: 0 is off."""
 
     streaming: bool = Field(default=False, alias="stream")
@@ -75,7 +75,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     cache: bool = True
     """Whether results of tools are kept, and given again for the same arguments, in this and in later runs."""
 
-    cache_handler: GivenCache = None
+    cache_handler: CacheHandlerField = None
     """Keeps results of tools, given where several crews are to share them: a `CacheHandler`, or an object with `read` and
     `add`."""
 
@@ -86,13 +86,13 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     """The manager, in the hierarchical process; may be given as the role of one of the agents, who then works as manager alone.
     After a run with `manager_llm`, the manager that was made of it."""
 
-    max_delegations: int = Field(default=DELEGATIONS, ge=0)
+    max_delegations: int = Field(default=DEFAULT_MAX_DELEGATIONS, ge=0)
     """How often an agent may hand over parts of a task; more wishes are refused."""
 
     max_delegation_depth: int = Field(default=2, ge=1)
     """How often work that was handed over may be handed on: at 1, coworkers do it themselves."""
 
-    function_calling_llm: GivenModel = None
+    function_calling_llm: ModelField = None
     """The agents' model for reading arguments of tools, where they have none of their own."""
 
     planning: bool | None = False
@@ -107,10 +107,10 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     chat_llm: Any = None
     """The model that `chat` and `conversation` talk with; that of the first agent where None."""
 
-    step_callback: GivenCallback = None
+    step_callback: CallbackField = None
     """A function that is told of each step of each agent."""
 
-    task_callback: GivenCallback = None
+    task_callback: CallbackField = None
     """A function that is told of each task's result."""
 
     before_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
@@ -119,20 +119,20 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     after_kickoff_callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
     """Functions of the result, called after a run; what they return replaces the result."""
 
-    max_rpm: GivenMaxRpm = None
+    max_rpm: MaxRPMField = None
     """The most model requests a minute, of all agents together and over all runs; further ones wait."""
 
-    max_tokens: GivenTokens = None
+    max_tokens: TokenBudgetField = None
     """The most tokens that a run may use, of all its models together; it then stops before the next request."""
 
-    max_cost: GivenBudget = None
+    max_cost: BudgetField = None
     """The most USD that a run may cost, by the prices of `crewgraph.llm.prices`; the same."""
 
-    max_seconds: GivenBudget = None
+    max_seconds: BudgetField = None
     """The most seconds that a run may take, all parts of it together where it is resumed; what is under way then is not waited
     for."""
 
-    rpm_controller: GivenController = None
+    rpm_controller: RPMControllerField = None
     """What requests wait for besides: an `RPMController`, given where several crews are to share it."""
 
     prompt_file: str | None = None
@@ -180,7 +180,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     token_usage: UsageMetrics | None = None
     """The same."""
 
-    parent_flow: Any = Field(default_factory=lambda: flow_at_work(), exclude=True, repr=False)
+    parent_flow: Any = Field(default_factory=lambda: current_flow(), exclude=True, repr=False)
     """The flow in whose method it was made."""
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)
@@ -192,38 +192,38 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_config(cls, values: Any) -> Any:
+    def _read_config(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
         given = cast(dict[str, Any], values)
         config: Any = given.get("config")
         if isinstance(config, (str, bytes)):
-            config = _read(config)
+            config = _parse_config(config)
         if isinstance(config, dict):
             described = cast(dict[str, Any], config)
-            given = {**given, "config": described, **_built(described)}
-        return _with_manager(given) if isinstance(given.get("manager_agent"), str) else given
+            given = {**given, "config": described, **_build_members(described)}
+        return _resolve_manager(given) if isinstance(given.get("manager_agent"), str) else given
 
     @field_validator("prompt_file", mode="after")
     @classmethod
-    def _readable(cls, value: str | None) -> str | None:
+    def _check_prompt_file(cls, value: str | None) -> str | None:
         if value is not None and not Path(value).is_file():
             raise ValueError(f"`prompt_file` {value!r} is not a file; give the path of a JSON file")
         return value
 
     @model_validator(mode="after")
-    def _with_texts(self) -> Self:
+    def _sync_prompt_file(self) -> Self:
         if self.texts.prompt_file is not None:
             self.prompt_file = self.texts.prompt_file
         return self
 
     @model_validator(mode="after")
-    def _knowing(self) -> Self:
+    def _build_knowledge(self) -> Self:
         return self.create_crew_knowledge()
 
     @model_validator(mode="after")
-    def _meaningful(self) -> Self:
-        faults = crew_faults(self)
+    def _check_rules(self) -> Self:
+        faults = validate_crew(self)
         if faults:
             raise ValidationError.from_exception_data(
                 type(self).__name__,
@@ -239,11 +239,11 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
         return self
 
     @model_validator(mode="after")
-    def _with_memories(self) -> Self:
+    def _build_memories(self) -> Self:
         return self.create_crew_memory()
 
-    _kept: Kept = PrivateAttr(default_factory=Kept)
-    _made_manager: tuple[Agent, Any] | None = PrivateAttr(default=None)  # and the model it was made of
+    _kept: DerivedCache = PrivateAttr(default_factory=DerivedCache)
+    _generated_manager: tuple[Agent, Any] | None = PrivateAttr(default=None)  # and the model it was made of
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Programs switch `crew.stream` on as the field it is elsewhere; read, it is the verb.
@@ -252,27 +252,27 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     @property
     def made_manager(self) -> Agent | None:
         """The manager that was made from `manager_llm`; it stands in `manager_agent`, too."""
-        return None if self._made_manager is None else self._made_manager[0]
+        return None if self._generated_manager is None else self._generated_manager[0]
 
     @made_manager.setter
     def made_manager(self, manager: Agent) -> None:
-        self._made_manager = (manager, self.manager_llm)
+        self._generated_manager = (manager, self.manager_llm)
 
     @property
     def is_manager_outdated(self) -> bool:
         """Whether its manager was made from a `manager_llm` that it no longer has."""
-        made = self._made_manager
+        made = self._generated_manager
         return made is not None and made[0] is self.manager_agent and made[1] is not self.manager_llm
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> DerivedCache:
         """What others keep with this crew."""
         return self._kept
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         # A database is where it is: the copy keeps its runs there, too. What is given to be shared is shared.
         for shared in (self.checkpointer, self.rpm_controller, self.cache_handler, self.parent_flow, self.memory):
-            memo = sharing(shared, memo)
+            memo = share_in_copy(shared, memo)
         return super().__deepcopy__(memo)
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -289,7 +289,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
             tasks.append(task.copy(by, mapping))
             mapping[str(task.id)] = tasks[-1]
         own: dict[str, Any] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
-        return self._again(without=_OF_RUNS, manager_agent=manager, **own)
+        return self._copy_with(without=_RUN_FIELDS, manager_agent=manager, **own)
 
     @property
     def texts(self) -> I18N:
@@ -305,7 +305,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
-        return key_of(*(agent.key for agent in self.agents), *(task.key for task in self.tasks))
+        return content_key(*(agent.key for agent in self.agents), *(task.key for task in self.tasks))
 
     def fetch_inputs(self) -> set[str]:
         """The names of the `{placeholders}` in the texts of its tasks and agents."""
@@ -333,7 +333,7 @@ class Crew(CrewAbilities, CrewCheckpoints, Remembering, Skilled):
     __str__ = __repr__
 
 
-def _with_manager(given: dict[str, Any]) -> dict[str, Any]:
+def _resolve_manager(given: dict[str, Any]) -> dict[str, Any]:
     """With the agent whose role was given as manager; who manages does not work."""
     role, agents = given["manager_agent"], list(given.get("agents") or [])
     manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.template("role") == role), None)
@@ -343,7 +343,7 @@ def _with_manager(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "manager_agent": manager, "agents": [agent for agent in agents if agent is not manager]}
 
 
-def _read(config: str | bytes) -> Any:
+def _parse_config(config: str | bytes) -> Any:
     wanted = "`config` of a crew is a dict, or the JSON of one, with `agents` and `tasks`"
     try:
         described: Any = json.loads(config)
@@ -354,7 +354,7 @@ def _read(config: str | bytes) -> Any:
     return described  # pyright: ignore[reportUnknownVariableType]
 
 
-def _built(config: dict[str, Any]) -> dict[str, Any]:
+def _build_members(config: dict[str, Any]) -> dict[str, Any]:
     """The agents and tasks that a configuration describes."""
     if not config.get("agents") or not config.get("tasks"):
         raise PydanticCustomError("missing_keys_in_config", "`config` needs both `agents` and `tasks`, lists of dicts.")

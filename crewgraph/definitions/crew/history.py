@@ -67,7 +67,7 @@ class TaskDiff:
         """Whether the outputs are the same."""
         if self.a is None or self.b is None:
             return "only b" if self.a is None else "only a"
-        return "same" if _given(self.a) == _given(self.b) else "changed"
+        return "same" if _result(self.a) == _result(self.b) else "changed"
 
     @property
     def differs(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class TaskDiff:
             return ()
         a, b = self.a, self.b
         parts = {
-            "output": _given(a) != _given(b),
+            "output": _result(a) != _result(b),
             "agent": a.agent != b.agent,
             "description": a.description != b.description,
             "expected_output": a.expected_output != b.expected_output,
@@ -125,7 +125,7 @@ class RunDiff:
             for name, (a, b) in self.inputs.items()
         ]
         for one in self.tasks:
-            lines.append(f"{one.task}: {one.status}{_more(one)}")
+            lines.append(f"{one.task}: {one.status}{_details(one)}")
             if one.status != "same":
                 lines += [
                     f"  {sign} {shorten(out.raw, _WIDTH)}"
@@ -135,7 +135,7 @@ class RunDiff:
         return "\n".join(lines)
 
 
-def _given(output: TaskOutput) -> Any:
+def _result(output: TaskOutput) -> Any:
     return output.raw, output.pydantic, output.json_dict
 
 
@@ -143,7 +143,7 @@ def _tokens(output: TaskOutput | None) -> int:
     return 0 if output is None else output.usage.total_tokens
 
 
-def _more(one: TaskDiff) -> str:
+def _details(one: TaskDiff) -> str:
     told: list[str] = []
     if one.a is not None and one.b is not None and one.a.agent != one.b.agent:
         told.append(f"{one.a.agent} -> {one.b.agent}")

@@ -14,7 +14,7 @@ from crewgraph.text import shorten
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import Question
 
-__all__ = ["CrewQuestion", "PendingCrew", "QuestionKind", "RunFilter", "RunInfo", "RunStatus", "listed"]
+__all__ = ["CrewQuestion", "PendingCrew", "QuestionKind", "RunFilter", "RunInfo", "RunStatus", "format_questions"]
 
 
 QuestionKind = Literal["feedback", "approval", "question"]
@@ -25,7 +25,7 @@ QuestionKind = Literal["feedback", "approval", "question"]
 `question`: what a tool asks with LangGraph's `interrupt`, which is given the answer as it is.
 """
 
-_SHOWN = 200
+_MAX_CHARS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +66,11 @@ class CrewQuestion:
         again = " (again, for the last answer could not be taken)" if self.refused else ""
         if self.kind == "approval":
             shown = ", ".join(f"{name}={value!r}" for name, value in (self.args or {}).items())
-            return f"{who} asks whether it may call `{self.tool}({shorten(shown, _SHOWN)})`{again}"
+            return f"{who} asks whether it may call `{self.tool}({shorten(shown, _MAX_CHARS)})`{again}"
         if self.kind == "feedback":
             answer = " ".join((self.answer or "").split())
-            return f"{who} asks whether its answer will do{again}: {shorten(answer, _SHOWN)!r}"
-        return shorten(" ".join(self.text.split()), _SHOWN)
+            return f"{who} asks whether its answer will do{again}: {shorten(answer, _MAX_CHARS)!r}"
+        return shorten(" ".join(self.text.split()), _MAX_CHARS)
 
     @classmethod
     def from_plain(cls, id: str, value: Any) -> "CrewQuestion":
@@ -102,7 +102,7 @@ class PendingCrew(CrewOutput):
         return f"crew `{self.crew}` waits for an answer: {asked}. Answer with `resume({self.thread_id!r}, {example})`."
 
 
-def listed(questions: Sequence[CrewQuestion]) -> str:
+def format_questions(questions: Sequence[CrewQuestion]) -> str:
     """Questions with their ids, for messages."""
     return "; ".join(f"`{one.id}`: {one.told()}" for one in questions)
 

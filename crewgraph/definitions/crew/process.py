@@ -10,7 +10,7 @@ from pydantic import Field
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["KeepHistory", "Process", "checkpoints_kept"]
+__all__ = ["KeepHistory", "Process", "max_stored_checkpoints"]
 
 
 class Process(StrEnum):
@@ -27,7 +27,7 @@ KeepHistory = Literal["all", "latest"] | Annotated[int, Field(ge=1, strict=True)
 """All checkpoints, the latest alone, or so many of the latest."""
 
 
-def checkpoints_kept(wish: Any, whose: str) -> int | None:
+def max_stored_checkpoints(wish: Any, whose: str) -> int | None:
     """How many checkpoints are kept; None for all.
 
     Args:

@@ -10,7 +10,7 @@ from crewgraph.errors import Fault
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
 
-__all__ = ["crew_faults", "title"]
+__all__ = ["title", "validate_crew"]
 
 
 def title(task: Task) -> str:
@@ -18,12 +18,12 @@ def title(task: Task) -> str:
     return task.called
 
 
-def crew_faults(crew: "Crew") -> list[Fault]:
+def validate_crew(crew: "Crew") -> list[Fault]:
     """Everything that is wrong with a crew, in the order of its tasks."""
     return [fault for rule in _RULES for fault in rule(crew)]
 
 
-def _something_to_do(crew: "Crew") -> Iterator[Fault]:
+def _check_not_empty(crew: "Crew") -> Iterator[Fault]:
     if not crew.tasks and not crew.agents:
         yield Fault(
             where="the crew",
@@ -33,7 +33,7 @@ def _something_to_do(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _everybody_has_work(crew: "Crew") -> Iterator[Fault]:
+def _check_task_agents(crew: "Crew") -> Iterator[Fault]:
     if crew.process is not Process.sequential:
         return
     for task in crew.tasks:
@@ -46,7 +46,7 @@ def _everybody_has_work(crew: "Crew") -> Iterator[Fault]:
             )
 
 
-def _a_manager(crew: "Crew") -> Iterator[Fault]:
+def _check_manager(crew: "Crew") -> Iterator[Fault]:
     if crew.process is not Process.hierarchical:
         return
     if crew.manager_llm is None and crew.manager_agent is None:
@@ -65,7 +65,7 @@ def _a_manager(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _one_trailing_async(crew: "Crew") -> Iterator[Fault]:
+def _check_trailing_async(crew: "Crew") -> Iterator[Fault]:
     trailing = 0
     for task in reversed(crew.tasks):
         if not task.async_execution:
@@ -80,7 +80,7 @@ def _one_trailing_async(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _conditions(crew: "Crew") -> Iterator[Fault]:
+def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
     if crew.tasks and all(isinstance(task, ConditionalTask) for task in crew.tasks):
         yield Fault(
             where="the crew",
@@ -105,7 +105,7 @@ def _conditions(crew: "Crew") -> Iterator[Fault]:
             )
 
 
-def _contexts(crew: "Crew") -> Iterator[Fault]:
+def _check_contexts(crew: "Crew") -> Iterator[Fault]:
     position = {id(task): n for n, task in enumerate(crew.tasks)}
     for n, task in enumerate(crew.tasks):
         if not isinstance(task.context, (list, tuple)):
@@ -120,7 +120,7 @@ def _contexts(crew: "Crew") -> Iterator[Fault]:
                     what=f"its context names {f'{title(other)}, which comes later' if at > n else 'the task itself'}.",
                     remedy="Name only tasks that stand before it.",
                 )
-            elif task.async_execution and other.async_execution and not _synchronised(crew.tasks[at + 1 : n]):
+            elif task.async_execution and other.async_execution and not _has_synchronous(crew.tasks[at + 1 : n]):
                 yield Fault(
                     where=title(task),
                     what=f"it is asynchronous, and so is {title(other)} in its context: they would run at the same time.",
@@ -128,8 +128,15 @@ def _contexts(crew: "Crew") -> Iterator[Fault]:
                 )
 
 
-def _synchronised(between: list[Task]) -> bool:
+def _has_synchronous(between: list[Task]) -> bool:
     return any(not task.async_execution for task in between)
 
 
-_RULES = (_something_to_do, _everybody_has_work, _a_manager, _one_trailing_async, _conditions, _contexts)
+_RULES = (
+    _check_not_empty,
+    _check_task_agents,
+    _check_manager,
+    _check_trailing_async,
+    _check_conditional_tasks,
+    _check_contexts,
+)

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.checkpoints import continue_from
+from crewgraph.definitions.checkpoints import apply_from_checkpoint
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -78,10 +78,10 @@ class CrewVerbs:
             StorageError: the run cannot be kept.
             Exception: whatever a model raised, with a note that names the task.
         """
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        if self._in_chunks():
+        if self._streams():
             return cast("CrewOutput", chunked(crew, inputs, options))
         return kickoff(crew, inputs, options)
 
@@ -97,10 +97,10 @@ class CrewVerbs:
         granularity: str = "task",
     ) -> "CrewOutput":
         """Run the tasks on this event loop; see `kickoff`."""
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        if self._in_chunks():
+        if self._streams():
             return cast("CrewOutput", achunked(crew, inputs, options))
         return await akickoff(crew, inputs, options)
 
@@ -118,7 +118,7 @@ class CrewVerbs:
         """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
         own = override_of(self, "kickoff")
         if own is not None:
-            continue_from(self, from_checkpoint)
+            apply_from_checkpoint(self, from_checkpoint)
             return await in_thread(own, with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
@@ -233,7 +233,7 @@ class CrewVerbs:
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return astream(cast("Crew", self), with_files(inputs, input_files), options)
 
-    def _in_chunks(self) -> bool:
+    def _streams(self) -> bool:
         return cast("Crew", self).streaming
 
     def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":

@@ -7,10 +7,10 @@ from crewgraph.definitions.flow.method import (
     AndCondition,
     FlowCondition,
     OrCondition,
-    as_condition,
-    noted,
-    notes_of,
-    unfinished,
+    ensure_metadata,
+    get_metadata,
+    mark_uncalled,
+    parse_condition,
 )
 from crewgraph.errors import DefinitionError
 
@@ -33,15 +33,15 @@ def start(condition: Any = None) -> Callable[[Method], Method]:
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
+        notes = ensure_metadata(function)
         notes.start = True
-        if callable(condition) and not isinstance(condition, FlowCondition) and notes_of(condition) is None:
+        if callable(condition) and not isinstance(condition, FlowCondition) and get_metadata(condition) is None:
             notes.predicate = condition
         elif condition is not None:
-            notes.again = as_condition(condition, f"`@start` of `{_name(function)}`")
+            notes.again = parse_condition(condition, f"`@start` of `{_name(function)}`")
         return function
 
-    return unfinished(marked, "@start()")
+    return mark_uncalled(marked, "@start()")
 
 
 def listen(condition: Any) -> Callable[[Method], Method]:
@@ -55,11 +55,11 @@ def listen(condition: Any) -> Callable[[Method], Method]:
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
-        notes.trigger = as_condition(condition, f"`@listen` of `{_name(function)}`")
+        notes = ensure_metadata(function)
+        notes.trigger = parse_condition(condition, f"`@listen` of `{_name(function)}`")
         return function
 
-    return unfinished(marked, "@listen(...)")
+    return mark_uncalled(marked, "@listen(...)")
 
 
 def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) -> Callable[[Method], Method]:
@@ -74,15 +74,15 @@ def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) ->
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
+        notes = ensure_metadata(function)
         notes.router = True
         if condition is not None:
-            notes.trigger = as_condition(condition, f"`@router` of `{_name(function)}`")
+            notes.trigger = parse_condition(condition, f"`@router` of `{_name(function)}`")
         if emit is not None:
             notes.labels = (emit,) if isinstance(emit, str) else tuple(emit)
         return function
 
-    return unfinished(marked, "@router(...)")
+    return mark_uncalled(marked, "@router(...)")
 
 
 def and_(*conditions: Any) -> AndCondition:
@@ -106,7 +106,7 @@ def or_(*conditions: Any) -> OrCondition:
 def _parts(what: str, conditions: tuple[Any, ...]) -> tuple[Any, ...]:
     if not conditions:
         raise DefinitionError(f"`{what}()` is given nothing; give the names of methods or labels, or methods.")
-    return tuple(as_condition(one, f"`{what}`") for one in conditions)
+    return tuple(parse_condition(one, f"`{what}`") for one in conditions)
 
 
 def _name(function: Any) -> str:

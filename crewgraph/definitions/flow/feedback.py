@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from crewgraph.definitions.flow.method import noted, unfinished
+from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.errors import DefinitionError
 
 __all__ = [
-    "FEEDBACK",
-    "FeedbackWish",
+    "FEEDBACK_SUFFIX",
+    "FeedbackRequest",
     "FlowConfig",
     "HumanFeedbackPending",
     "HumanFeedbackProvider",
@@ -89,14 +89,14 @@ class PendingFeedbackContext:
         return cls(**values)
 
 
-class _LikePaused(type):
+class _PendingMeta(type):
     """What a paused run returns counts as the exception that paused it, too."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or getattr(instance, "is_paused_flow", False) is True
 
 
-class HumanFeedbackPending(Exception, metaclass=_LikePaused):
+class HumanFeedbackPending(Exception, metaclass=_PendingMeta):
     """Raised by a provider that has asked somebody, and does not wait: the run is kept, and goes on with the answer.
 
     What `kickoff` returns then is an instance of this, too.
@@ -117,7 +117,7 @@ class HumanFeedbackPending(Exception, metaclass=_LikePaused):
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-FEEDBACK = ":feedback"
+FEEDBACK_SUFFIX = ":feedback"
 """What stands behind an execution's id in the id of the question about its output."""
 
 
@@ -267,7 +267,7 @@ class HumanFeedbackProvider(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeedbackWish:
+class FeedbackRequest:
     """What `human_feedback` was given."""
 
     message: str
@@ -319,8 +319,8 @@ def human_feedback(
         raise DefinitionError(f"`default_outcome` is {default_outcome!r}, which is not in `emit` (there are: {told}).")
 
     def marked(method: Method) -> Method:
-        notes = noted(method)
-        notes.feedback = FeedbackWish(
+        notes = ensure_metadata(method)
+        notes.feedback = FeedbackRequest(
             message=message,
             emit=outcomes,
             llm=llm,
@@ -332,7 +332,7 @@ def human_feedback(
             notes.router, notes.labels = True, outcomes
         return method
 
-    return unfinished(marked, "@human_feedback(...)")
+    return mark_uncalled(marked, "@human_feedback(...)")
 
 
 @dataclass

@@ -9,24 +9,24 @@ from pydantic import BaseModel
 
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
-from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, plain_inputs, run_extension
+from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
 from crewgraph.definitions.flow.conversation import FlowConversation
 from crewgraph.definitions.flow.declaration import FlowDeclarations
-from crewgraph.definitions.flow.definition import FlowDefinition, defined
+from crewgraph.definitions.flow.definition import FlowDefinition, build_definition
 from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
-from crewgraph.definitions.flow.persistence import checked_backend
+from crewgraph.definitions.flow.persistence import validate_persistence
 from crewgraph.definitions.flow.state import (
     StateDict,
-    id_of,
-    is_unfinished,
-    made_state,
-    named_anew,
-    read_beside,
+    create_state,
+    is_incomplete,
+    read_with_retries,
+    state_id,
     state_source,
     with_inputs,
+    with_new_id,
 )
-from crewgraph.definitions.flow.verbs import FlowVerbs, FlowWaiting
+from crewgraph.definitions.flow.verbs import FlowVerbs, PendingFlowVerbs
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
@@ -44,7 +44,9 @@ __all__ = ["Flow"]
 State = TypeVar("State")
 
 
-class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCheckpoints, FlowVerbs, Generic[State]):
+class Flow(
+    FlowDeclarations, FlowMemories, FlowConversation, PendingFlowVerbs, FlowCheckpoints, FlowVerbs, Generic[State]
+):
     """The base of flows: classes whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` says of which pydantic model the state is; without it is a dict.
@@ -92,7 +94,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
     @classmethod
     def define(cls) -> None:
         """Collect the methods of the class."""
-        cls._definition = defined(cls, getattr(cls, "_definition", None))
+        cls._definition = build_definition(cls, getattr(cls, "_definition", None))
 
     def __init__(
         self,
@@ -128,7 +130,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         Raises:
             DefinitionError: the state cannot be made, `persistence` is no backend, or `memory` does not remember.
         """
-        self._wish(
+        self._apply_options(
             initial_state=initial_state,
             suppress_flow_events=suppress_flow_events,
             checkpointer=checkpointer,
@@ -137,24 +139,24 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
             verbose=verbose,
             input_provider=input_provider,
         )
-        self._with_memory(memory)
-        self._with_checkpoints(checkpoint)
-        self.persistence, self.tracing = checked_backend(persistence), tracing
-        self._lock, self._begun = Lock(), False
-        self._taken_up: str | None = None
+        self._init_memory(memory)
+        self._init_checkpoint(checkpoint)
+        self.persistence, self.tracing = validate_persistence(persistence), tracing
+        self._lock, self._has_started = Lock(), False
+        self._resumed_id: str | None = None
         self._last: Any = None
         """The run that this object began last, if it has begun one."""
 
-        self._state: Any = self._first(values)
+        self._state: Any = self._make_initial_state(values)
         if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
             crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
 
-    def _first(self, values: Mapping[str, Any]) -> Any:
+    def _make_initial_state(self, values: Mapping[str, Any]) -> Any:
         """The state that the object begins with; what a file says that it must have may still be missing."""
-        fresh = self._fresh()
-        return fresh if is_unfinished(fresh) and not values else with_inputs(fresh, values, self.flow_name)
+        fresh = self._fresh_state()
+        return fresh if is_incomplete(fresh) and not values else with_inputs(fresh, values, self.flow_name)
 
-    def _wish(self, **given: Any) -> None:
+    def _apply_options(self, **given: Any) -> None:
         """Set what is given, over what the class says."""
         for name, value in given.items():
             if value is not None:
@@ -187,7 +189,7 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
     @property
     def flow_id(self) -> str:
         """The `id` of the state."""
-        return id_of(self.state)
+        return state_id(self.state)
 
     @property
     def method_outputs(self) -> list[Any]:
@@ -219,26 +221,26 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         """
         extra = run_extension(inputs)
         with self._lock:
-            first, self._begun = not self._begun, True
+            first, self._has_started = not self._has_started, True
             if before is None and extra is not None:
                 before = extra.state_before(self, self._state, inputs)
         # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
-        source = before if before is not None else self._state if first else self._copied()
-        state = with_inputs(source, plain_inputs(inputs), self.flow_name)
+        source = before if before is not None else self._state if first else self._state_copy()
+        state = with_inputs(source, state_inputs(inputs), self.flow_name)
         if extra is not None:
             extra.begin(self, state, inputs)
         return state
 
-    def state_apart(self, inputs: Mapping[str, Any]) -> Any:
+    def detached_state(self, inputs: Mapping[str, Any]) -> Any:
         """The state that a run begins with which this object does not show: a copy, under an `id` of its own."""
-        return with_inputs(named_anew(self._copied()), inputs, self.flow_name)
+        return with_inputs(with_new_id(self._state_copy()), inputs, self.flow_name)
 
-    def _copied(self) -> Any:
-        return read_beside(lambda: made_state(self._state, self.flow_name))
+    def _state_copy(self) -> Any:
+        return read_with_retries(lambda: create_state(self._state, self.flow_name))
 
     def restored_state(self, values: Mapping[str, Any]) -> Any:
         """The state that holds these values."""
-        state = self._fresh()
+        state = self._fresh_state()
         if isinstance(state, BaseModel):
             return with_inputs(state, values, self.flow_name)
         return StateDict(values)
@@ -263,10 +265,10 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
         found = load(self, flow_id)
         if found:
-            self._taken_up = flow_id
+            self._resumed_id = flow_id
         return found
 
-    def taken_up(self) -> str | None:
+    def take_resumed_id(self) -> str | None:
         """The run that the next kickoff goes on with, told once.
 
         Raises:
@@ -277,22 +279,22 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
                 f"`__init__` of flow `{type(self).__name__}` does not call `super().__init__()`, which makes the state. "
                 "Call it first there."
             )
-        found, self._taken_up = self._taken_up, None
+        found, self._resumed_id = self._resumed_id, None
         return found
 
-    def shown_run(self) -> Any:
+    def last_run(self) -> Any:
         """The run that this object shows; None where there is none."""
         return self._last
 
-    def take_run(self, run: Any) -> None:
+    def set_last_run(self, run: Any) -> None:
         """Show what this run gives."""
         self._last = run
 
-    def _fresh(self) -> Any:
+    def _fresh_state(self) -> Any:
         source = self.initial_state if self.initial_state is not None else state_source(type(self))
         if source is None and self.conversational:
             source = extension("conversations.state")
-        return made_state(source, self.flow_name)
+        return create_state(source, self.flow_name)
 
     @property
     def _methods(self) -> Mapping[str, FlowMethod]:

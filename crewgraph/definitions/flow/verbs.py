@@ -61,14 +61,14 @@ else:
     pending = lazy("crewgraph.runtime.runs.index:pending")
     waiting = lazy("crewgraph.runtime.flow.kickoff:waiting")
 
-__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "FlowWaiting", "OfBoth"]
+__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "PendingFlowVerbs", "hybridmethod"]
 
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-class OfBoth(Generic[Given, Result]):
+class hybridmethod(Generic[Given, Result]):
     """A method that is called on an object or on its class, and is given that."""
 
     def __init__(self, function: Callable[Concatenate[Any, Given], Result]) -> None:
@@ -104,7 +104,7 @@ class FlowPlot:
 class FlowDrawings:
     """What can be drawn of a flow."""
 
-    @OfBoth
+    @hybridmethod
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
         """Write the flow as a page for browsers, one HTML file that needs no network; also of a class.
 
@@ -124,7 +124,7 @@ class FlowDrawings:
         """
         return FlowPlot(cast("Flow[Any]", self)).plot(filename, show)
 
-    @OfBoth
+    @hybridmethod
     def to_mermaid(self) -> str:
         """The flow as the text of a mermaid flowchart; also of a class.
 
@@ -179,7 +179,7 @@ class FlowVerbs(FlowDrawings):
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        given = self.prepare_inputs(_merge_inputs(inputs, more), options)
         own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, given or None)
@@ -199,7 +199,7 @@ class FlowVerbs(FlowDrawings):
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        given = self.prepare_inputs(_merge_inputs(inputs, more), options)
         flow = cast("Flow[Any]", self)
         return achunked(flow, given) if self.streaming else await akickoff(flow, given)
 
@@ -231,7 +231,7 @@ class FlowVerbs(FlowDrawings):
             RunError: there is an answer and no `id`.
             Exception: what `kickoff` raises, behind the items of what was done before.
         """
-        return stream(cast("Flow[Any]", self), _given(inputs, more), feedback)
+        return stream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
@@ -241,7 +241,7 @@ class FlowVerbs(FlowDrawings):
         Use it as `async with contextlib.aclosing(flow.astream()) as items` where the loop may be left early: else the run
         ends only when Python finds that nobody holds it.
         """
-        return astream(cast("Flow[Any]", self), _given(inputs, more), feedback)
+        return astream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def stream_events(
         self,
@@ -258,7 +258,7 @@ class FlowVerbs(FlowDrawings):
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        given = self.prepare_inputs(_merge_inputs(inputs, more), options)
         return frames(cast("Flow[Any]", self), given)
 
     def astream_events(
@@ -273,7 +273,7 @@ class FlowVerbs(FlowDrawings):
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        given = self.prepare_inputs(_merge_inputs(inputs, more), options)
         return aframes(cast("Flow[Any]", self), given)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
@@ -290,11 +290,11 @@ class FlowVerbs(FlowDrawings):
         Raises:
             RunError: there is no such run.
         """
-        return resume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
+        return resume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
-        return await aresume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
+        return await aresume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
         """Go on with a run on this event loop; see `resume`."""
@@ -333,7 +333,7 @@ class FlowVerbs(FlowDrawings):
         """
         return compiled(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **wishes)
 
-    @OfBoth
+    @hybridmethod
     def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
         """The runs of this flow that are kept, those written last first; also of a class.
 
@@ -347,19 +347,19 @@ class FlowVerbs(FlowDrawings):
         """
         return flow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
-    @OfBoth
+    @hybridmethod
     async def aruns(
         self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """The runs of this flow that are kept, read on this event loop; see `runs`."""
         return await aflow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
-    @OfBoth
+    @hybridmethod
     def pending(self) -> list[PendingFlow]:
         """The runs of this flow that are kept, and wait for somebody's answer; also of a class."""
         return pending(cast("Flow[Any]", self))
 
-    @OfBoth
+    @hybridmethod
     async def apending(self) -> list[PendingFlow]:
         """The runs of this flow that wait for somebody's answer, read on this event loop; see `pending`."""
         return await apending(cast("Flow[Any]", self))
@@ -404,7 +404,7 @@ class FlowVerbs(FlowDrawings):
         return state_around(cast("Flow[Any]", self), otherwise)
 
 
-def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
+def _merge_inputs(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
     """All inputs of a run.
 
     Raises:
@@ -415,13 +415,13 @@ def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
     return {**(inputs or {}), **more}
 
 
-class FlowWaiting:
+class PendingFlowVerbs:
     """The part of a flow that knows what it waits for."""
 
     input_provider: Any = None
     """Answers what methods ask with `self.ask`; see `InputProvider`. That of `flow_config` where None."""
 
-    _waits: PendingFlow | None = None
+    _pending_flow: PendingFlow | None = None
     _last: Any
 
     @classmethod
@@ -440,13 +440,13 @@ class FlowWaiting:
             DefinitionError: no such run waits (also ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._waits = waiting(cast("Flow[Any]", flow), flow_id)
+        flow._pending_flow = waiting(cast("Flow[Any]", flow), flow_id)
         return flow
 
     @property
     def pending_feedback(self) -> PendingFeedbackContext | None:
         """What a flow made by `from_pending` waits for; None once that is answered."""
-        return self._waits.context if self._waits is not None else None
+        return self._pending_flow.context if self._pending_flow is not None else None
 
     @property
     def input_history(self) -> list[dict[str, Any]]:
@@ -457,18 +457,18 @@ class FlowWaiting:
     def _input_history(self) -> list[dict[str, Any]]:
         return self.input_history
 
-    def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
+    def match_answer(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
         """The run that is gone on with, and the answer.
 
         Raises:
             RunError: neither this object nor the caller names a run.
         """
-        waits = self._waits
+        waits = self._pending_flow
         if waits is None or flow_id == waits.flow_id:
             if flow_id is None:
                 raise RunError(
                     "`resume` needs the run: `resume(flow_id, answer)`, or make the flow with `from_pending`."
                 )
             return flow_id, feedback
-        self._waits = None
+        self._pending_flow = None
         return waits.flow_id, feedback if feedback is not None else flow_id or ""

@@ -6,10 +6,10 @@ from pydantic import PrivateAttr
 
 from crewgraph.definitions.task.task import Task
 
-__all__ = ["HandedTask"]
+__all__ = ["DelegatedTask"]
 
 
-class HandedTask(Task):
+class DelegatedTask(Task):
     """What an agent asked a coworker to do for the task it works on."""
 
     _whole: Task = PrivateAttr()
@@ -25,7 +25,7 @@ class HandedTask(Task):
             fields: of the part.
         """
         made = cls(**fields)
-        made._whole = whole.whole if isinstance(whole, HandedTask) else whole
+        made._whole = whole.whole if isinstance(whole, DelegatedTask) else whole
         made._role = role
         return made
 
@@ -35,6 +35,6 @@ class HandedTask(Task):
         return self._whole
 
     @property
-    def handed_to(self) -> str:
+    def coworker_role(self) -> str:
         """What the coworker is called in the run."""
         return self._role

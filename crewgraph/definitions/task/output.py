@@ -24,13 +24,13 @@ from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = [
     "CrewOutput",
-    "FormerOutput",
+    "LegacyOutput",
     "OutputFormat",
     "StructuredOutput",
     "TaskOutput",
-    "model_again",
-    "plain_model",
-    "show",
+    "dump_model",
+    "load_model",
+    "set_fields",
 ]
 
 
@@ -60,20 +60,20 @@ class StructuredOutput(BaseModel):
         return str(self.json_dict) if self.json_dict else self.raw
 
 
-_RAW = frozenset({"output", "final_output", "result", "raw_output"})
-_OF_TEXTS = frozenset(
+_RAW_ALIASES = frozenset({"output", "final_output", "result", "raw_output"})
+_STR_METHODS = frozenset(
     {"encode", "endswith", "find", "lower", "lstrip", "replace", "rstrip", "split", "splitlines", "startswith", "strip"}
     | {"upper"}
 )
 
 
-class FormerOutput(StructuredOutput):
+class LegacyOutput(StructuredOutput):
     """An output that answers to its former names, and to the operations of texts."""
 
     if not TYPE_CHECKING:  # a checker is to know nothing of them
 
         def __getattr__(self, name: str) -> Any:
-            if name in _RAW:
+            if name in _RAW_ALIASES:
                 warn_deprecated(f"`{name}` of an output", "write `raw`")
                 return self.raw
             if name == "exported_output":
@@ -83,7 +83,7 @@ class FormerOutput(StructuredOutput):
             if name == "get":
                 warn_deprecated("`get` of an output", "write `output.to_dict().get(...)`")
                 return self.to_dict().get
-            return getattr(self.as_text(), name) if name in _OF_TEXTS else super().__getattr__(name)
+            return getattr(self.as_text(), name) if name in _STR_METHODS else super().__getattr__(name)
 
         def __add__(self, other: object) -> Any:
             return self.as_text() + other if isinstance(other, str) else NotImplemented
@@ -106,19 +106,19 @@ class FormerOutput(StructuredOutput):
         return True  # an output is there, whatever its text
 
 
-def show(model: BaseModel, **fields: Any) -> None:
+def set_fields(model: BaseModel, **fields: Any) -> None:
     """Let fields of a model have these values, unchecked; setting them one by one takes ten times as long."""
     vars(model).update(fields)
     model.__pydantic_fields_set__.update(fields)
 
 
-def plain_model(found: BaseModel | None) -> Any:
+def dump_model(found: BaseModel | None) -> Any:
     """An instance as plain data: what `model_again` can read, whatever the model."""
     # Names instead of aliases, and no computed fields.
     return None if found is None else found.model_dump(mode="json", by_alias=False, round_trip=True)
 
 
-def model_again(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
+def load_model(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
     """The instance that `plain_model` described; None where there was none, or nobody knows its class.
 
     Raises:
@@ -131,7 +131,7 @@ def model_again(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
 
 
 _SUMMARY_WORDS = 10
-_OF_FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
+_FULL_OUTPUT_KEYS = {"final_output": "raw", "tasks_outputs": "tasks_output"}
 
 
 class OutputFormat(StrEnum):
@@ -142,7 +142,7 @@ class OutputFormat(StrEnum):
     PYDANTIC = "pydantic"
 
 
-class TaskOutput(FormerOutput):
+class TaskOutput(LegacyOutput):
     """The result of one task."""
 
     description: str
@@ -203,8 +203,8 @@ class TaskOutput(FormerOutput):
         return isinstance(other, TaskOutput) and {**vars(self), "messages": ()} == {**vars(other), "messages": ()}
 
     @model_validator(mode="after")
-    def _summarised(self) -> Self:
-        show(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
+    def _set_summary(self) -> Self:
+        set_fields(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
         return self
 
     @property
@@ -228,7 +228,7 @@ class TaskOutput(FormerOutput):
             del plain["tool_failures"]
         if self.usage_by_agent:
             plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
-        plain["pydantic"] = plain_model(self.pydantic)
+        plain["pydantic"] = dump_model(self.pydantic)
         return plain
 
     @classmethod
@@ -245,10 +245,10 @@ class TaskOutput(FormerOutput):
         """
         if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
-        return cls.model_validate({**data, "pydantic": model_again(data.get("pydantic"), model)})
+        return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})
 
 
-class CrewOutput(FormerOutput):
+class CrewOutput(LegacyOutput):
     """The result of a crew: that of its last task that gave one, and all of them."""
 
     tasks_output: list[TaskOutput] = Field(default_factory=list[TaskOutput])
@@ -266,12 +266,12 @@ class CrewOutput(FormerOutput):
     @property
     def tool_failures(self) -> list[ToolFailureRecord]:
         """The failures of tools in all tasks, unless the policy is to ignore them."""
-        return merge_tool_failures(*(output.tool_failures for output in self._all))
+        return merge_tool_failures(*(output.tool_failures for output in self._all_outputs))
 
     @property
     def has_tool_failures(self) -> bool:
         """Whether tools failed."""
-        return any(output.tool_failures for output in self._all)
+        return any(output.tool_failures for output in self._all_outputs)
 
     @property
     def usage_metrics(self) -> dict[str, int]:
@@ -281,31 +281,31 @@ class CrewOutput(FormerOutput):
     @property
     def usage_by_task(self) -> dict[str, UsageMetrics]:
         """What the models reported for each task, by the task's name, else its description."""
-        return _sums((output.name or output.description, output.usage) for output in self._all)
+        return _sum_usage((output.name or output.description, output.usage) for output in self._all_outputs)
 
     @property
     def usage_by_agent(self) -> dict[str, UsageMetrics]:
         """The same, by the role of the agent: that of a task, and those whom it handed work to."""
-        return _sums(part for output in self._all for part in _by_agent(output))
+        return _sum_usage(part for output in self._all_outputs for part in _usage_by_agent(output))
 
     @property
     def usage_by_model(self) -> dict[str, UsageMetrics]:
         """The same, by the name of the model."""
-        return _sums(one for output in self._all for one in output.usage_by_model.items())
+        return _sum_usage(one for output in self._all_outputs for one in output.usage_by_model.items())
 
     @property
     def cost(self) -> float | None:
         """What the run costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
-        costs = [output.cost for output in self._all]
+        costs = [output.cost for output in self._all_outputs]
         return None if None in costs else sum(one for one in costs if one is not None)
 
     @property
     def costs(self) -> Costs:
         """What the run used and costs, by task, agent and model; `print` shows it as a table."""
-        return Costs(row for output in self._all for row in output.costs)
+        return Costs(row for output in self._all_outputs for row in output.costs)
 
     @property
-    def _all(self) -> list[TaskOutput]:
+    def _all_outputs(self) -> list[TaskOutput]:
         return self.tasks_output if self.plan is None else [self.plan, *self.tasks_output]
 
     @property
@@ -327,13 +327,13 @@ class CrewOutput(FormerOutput):
         for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):
             if form is not None and key in form:
                 return form[key]
-        if key in _OF_FULL_OUTPUT:
-            warn_deprecated(f'`output["{key}"]`', f"write `output.{_OF_FULL_OUTPUT[key]}`")
-            return getattr(self, _OF_FULL_OUTPUT[key])
+        if key in _FULL_OUTPUT_KEYS:
+            warn_deprecated(f'`output["{key}"]`', f"write `output.{_FULL_OUTPUT_KEYS[key]}`")
+            return getattr(self, _FULL_OUTPUT_KEYS[key])
         raise KeyError(f"the output has no structured field `{key}`")
 
 
-def _by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
+def _usage_by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
     if not output.usage_by_agent:
         yield output.agent, output.usage
     for role, used in output.usage_by_agent.items():
@@ -341,7 +341,7 @@ def _by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
             yield role, usage
 
 
-def _sums(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:
+def _sum_usage(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:
     sums: dict[str, UsageMetrics] = {}
     for name, usage in parts:
         sums.setdefault(name, UsageMetrics()).add_usage_metrics(usage)

@@ -10,10 +10,10 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.base import key_of
-from crewgraph.definitions.fields import GivenCallback, GivenFiles, GivenForm, GivenTools
-from crewgraph.definitions.placeholders import Templated, with_chat_history
-from crewgraph.definitions.task.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.base import content_key
+from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
+from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
+from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
 from crewgraph.definitions.task.verbs import TaskVerbs
@@ -44,7 +44,7 @@ NOT_SPECIFIED = NotSpecified()
 
 _TEMPLATES = ("description", "expected_output", "output_file")
 
-_OF_RUNS = frozenset(
+_RUN_FIELDS = frozenset(
     {
         "output",
         "prompt_context",
@@ -60,10 +60,10 @@ _OF_RUNS = frozenset(
 )
 
 
-class Task(TaskVerbs, Templated):
+class Task(TaskVerbs, TemplatedDefinition):
     """A piece of work with the result that is expected of it."""
 
-    _former: ClassVar[frozenset[str]] = frozenset({"i18n"})
+    _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
     _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
 
     name: str | None = None
@@ -84,13 +84,13 @@ class Task(TaskVerbs, Templated):
     async_execution: bool | None = False
     """Whether it runs beside its neighbours."""
 
-    output_json: GivenForm = None
+    output_json: OutputModelField = None
     """The model its result is checked by; given back as a dict."""
 
-    output_pydantic: GivenForm = None
+    output_pydantic: OutputModelField = None
     """The model its result is given back as."""
 
-    response_model: GivenForm = None
+    response_model: OutputModelField = None
     """The model that the text of its result is the JSON of; the result's `pydantic` stays empty."""
 
     output_file: str | None = None
@@ -102,16 +102,16 @@ class Task(TaskVerbs, Templated):
     output: TaskOutput | None = None
     """The result of the last run."""
 
-    tools: GivenTools = Field(default_factory=list[Any])
+    tools: ToolsField = Field(default_factory=list[Any])
     """Tools for this task, instead of its agent's."""
 
-    input_files: GivenFiles = Field(default_factory=dict[str, Any])
+    input_files: FilesField = Field(default_factory=dict[str, Any])
     """Files that belong to the task, by name; as they are when it begins."""
 
-    callback: GivenCallback = None
+    callback: CallbackField = None
     """A function that is told of the result."""
 
-    callbacks: list[GivenCallback] = Field(default_factory=list[Any])
+    callbacks: list[CallbackField] = Field(default_factory=list[Any])
     """More of them, called after it in this order."""
 
     human_input: bool | None = False
@@ -179,8 +179,10 @@ class Task(TaskVerbs, Templated):
             DefinitionError: a value is nothing that a text can show (also ValueError).
         """
         if inputs:
-            texts, book = self.worded(inputs), english() if self.agent is None else self.agent.wording()
-            self.fill_by_hand({**texts, "description": with_chat_history(texts["description"] or "", inputs, book)})
+            texts, book = self.rendered_texts(inputs), english() if self.agent is None else self.agent.wording()
+            self.fill_permanently(
+                {**texts, "description": append_chat_history(texts["description"] or "", inputs, book)}
+            )
 
     def increment_tools_errors(self) -> None:
         """Count a tool call that failed."""
@@ -219,14 +221,14 @@ class Task(TaskVerbs, Templated):
             given["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context
             ]
-        copied = self._again(without=_OF_RUNS, **given, **{field: self.template(field) for field in _TEMPLATES})
+        copied = self._copy_with(without=_RUN_FIELDS, **given, **{field: self.template(field) for field in _TEMPLATES})
         copied.max_retries = self.max_retries
         return copied
 
     @property
     def key(self) -> str:
         """A name for its content that is the same in every process."""
-        return key_of(self.template("description") or "", self.template("expected_output") or "")
+        return content_key(self.template("description") or "", self.template("expected_output") or "")
 
     @property
     def checkpoint_original_description(self) -> str | None:
@@ -266,14 +268,14 @@ class Task(TaskVerbs, Templated):
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
-    def _checked_guardrails(cls, value: Any) -> Any:
+    def _check_guardrails(cls, value: Any) -> Any:
         for one in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
-            checked_guardrail(one)
+            validate_guardrail(one)
         return value  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("converter_cls", mode="after")
     @classmethod
-    def _a_converter(cls, value: Any) -> Any:
+    def _check_converter(cls, value: Any) -> Any:
         makes = isinstance(value, type) and any(hasattr(value, way) for way in ("to_pydantic", "to_json", "convert"))
         if value is not None and not makes:
             raise ValueError(f"`converter_cls` is a subclass of `Converter`, not {value!r:.60}")
@@ -281,7 +283,7 @@ class Task(TaskVerbs, Templated):
 
     @field_validator("output_file", mode="after")
     @classmethod
-    def _inside(cls, path: str | None) -> str | None:
+    def _check_output_file(cls, path: str | None) -> str | None:
         if path is None:
             return None
         if ".." in PurePosixPath(path.replace("\\", "/")).parts:
@@ -293,7 +295,7 @@ class Task(TaskVerbs, Templated):
         return path.lstrip("/") if path.startswith("/") else path
 
     @model_validator(mode="after")
-    def _one_structure(self) -> Self:
+    def _check_fields(self) -> Self:
         if self.output_json and self.output_pydantic:
             raise PydanticCustomError(
                 "output_type", "`output_json` and `output_pydantic` are both given; a task has one of them."
