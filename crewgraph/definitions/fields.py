@@ -1,30 +1,7 @@
-"""Budgets of a run as users give them to crews.
+"""The types of the fields of agents, tasks and crews: pydantic annotations that validate and convert what users pass.
 
-What keeps results of tools, as users give it to agents and crews.
-
-Functions as users give them to agents, tasks and crews, to be told of something.
-
-The form of a result, as users give it to tasks.
-
-Bounds on model requests as users give them to agents and crews.
-
-MCP servers as users give them to agents.
-
-Tools, as users give them to agents and tasks.
-
-Whether work is shown, as users say so of agents and crews.
-
-Models as users give them to agents.
-
-Memories as users give them to crews and agents.
-
-Knowledge as users give it to agents and crews.
-
-Memory and knowledge as users give them to crews.
-
-The tools of agents that run code.
-
-Fields that an extension reads: skills, remote agents, files. One that is not used loads nothing.
+Invalid values are rejected in the constructor, before a model is paid. Fields read by an extension (skills, remote agents,
+files) load nothing until they are used.
 """
 
 import math
@@ -100,16 +77,16 @@ __all__ = [
 
 
 BUDGETS = ("max_tokens", "max_cost", "max_seconds")
-"""The fields of a crew."""
+"""The budget fields of a crew."""
 
 _UNITS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
 
 
 def validate_budget(name: str, value: Any) -> Any:
-    """What was given, if it can bound anything.
+    """Return a budget unchanged if it is valid.
 
     Raises:
-        ValueError: it is no positive number, or for tokens no whole one.
+        ValueError: It is not a positive number, or for `max_tokens` not a whole one.
     """
     if value is None:
         return None
@@ -126,17 +103,17 @@ def _validate_budget_field(value: Any, info: ValidationInfo) -> Any:
 
 
 TokenBudgetField = Annotated[int | None, BeforeValidator(_validate_budget_field)]
-"""How many tokens, at least 1; None sets no bound."""
+"""A number of tokens, at least 1; None sets no limit."""
 
 BudgetField = Annotated[int | float | None, BeforeValidator(_validate_budget_field)]
-"""How much, above 0; None sets no bound."""
+"""A number above 0; None sets no limit."""
 
 
 def validate_cache_handler(handler: Any) -> Any:
-    """What was given, if results can be kept with it.
+    """Return a cache handler unchanged if it has `read` and `add`.
 
     Raises:
-        ValueError: they cannot.
+        ValueError: It has not.
     """
     if handler is not None and not all(callable(getattr(handler, name, None)) for name in ("read", "add")):
         raise ValueError(
@@ -147,7 +124,7 @@ def validate_cache_handler(handler: Any) -> Any:
 
 
 CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
-"""A `CacheHandler`, an object like one, or None; anything else is refused at once."""
+"""A `CacheHandler`, an object with its methods, or None."""
 
 
 def _validate_callback(callback: Any) -> Any:
@@ -157,7 +134,7 @@ def _validate_callback(callback: Any) -> Any:
 
 
 CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
-"""A function, sync or async, or None; anything else is refused at once, before a model is paid."""
+"""A function, sync or async, or None."""
 
 
 class AnyForm(BaseModel):
@@ -166,16 +143,16 @@ class AnyForm(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def _parse_output_model(given: Any) -> Any:
-    """The model that a dict, a JSON schema or the word that it is to be JSON stand for; anything else as it is."""
-    if given is True or given is dict:
-        made: Any = AnyForm
-    elif isinstance(given, Mapping):
-        made = _model_from_mapping(cast("Mapping[str, Any]", given))
+def _parse_output_model(value: Any) -> Any:
+    """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
+    if value is True or value is dict:
+        model: Any = AnyForm
+    elif isinstance(value, Mapping):
+        model = _model_from_mapping(cast("Mapping[str, Any]", value))
     else:
-        return None if given is False else given
+        return None if value is False else value
     warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
-    return made
+    return model
 
 
 def _model_from_mapping(form: Mapping[str, Any]) -> type[BaseModel]:
@@ -186,12 +163,12 @@ def _model_from_mapping(form: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def _field_definition(of: Any) -> tuple[Any, Any]:
-    """A field by its type, or by a text that says what it is."""
+    """Return the definition of a field from its type or its description."""
     return (str, Field(description=of)) if isinstance(of, str) else (of if isinstance(of, type) else Any, ...)
 
 
 OutputModelField = Annotated[type[BaseModel] | None, BeforeValidator(_parse_output_model)]
-"""A pydantic model. Older programs give a dict of names and types, a JSON schema, `dict` or True."""
+"""A pydantic model. Older programs pass a dict of names and types, a JSON schema, `dict` or True."""
 
 
 def _validate_max_rpm(max_rpm: int | None) -> int | None:
@@ -201,10 +178,10 @@ def _validate_max_rpm(max_rpm: int | None) -> int | None:
 
 
 def validate_rpm_controller(controller: Any) -> Any:
-    """What was given, if requests can wait for it.
+    """Return a controller unchanged if it has `check_or_wait()`.
 
     Raises:
-        ValueError: they cannot.
+        ValueError: It has not.
     """
     if controller is not None and not callable(getattr(controller, "check_or_wait", None)):
         raise ValueError(
@@ -214,27 +191,27 @@ def validate_rpm_controller(controller: Any) -> Any:
 
 
 MaxRPMField = Annotated[int | None, AfterValidator(_validate_max_rpm)]
-"""How many requests a minute, at least 1; None sets no bound."""
+"""Requests per minute, at least 1; None sets no limit."""
 
 RPMControllerField = Annotated[Any, AfterValidator(validate_rpm_controller)]
-"""What requests wait for, or None; anything else is refused at once."""
+"""An `RPMController`, an object with `check_or_wait()`, or None."""
 
 
 def _parse_servers(servers: list[Any] | None) -> list[Any] | None:
-    """What was given, dicts read as the servers they describe; addresses are looked at when a crew is compiled."""
+    """Convert dicts to servers; addresses are checked when a crew is compiled."""
     if servers is None:
         return None
-    if not any(isinstance(one, Mapping) for one in servers):
+    if not any(isinstance(server, Mapping) for server in servers):
         return servers
-    return [reference(one).server if isinstance(one, Mapping) else one for one in servers]
+    return [reference(server).server if isinstance(server, Mapping) else server for server in servers]
 
 
 MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]
-"""Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE`, or their fields as dicts."""
+"""Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE` objects, or their fields as dicts."""
 
 
 def _instantiate_tool_classes(tools: Any) -> Any:
-    """Classes of tools that need no arguments are made; a single tool stays what it is, and is refused as no list."""
+    """Instantiate tool classes that need no arguments. A single tool is left as it is and rejected later, as it is no list."""
     if not isinstance(tools, (list, tuple)):
         return tools
     return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
@@ -242,11 +219,11 @@ def _instantiate_tool_classes(tools: Any) -> Any:
 
 def _instantiate_tool(kind: type[Any]) -> Any:
     try:
-        made = kind()
+        tool = kind()
     except (TypeError, ValidationError):
-        return kind  # it wants arguments: told with what a tool is
+        return kind  # it needs arguments; rejected by `_validate_tools`
     warn_deprecated(f"`tools=[{kind.__name__}]`, a class", f"write `tools=[{kind.__name__}()]`")
-    return made
+    return tool
 
 
 def _validate_tools(tools: list[Any] | None) -> list[Any] | None:
@@ -256,26 +233,26 @@ def _validate_tools(tools: list[Any] | None) -> list[Any] | None:
 
 
 ToolsField = Annotated[list[Any] | None, BeforeValidator(_instantiate_tool_classes), AfterValidator(_validate_tools)]
-"""crewgraph tools, LangChain tools, or functions with a docstring; anything else is refused at once."""
+"""A list of crewgraph tools, LangChain tools, or functions with a docstring."""
 
 
-def _parse_verbose(given: Any) -> Any:
-    if not isinstance(given, int):
-        return given
-    if given not in (0, 1):
-        warn_deprecated(f"`verbose={given}`", "write `verbose=True`")
-    return given > 0
+def _parse_verbose(value: Any) -> Any:
+    if not isinstance(value, int):
+        return value
+    if value not in (0, 1):
+        warn_deprecated(f"`verbose={value}`", "write `verbose=True`")
+    return value > 0
 
 
 VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
-"""Numbers are taken as CrewAI's former levels: 0 is off."""
+"""A bool; numbers are CrewAI's former levels, 0 is off."""
 
 
-def _model_or_default(given: Any) -> Any:
-    """What `llm_named` gives; for None the environment's model, or None where it names none yet."""
-    made = llm_named(given)
-    if made is not None:
-        return made
+def _model_or_default(value: Any) -> Any:
+    """Return `llm_named(value)`; for None the model that the environment names, or None if it names none."""
+    llm = llm_named(value)
+    if llm is not None:
+        return llm
     try:
         return LLM(default_name())
     except NoModelError:
@@ -283,17 +260,17 @@ def _model_or_default(given: Any) -> Any:
 
 
 def _serialize_model(model: Any) -> Any:
-    """A model by the keywords that make it again, without its key."""
+    """Serialize a model as the keywords of its constructor, without the API key."""
     return model.to_config_dict() if isinstance(model, LLM) else model
 
 
 _SerializedModel = PlainSerializer(_serialize_model, when_used="json-unless-none")
 
 ModelField = Annotated[Any, AfterValidator(llm_named), _SerializedModel]
-"""A model; a name is an `LLM` from then on, whose attributes can be read and changed."""
+"""A model; a name is converted to an `LLM`."""
 
 ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(validate_default=True), _SerializedModel]
-"""The same, and the one that the environment names where none was given."""
+"""A model; None is replaced by the model that the environment names, if any."""
 
 
 def _validate_memory_store(memory: Any) -> Any:
@@ -314,110 +291,114 @@ def _validate_memory(memory: Any) -> Any:
     )
 
 
-def _has_methods(memory: Any, *verbs: str) -> bool:
-    return all(callable(getattr(memory, verb, None)) for verb in verbs)
+def _has_methods(value: Any, *names: str) -> bool:
+    return all(callable(getattr(value, name, None)) for name in names)
 
 
 MemoryStoreField = Annotated[Any, AfterValidator(_validate_memory_store)]
-"""A memory of one kind, or None; anything else is refused at once."""
+"""A memory of one kind, an object with `save` and `search`, or None."""
 
 MemoryField = Annotated[Any, AfterValidator(_validate_memory)]
-"""Whether something is remembered, or a memory for everything; anything else is refused at once."""
+"""A bool, a `Memory`, or an object with `remember` and `recall`."""
 
 
-def _parse_sources(given: Any) -> list[Any] | None:
-    if not given:
-        return given
-    return as_sources(cast(list[Any], given) if isinstance(given, (list, tuple)) else [given])
+def _parse_sources(sources: Any) -> list[Any] | None:
+    if not sources:
+        return sources
+    return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
 
 
-def _validate_knowledge(given: Any) -> Any:
-    if given is None or all(callable(getattr(given, name, None)) for name in ("query", "reset")):
-        return given
+def _validate_knowledge(knowledge: Any) -> Any:
+    if knowledge is None or _has_methods(knowledge, "query", "reset"):
+        return knowledge
     raise ValueError(
-        f"`knowledge` is a `Knowledge`, not {given!r:.60}; give texts and files as `knowledge_sources=[...]`"
+        f"`knowledge` is a `Knowledge`, not {knowledge!r:.60}; give texts and files as `knowledge_sources=[...]`"
     )
 
 
-def _parse_knowledge_config(given: Any) -> KnowledgeConfig | None:
-    if given is None or isinstance(given, KnowledgeConfig):
-        return given
-    if isinstance(given, Mapping):
-        return KnowledgeConfig.model_validate(given)
-    raise ValueError(f"`knowledge_config` is a `KnowledgeConfig`, or its fields as a dict, not {given!r:.60}")
+def _parse_knowledge_config(config: Any) -> KnowledgeConfig | None:
+    if config is None or isinstance(config, KnowledgeConfig):
+        return config
+    if isinstance(config, Mapping):
+        return KnowledgeConfig.model_validate(config)
+    raise ValueError(f"`knowledge_config` is a `KnowledgeConfig`, or its fields as a dict, not {config!r:.60}")
 
 
 KnowledgeSourcesField = Annotated[Any, AfterValidator(_parse_sources)]
-"""A list of what knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+"""A list of knowledge sources: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
 KnowledgeField = Annotated[Any, AfterValidator(_validate_knowledge)]
-"""A `Knowledge`, or an object like one."""
+"""A `Knowledge`, or an object with `query` and `reset`."""
 
 KnowledgeConfigField = Annotated[Any, AfterValidator(_parse_knowledge_config)]
 """A `KnowledgeConfig`, or its fields as a dict."""
 
 
-def resolve_knowledge(given: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
-    """The knowledge that was given; else that of the sources, which is made anew where these have changed.
+def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
+    """Return the user's knowledge, or one built from the sources; it is rebuilt when these have changed.
 
     Args:
-        given: what there is: given by the user, or made by this function.
-        sources: where it comes from.
-        name: what its collection is called.
-        storage: where it is kept.
-        embedder: what turns it into vectors.
+        current: The current knowledge: passed by the user, built by this function, or None.
+        sources: The sources to build it from.
+        name: The name of its collection.
+        storage: Where it is stored.
+        embedder: The embedder of its texts.
     """
-    if given is not None and not getattr(given, "made_of", None):
-        return given
+    if current is not None and not getattr(current, "made_of", None):
+        return current
     if not sources:
         return None
-    of = (*map(id, sources), id(storage), id(embedder))
-    if given is not None and given.made_of == of:
-        return given
-    made = Knowledge(name, sources, embedder, storage=storage)
-    made.made_of = of
-    return made
+    key = (*map(id, sources), id(storage), id(embedder))
+    if current is not None and current.made_of == key:
+        return current
+    knowledge = Knowledge(name, sources, embedder, storage=storage)
+    knowledge.made_of = key
+    return knowledge
 
 
 class MemoryFields(BaseModel):
-    """What crews have of memories and knowledge."""
+    """The memory and knowledge fields of crews."""
 
     memory: MemoryField = False
-    """Whether it remembers: True makes the kinds below that are not given; or a `Memory` for everything."""
+    """The crew's memory: True creates those of the four memories below that are not given; a `Memory` is used for everything."""
 
     short_term_memory: MemoryStoreField = None
-    """What was found out with tools, and answers."""
+    """Remembers tool results and answers."""
 
     long_term_memory: MemoryStoreField = None
-    """How well tasks were done, and what is to be done better."""
+    """Remembers how well tasks were done, and what to improve."""
 
     entity_memory: MemoryStoreField = None
-    """What it knows of people, places and things."""
+    """Remembers facts about people, places and things."""
 
     external_memory: MemoryStoreField = None
-    """A memory that lives elsewhere."""
+    """A memory stored by another service."""
 
     contextual_memory: bool = False
-    """The same as `memory`: whether it remembers, so that agents are told of it."""
+    """Equivalent to `memory`."""
 
     memory_config: dict[str, Any] | None = None
-    """Where it remembers and has no `external_memory`, what makes one: `{"provider": "mem0", "config": {...}}`."""
+    """The configuration that `external_memory` is created from if memory is on: `{"provider": "mem0", "config": {...}}`."""
 
     embedder: Any = None
-    """What turns texts into vectors, for the memories that are made."""
+    """The embedder of the memories and the knowledge that are created."""
 
     knowledge: KnowledgeField = None
-    """What all of its agents know; made of `knowledge_sources` where it is not given."""
+    """The knowledge of all agents; built from `knowledge_sources` if not given."""
 
     knowledge_sources: KnowledgeSourcesField = None
-    """Where that comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
 
 def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
-    """What runs code in a mode.
+    """Return the tools that run code.
+
+    Args:
+        mode: "safe" or "unsafe", as `Agent.code_execution_mode`.
+        where: The agent, for error messages.
 
     Raises:
-        CompileError: the mode is "unsafe".
+        CompileError: The mode is "unsafe".
     """
     if mode == "unsafe":
         raise CompileError(
@@ -428,11 +409,11 @@ def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
 
 
 class SkillFields(Definition):
-    """What agents and crews have of skills."""
+    """The skills field of agents and crews."""
 
     skills: list[Any] | None = None
-    """Instructions that are read when they are wanted: folders of skills, the folder of one, `Skill`s, and names in a
-    registry (`@org/name`) that are on this machine. An agent has those of its crew, too."""
+    """Skills that are read on demand: a folder of skills, the folder of one skill, `Skill` objects, and registry names
+    (`@org/name`) of skills installed on this machine. Agents also have the skills of their crew."""
 
     @model_validator(mode="after")
     def _load_skills(self) -> Self:
@@ -441,17 +422,17 @@ class SkillFields(Definition):
         return self
 
 
-def _parse_remote_agents(given: Any) -> Any:
-    return None if given is None else extension("a2a.read")(given)
+def _parse_remote_agents(value: Any) -> Any:
+    return None if value is None else extension("a2a.read")(value)
 
 
 RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
-"""`A2AClientConfig`, its fields as a dict, or a list of these."""
+"""An `A2AClientConfig`, its fields as a dict, or a list of these."""
 
 
-def _parse_files(given: Any) -> dict[str, Any]:
-    is_empty = given is None or (isinstance(given, Mapping) and not cast("Mapping[str, Any]", given))
-    return {} if is_empty else extension("files.read")(given)
+def _parse_files(value: Any) -> dict[str, Any]:
+    is_empty = value is None or (isinstance(value, Mapping) and not cast("Mapping[str, Any]", value))
+    return {} if is_empty else extension("files.read")(value)
 
 
 FilesField = Annotated[dict[str, Any], BeforeValidator(_parse_files)]

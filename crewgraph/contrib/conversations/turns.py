@@ -43,7 +43,7 @@ class TurnExtension:
         others = cast("dict[str, Any]", vars(flow).setdefault("_other_conversations", {}))
         others[shown_id] = shown
         state = others.pop(flow_id, None)
-        return flow._fresh() if state is None else create_state(state, flow.flow_name)
+        return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
 
     def begin(self, flow: Any, state: Any, inputs: Mapping[str, Any]) -> None:
         """Take what the user says into the state that a turn begins with."""
