@@ -1,4 +1,4 @@
-"""What crews, flows and agents say about snapshots of their runs; `crewgraph.contrib.snapshots` makes and reads these."""
+"""The checkpoint settings of crews, flows and agents; `crewgraph.contrib.snapshots` writes and reads the snapshots."""
 
 from collections.abc import Callable
 from pathlib import Path

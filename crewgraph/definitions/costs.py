@@ -1,4 +1,4 @@
-"""What a run cost: a row for each task, agent and model, sums by task, agent and model, and a table to print."""
+"""Usage and cost of a run: a row per task, agent and model, sums by each, and a table to print."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,11 +1,4 @@
-"""Agents whose work another framework carries out.
-
-Parts of adapters to other frameworks: one turns tools, the other asks for structured outputs.
-
-Agents whose work a LangGraph graph of model and tools carries out.
-
-The name under which programs look for agents of OpenAI's framework.
-"""
+"""Adapters to agents of other frameworks, with the adapter for LangGraph."""
 
 import json
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""The tools with which an agent hands work to others, or asks them something."""
+"""The tools with which an agent delegates work to coworkers or asks them questions."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

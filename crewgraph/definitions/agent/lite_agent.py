@@ -1,7 +1,4 @@
-"""Agents that are made for their `kickoff` alone.
-
-What an agent's `kickoff` gives back.
-"""
+"""`LiteAgent`, an agent used only by `kickoff`, and `LiteAgentOutput`, the result of an agent's `kickoff`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

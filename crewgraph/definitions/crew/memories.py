@@ -1,7 +1,4 @@
-"""The verbs on what a crew remembers.
-
-The verbs on what a crew knows.
-"""
+"""The methods on the memories and the knowledge of a crew."""
 
 import logging
 from collections.abc import Iterable, Sequence

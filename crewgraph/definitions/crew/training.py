@@ -1,7 +1,4 @@
-"""The verbs that train crews.
-
-What agents are taught: what people said of their answers, what was made of it, and the JSON file that keeps both.
-"""
+"""Training of crews: the `train` methods, and the JSON file of people's feedback and the lessons drawn from it."""
 
 import json
 import logging

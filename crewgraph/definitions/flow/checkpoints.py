@@ -1,7 +1,4 @@
-"""What a flow says about snapshots of its runs.
-
-Runs of a flow that an extension takes part in, because it was given an input that the extension reads.
-"""
+"""The checkpoint settings of flows, and the protocol of extensions that take part in a run."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
@@ -57,7 +54,7 @@ class FlowCheckpoints(NextRun):
         @property
         def state(self) -> Any: ...
         def take_state(self, state: Any) -> None: ...
-        def _fresh(self) -> Any: ...
+        def _fresh_state(self) -> Any: ...
 
     def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:

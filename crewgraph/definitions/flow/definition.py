@@ -1,4 +1,4 @@
-"""A flow as data: its methods, collected once when its class is made."""
+"""A flow as data: its methods, collected once when its class is defined, and the checks on them."""
 
 import difflib
 from collections import ChainMap
@@ -50,12 +50,12 @@ _RESERVED_NAMES = frozenset(
         "running_state",
     )
 )
-"""What a flow cannot do without, so that no method may have the name."""
+"""Attributes that every flow needs, so that no method may have these names."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FlowDefinition:
-    """What the decorators of a class, and of its bases, say."""
+    """The methods and settings declared by the decorators of a class and its bases."""
 
     name: str
     methods: Mapping[str, FlowMethod]
@@ -74,7 +74,7 @@ class FlowDefinition:
     """By the names they were left under, how decorators without brackets should be written."""
 
     kept: DerivedCache = field(default_factory=DerivedCache, repr=False)
-    """What others keep with it."""
+    """Objects derived from it by other modules, such as its compiled graph."""
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -110,12 +110,12 @@ class FlowDefinition:
 
     @cached_property
     def faults(self) -> tuple[str, ...]:
-        """Why it cannot run."""
+        """The errors that prevent the flow from running."""
         return tuple(self._find_faults())
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What can run, and hardly does what was meant."""
+        """Warnings about methods that probably do not behave as intended."""
         return tuple(self._find_warnings())
 
     def with_persistence(self, persistence: Any, verbose: bool) -> "FlowDefinition":

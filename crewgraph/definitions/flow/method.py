@@ -1,10 +1,6 @@
-"""What is known of a method of a flow, and the notes that decorators leave on it.
+"""The methods of a flow: the metadata that decorators attach, the conditions that trigger methods, and the labels they return.
 
-What a method of a flow waits for: events, all of several, or any of them, to any depth.
-
-An event is the name of a method that has completed, or a label: what a router returned, or a text that a method returned.
-
-What a method may return, as far as its annotation and its code tell.
+An event is the name of a completed method, or a label: a value that a router returned, or a string that a method returned.
 """
 
 import dis
@@ -49,7 +45,7 @@ __all__ = [
 
 
 class FlowCondition(ABC):
-    """Several events that a method waits for."""
+    """A condition of several events that a method waits for."""
 
     conditions: "tuple[Condition, ...]"
     """Events, and conditions of their own."""
@@ -79,7 +75,7 @@ class AndCondition(FlowCondition):
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return all(is_met(one, context["events"]) for one in self.conditions)
+        return all(is_met(condition, context["events"]) for condition in self.conditions)
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class OrCondition(FlowCondition):
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return any(is_met(one, context["events"]) for one in self.conditions)
+        return any(is_met(condition, context["events"]) for condition in self.conditions)
 
 
 Condition = str | FlowCondition
@@ -114,7 +110,7 @@ def events_of(condition: Condition | None) -> tuple[str, ...]:
 
 
 def parse_condition(given: Any, where: str) -> Condition:
-    """A condition as users give it.
+    """Parse a condition passed to a decorator.
 
     Args:
         given: the name of an event, a method, what `and_` or `or_` gave, or a dict with "type" and "conditions".
@@ -156,19 +152,19 @@ def label_of(value: object) -> str:
 
 
 def texts_in_code(function: Callable[..., Any]) -> frozenset[str]:
-    """The texts in a function's code and in its annotation."""
+    """Return the string constants in a function's code and the labels in its annotation."""
     code: CodeType | None = getattr(function, "__code__", None)
     return frozenset({*(_text_constants(code) if code else ()), *(_annotated_labels(function) or ())})
 
 
 def returned_labels(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The labels that a function returns; None where its code does not tell them all."""
+    """Return the labels that a function returns, by its annotation or its code; None if unknown."""
     annotated = _annotated_labels(function)
     return frozenset(annotated) if annotated is not None else labels_in_code(function)
 
 
 def labels_in_code(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The labels that a function returns by its code, whatever its annotation says; None where that does not tell them all."""
+    """Return the labels that a function's code returns, ignoring its annotation; None if any return value is not a constant."""
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -244,7 +240,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass
 class MethodMetadata:
-    """What decorators say of a function, gathered as they are stacked."""
+    """What the stacked decorators of a function declare."""
 
     start: bool = False
     again: Condition | None = None
@@ -258,12 +254,12 @@ class MethodMetadata:
 
 
 def get_metadata(function: Any) -> MethodMetadata | None:
-    """The notes on a function; None where no decorator has left any."""
+    """Return the metadata that decorators attached to a function; None if there is none."""
     return getattr(function, _METADATA_ATTRIBUTE, None)
 
 
 def ensure_metadata(function: Any) -> MethodMetadata:
-    """The notes on a function, to be written on."""
+    """Return the metadata of a function, attaching it if there is none."""
     notes = get_metadata(function)
     if notes is None:
         notes = MethodMetadata()
@@ -272,7 +268,7 @@ def ensure_metadata(function: Any) -> MethodMetadata:
 
 
 def mark_uncalled(decorator: Callable[[Method], Method], written: str) -> Callable[[Method], Method]:
-    """A decorator that waits for its method; left in a class it says that its brackets were forgotten.
+    """Mark a decorator that was not applied to a method; found in a class, it means that its brackets were forgotten.
 
     Args:
         decorator: what is to decorate.
@@ -283,7 +279,7 @@ def mark_uncalled(decorator: Callable[[Method], Method], written: str) -> Callab
 
 
 def uncalled_usage(value: Any) -> str | None:
-    """How a decorator should be written that was left in a class; None for anything else."""
+    """Return how a decorator that was left in a class should be written; None for anything else."""
     return getattr(value, _UNCALLED_ATTRIBUTE, None) if isfunction(value) else None
 
 
@@ -307,7 +303,7 @@ class FlowMethod:
     """The function, to be called with the flow first."""
 
     trigger: Condition | None = None
-    """What it waits for; None where it only starts."""
+    """What triggers the method; None for a start method without a trigger."""
 
     condition: Condition | None = None
     """What starts it again; for a start method that is not to run at the beginning, if there is another way in."""
@@ -321,13 +317,13 @@ class FlowMethod:
     """What it may return, as far as its annotations and its code tell."""
 
     persistence: Any = None
-    """Where the state is saved once it has completed: a `FlowPersistence`, True for the default, None for nowhere."""
+    """Where the state is saved after the method: a `FlowPersistence`, True for the default, None for nowhere."""
 
     verbose: bool = False
     """Whether that is told."""
 
     feedback: Any = None
-    """A `FeedbackWish`, where somebody is to look at what it returns."""
+    """A `FeedbackRequest` if a person reviews the return value."""
 
     def unwrap(self) -> Callable[..., Any]:
         """The function itself."""
@@ -340,19 +336,19 @@ class FlowMethod:
 
 
 class StartMethod(FlowMethod):
-    """A method that a run begins with."""
+    """A method that a run starts with."""
 
 
 class ListenMethod(FlowMethod):
-    """A method that runs once something has happened."""
+    """A method that runs when its trigger occurs."""
 
 
 class RouterMethod(FlowMethod):
-    """A method whose return value says what happens next."""
+    """A method whose return value is the next event."""
 
 
 def build_method(name: str, function: Any, notes: MethodMetadata) -> FlowMethod:
-    """A method, as its notes say it is."""
+    """Build a flow method from its metadata."""
     kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
     labels = notes.labels if notes.labels is not None else tuple(sorted(returned_labels(function) or ()))
     return kind(

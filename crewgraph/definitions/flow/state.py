@@ -1,10 +1,6 @@
 """The state of a flow: a pydantic model or a dict, always with an `id`.
 
-Which method has written which field of the state: noted while it writes.
-
-Fields that are set are noted; what is changed inside of their values (a list that is appended to) cannot be.
-
-Which flow and method runs around some code.
+Records which method sets which field. Changes inside a value, such as an append to a list, are not detected.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,7 +60,7 @@ CURRENT_WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer",
 
 
 def current_flow() -> Any:
-    """The flow whose method is around the running code; None outside of methods."""
+    """Return the flow whose method is running; None outside of methods."""
     writer = CURRENT_WRITER.get()
     return None if writer is None else writer.flow
 
@@ -77,7 +73,7 @@ def _record_writes(state: Any, *names: Any) -> None:
 
 
 class StateDict(dict[Any, Any]):
-    """A state without a model: a dict that notes who sets what."""
+    """A state without a model: a dict that records which fields are set."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _record_writes(self, key)
@@ -151,10 +147,10 @@ _MAX_ATTEMPTS = 50
 
 
 class FlowState(BaseModel):
-    """A base for the states of flows; any pydantic model will do."""
+    """An optional base class for flow states with an `id`; any pydantic model works."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """The name of the run."""
+    """The id of the run."""
 
 
 def read_with_retries(read: Callable[[], T]) -> T:

@@ -1,6 +1,6 @@
-"""Converters: a model turns a text into a structure.
+"""Converters turn a text into a structured output with a language model.
 
-From a text to a structure, step by step, for programs that do it themselves; tasks do it as a part of their work.
+Tasks do this on their own; the functions are for programs that convert texts themselves.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""A part of a task that was handed to a coworker."""
+"""A part of a task that was delegated to a coworker."""
 
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ __all__ = ["DelegatedTask"]
 
 
 class DelegatedTask(Task):
-    """What an agent asked a coworker to do for the task it works on."""
+    """The work that an agent delegates to a coworker as part of its task."""
 
     _whole: Task = PrivateAttr()
     _role: str = PrivateAttr(default="")

@@ -1,9 +1,4 @@
-"""Guardrails: functions that accept or refuse a task's output.
-
-The verbs of guardrails that a model carries out.
-
-Guardrails that a language model carries out.
-"""
+"""Guardrails accept or reject a task's output: functions, and guardrails for which a language model judges."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -46,16 +41,16 @@ Guardrails = Sequence[Guardrail] | Guardrail
 
 
 class GuardrailResult(BaseModel):
-    """What a guardrail said."""
+    """The result of a guardrail."""
 
     success: bool
     """Whether the output was accepted."""
 
     result: Any | None = None
-    """Accepted: what replaces the output, a text or a `TaskOutput`; None keeps it."""
+    """The replacement for an accepted output, a string or a `TaskOutput`; None keeps the output."""
 
     error: str | None = None
-    """Refused: why, told to the agent."""
+    """The reason of a rejection, which is passed to the agent."""
 
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
