@@ -127,7 +127,7 @@ def reset_memories(
         raise typer.BadParameter("say what to forget: `--short`, `--long`, `--entities`, ..., or `--all`")
     crew = target_crew(target)
     for kind in kinds:
-        if crew.kept_under(kind):
+        if crew.memories_of_type(kind):
             crew.reset_memories(kind)
             typer.echo(f"forgotten: {kind}")
         else:

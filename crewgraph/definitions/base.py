@@ -1,13 +1,4 @@
-"""What agents, tasks and crews have in common: identity, `config=`, and keywords nobody knows.
-
-Keywords that programs give to definitions which never had them, and where each belongs.
-
-An entry of a configuration, which knows where it was written.
-
-Who made a definition: fingerprints for audits.
-
-What others keep with a definition.
-"""
+"""The base of agents, tasks and crews: identity, `config=`, warnings about unknown keywords, and fingerprints for audits."""
 
 import difflib
 import hashlib
@@ -37,20 +28,20 @@ from crewgraph.hooks.registry import pass_on
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
-    "MISPLACED",
-    "NAMESPACE",
+    "FINGERPRINT_NAMESPACE",
+    "KEYWORD_HINTS",
+    "ConfigSection",
     "Definition",
+    "DerivedCache",
     "Fingerprint",
-    "Kept",
-    "Section",
     "SecurityConfig",
     "UnknownKeyword",
-    "key_of",
-    "sharing",
+    "content_key",
+    "share_in_copy",
 ]
 
 
-MISPLACED: dict[str, dict[str, str]] = {
+KEYWORD_HINTS: dict[str, dict[str, str]] = {
     "Agent": {
         "code_execution_limit": "Write `max_execution_time=` for the seconds that a task may take.",
         "human_input": "Give it to a task: `Task(..., human_input=True)`.",
@@ -85,25 +76,25 @@ MISPLACED: dict[str, dict[str, str]] = {
         "verbose": "Give it to the agent or the crew: `Crew(..., verbose=True)`.",
     },
 }
-"""A definition's class to keywords that it has not, each to what to write instead."""
+"""By class name: keywords that programs pass by mistake, each with what to write instead."""
 
 
-class Section(dict[str, Any]):
-    """The values of one agent or task, as a YAML file or a dict holds them.
+class ConfigSection(dict[str, Any]):
+    """The configuration of one agent or task from a YAML file or a dict.
 
-    Given as `config=`, it puts its place in front of what is said of its values.
+    Passed as `config=`, it adds the file and line of a value to validation errors.
     """
 
     def __init__(
         self, values: Mapping[str, Any], *, name: str, place: str, lines: Mapping[str, int] | None = None
     ) -> None:
-        """Keep values with their place.
+        """Create a section.
 
         Args:
-            values: the values by key.
-            name: what the entry is called.
-            place: where it stands; a file without a line.
-            lines: the line of each key in that file, from 1, and of the entry itself under "".
+            values: The values by key.
+            name: The name of the entry, such as "researcher".
+            place: The file, without a line number.
+            lines: The line of each key in the file, from 1, and of the entry itself under "".
         """
         super().__init__(values)
         self.name = name
@@ -111,84 +102,86 @@ class Section(dict[str, Any]):
         self.lines = dict(lines or {})
 
     def where(self, key: str = "") -> str:
-        """The place of a key, or of the whole entry: "config/agents.yaml:12"."""
+        """Return the location of a key, or of the whole entry: "config/agents.yaml:12"."""
         line = self.lines.get(key) or self.lines.get("")
         return f"{self.place}:{line}" if line else self.place
 
-    def told(self, error: ValidationError, given: Mapping[str, Any]) -> ValidationError:
-        """What is wrong with a definition, each fault of this entry's with its place in front.
+    def locate_errors(self, error: ValidationError, overrides: Mapping[str, Any]) -> ValidationError:
+        """Return the error with the locations of this section's values in its messages.
 
         Args:
-            error: the faults.
-            given: the keywords that were given beside this entry, which win over it.
+            error: The validation error of a definition.
+            overrides: The keywords passed beside this section, which take precedence over it.
         """
-        return ValidationError.from_exception_data(error.title, [self._placed(one, given) for one in error.errors()])
+        return ValidationError.from_exception_data(
+            error.title, [self._locate(details, overrides) for details in error.errors()]
+        )
 
-    def _placed(self, fault: Any, given: Mapping[str, Any]) -> InitErrorDetails:
-        key = str(fault["loc"][0]) if fault["loc"] else ""
-        text: str = fault["msg"]
-        if given.get(key) is None:
-            about = f"`{key}` of `{self.name}`" if key else f"`{self.name}`"
-            text = f"{self.where(key)}: {about}: {text}"
-        kind = PydanticCustomError(fault["type"], "{text}", {**fault.get("ctx", {}), "text": text})
-        return InitErrorDetails(type=kind, loc=fault["loc"], input=fault["input"])
+    def _locate(self, details: Any, overrides: Mapping[str, Any]) -> InitErrorDetails:
+        key = str(details["loc"][0]) if details["loc"] else ""
+        text: str = details["msg"]
+        if overrides.get(key) is None:
+            subject = f"`{key}` of `{self.name}`" if key else f"`{self.name}`"
+            text = f"{self.where(key)}: {subject}: {text}"
+        kind = PydanticCustomError(details["type"], "{text}", {**details.get("ctx", {}), "text": text})
+        return InitErrorDetails(type=kind, loc=details["loc"], input=details["input"])
 
 
-NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
-"""CrewAI's, so that a seed gives the same identity here and there."""
+FINGERPRINT_NAMESPACE = UUID("f47ac10b-58cc-4372-a567-0e02b2c3d479")
+"""CrewAI's namespace, so that a seed gives the same UUID in both."""
 
 
 class Fingerprint(BaseModel):
-    """An identity with the time it was made."""
+    """A UUID with its creation time and metadata, for audits."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """What else is to be known, plain data."""
+    """Additional plain data."""
 
     _uuid: UUID = PrivateAttr(default_factory=uuid4)
     _created_at: datetime = PrivateAttr(default_factory=lambda: datetime.now(UTC))
 
     @property
     def uuid_str(self) -> str:
-        """The identity as text."""
+        """The UUID as a string."""
         return str(self._uuid)
 
     @property
     def uuid(self) -> UUID:
-        """The identity."""
+        """The UUID."""
         return self._uuid
 
     @property
     def created_at(self) -> datetime:
-        """When it was made, in UTC."""
+        """The creation time, in UTC."""
         return self._created_at
 
     @classmethod
     def generate(cls, seed: str | None = None, metadata: dict[str, Any] | None = None) -> Self:
-        """A new fingerprint; the same seed gives the same identity.
+        """Create a fingerprint. The same seed gives the same UUID; None gives a random one.
 
         Raises:
-            ValueError: the seed is blank.
+            ValueError: The seed is blank.
         """
-        made = cls(metadata=metadata or {})
+        fingerprint = cls(metadata=metadata or {})
         if seed is not None:
             if not seed.strip():
                 raise ValueError("the seed of a fingerprint is blank; give some text, or None for a random identity")
-            made._uuid = uuid5(NAMESPACE, seed)
-        return made
+            fingerprint._uuid = uuid5(FINGERPRINT_NAMESPACE, seed)
+        return fingerprint
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for `from_dict`."""
+        """Return plain data for `from_dict`."""
         return {"uuid_str": self.uuid_str, "created_at": self._created_at.isoformat(), "metadata": self.metadata}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The fingerprint that `to_dict` described."""
-        made = cls(metadata=data.get("metadata") or {})
+        """Load a fingerprint from the data of `to_dict`."""
+        fingerprint = cls(metadata=data.get("metadata") or {})
         if text := data.get("uuid_str"):
-            made._uuid = UUID(text)
+            fingerprint._uuid = UUID(text)
         if text := data.get("created_at"):
-            made._created_at = datetime.fromisoformat(text)
-        return made
+            fingerprint._created_at = datetime.fromisoformat(text)
+        return fingerprint
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fingerprint) and other.uuid == self.uuid
@@ -201,10 +194,10 @@ class Fingerprint(BaseModel):
 
 
 class SecurityConfig(BaseModel):
-    """What identifies an agent, a task or a crew."""
+    """The security settings of an agent, a task or a crew: its fingerprint."""
 
     fingerprint: Fingerprint = Field(default_factory=Fingerprint)
-    """Its identity; a text is taken as the seed of one."""
+    """The identity for audits; a string is used as a seed."""
 
     @field_validator("fingerprint", mode="before")
     @classmethod
@@ -212,36 +205,36 @@ class SecurityConfig(BaseModel):
         return Fingerprint.generate(seed=value) if isinstance(value, str) else value
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for `from_dict`."""
+        """Return plain data for `from_dict`."""
         return {"fingerprint": self.fingerprint.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The configuration that `to_dict` described."""
-        found = data.get("fingerprint")
-        return cls(fingerprint=Fingerprint.from_dict(found)) if found else cls()
+        """Load a configuration from the data of `to_dict`."""
+        fingerprint = data.get("fingerprint")
+        return cls(fingerprint=Fingerprint.from_dict(fingerprint)) if fingerprint else cls()
 
 
-_OWN = frozenset({"id", "config", "security_config"})
+_IDENTITY_FIELDS = frozenset({"id", "config", "security_config"})
 _CONTAINERS = (list, dict, set)
 
 _told: set[tuple[str, str]] = set()
 
 
 class UnknownKeyword(UserWarning):
-    """A constructor got a keyword that means nothing; it was left out."""
+    """A constructor received an unknown keyword, which was ignored."""
 
 
-def key_of(*parts: str) -> str:
-    """A name for a definition's content that is the same in every process."""
+def content_key(*parts: str) -> str:
+    """Return a digest of texts that is the same in every process."""
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
-def sharing(thing: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
-    """What `__deepcopy__` is told for a thing to be shared by the copy."""
-    known = {} if memo is None else memo
-    known.setdefault(id(thing), thing)
-    return known
+def share_in_copy(value: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
+    """Return the `memo` of `__deepcopy__`, extended so that the copy shares `value`."""
+    extended = {} if memo is None else memo
+    extended.setdefault(id(value), value)
+    return extended
 
 
 def _is_default(value: Any, field: FieldInfo) -> bool:
@@ -256,52 +249,52 @@ class Definition(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="ignore")
 
-    _former: ClassVar[frozenset[str]] = frozenset()
-    """Keywords that older programs pass and that need no word."""
+    _ignored_keywords: ClassVar[frozenset[str]] = frozenset()
+    """Keywords of older programs that are ignored without a warning."""
 
     id: UUID = Field(default_factory=uuid4, frozen=True)
-    """The identity of this object; made, never given."""
+    """The identity of this object; generated, cannot be passed."""
 
     config: dict[str, Any] | None = None
-    """Values for fields that are not given themselves, as YAML files hold them."""
+    """Values for fields that are not passed as keywords, as in a YAML file."""
 
     security_config: SecurityConfig = Field(default_factory=SecurityConfig)
-    """What identifies the definition in audits."""
+    """The fingerprint that identifies the definition in audits."""
 
     tool_failure_policy: ToolFailurePolicy | None = None
-    """What a failure of a tool means: "ignore", "warn" (the outputs list it) or "raise" (the task fails). A tool's own policy
-    counts before the task's, that before the agent's, that before the crew's; where none says anything, it is "warn"."""
+    """What happens when a tool fails: "ignore", "warn" (the failure is listed in the output) or "raise" (the task fails). The
+    policy of the tool comes first, then those of task, agent and crew; the default is "warn"."""
 
-    # Two definitions with the same content are two.
+    # Compared by identity: two definitions with the same content are different.
     def __eq__(self, other: object) -> bool:
         return self is other
 
     def __hash__(self) -> int:
         return object.__hash__(self)
 
-    def _again(self, *, without: Container[str] = (), **given: Any) -> Self:
-        """Another definition of this class with the same fields: a new identity, lists of its own, the same things in them.
+    def _copy_with(self, *, without: Container[str] = (), **overrides: Any) -> Self:
+        """Return a copy with a new identity, and copies of lists, dicts and sets with the same items.
 
         Args:
-            without: fields that begin anew.
-            given: fields with other values.
+            without: Fields to reset to their defaults.
+            overrides: Fields with other values.
         """
         fields: dict[str, Any] = {**(self.model_extra or {})}
         for name, field in type(self).model_fields.items():
-            if name not in given and name not in _OWN and name not in without:
+            if name not in overrides and name not in _IDENTITY_FIELDS and name not in without:
                 value = getattr(self, name)
                 if name in self.model_fields_set or not _is_default(value, field):
                     fields[field.alias or name] = copy(value) if type(value) in _CONTAINERS else value
-        made = type(self)(**fields, **given)
-        made.config = self.config  # not passed: it is in the fields already
-        made.security_config.fingerprint.metadata.update(self.fingerprint.metadata)
-        pass_on(self, made)
-        return made
+        copied = type(self)(**fields, **overrides)
+        copied.config = self.config  # set afterwards: its values are in `fields` already
+        copied.security_config.fingerprint.metadata.update(self.fingerprint.metadata)
+        pass_on(self, copied)
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        made = super().__deepcopy__(memo)
-        pass_on(self, made)
-        return made
+        copied = super().__deepcopy__(memo)
+        pass_on(self, copied)
+        return copied
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -310,87 +303,90 @@ class Definition(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _prepared(cls, values: Any) -> Any:
+    def _merge_config(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        given = cast(dict[str, Any], values)
-        config: Any = given.get("config")
+        fields = cast(dict[str, Any], values)
+        config: Any = fields.get("config")
         if isinstance(config, dict):
-            configured = cls._configured(cast(dict[str, Any], config))
-            given = {**given, **{k: v for k, v in configured.items() if given.get(k) is None}}
-        cls._tell_unknown(given)
-        return given
+            defaults = cls._config_values(cast(dict[str, Any], config))
+            fields = {**fields, **{k: v for k, v in defaults.items() if fields.get(k) is None}}
+        cls._warn_unknown(fields)
+        return fields
 
     @model_validator(mode="wrap")
     @classmethod
-    def _placed(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _locate_config_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return handler(values)
         except ValidationError as error:
-            given = cast(dict[str, Any], values) if isinstance(values, dict) else {}
-            config: Any = given.get("config")
-            if isinstance(config, Section):
-                raise config.told(error, given) from None
+            fields = cast(dict[str, Any], values) if isinstance(values, dict) else {}
+            config: Any = fields.get("config")
+            if isinstance(config, ConfigSection):
+                raise config.locate_errors(error, fields) from None
             raise
 
     @classmethod
-    def _configured(cls, config: dict[str, Any]) -> dict[str, Any]:
-        """The part of `config` that stands for fields, or for nothing at all."""
+    def _config_values(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of `config` that may be fields."""
         return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
-    def _tell_unknown(cls, given: dict[str, Any]) -> None:
+    def _warn_unknown(cls, fields: dict[str, Any]) -> None:
         known = {*cls.model_fields, *(field.alias for field in cls.model_fields.values() if field.alias)}
-        config: Any = given.get("config")
-        for name in given:
-            if name in known or name in cls._former:
+        config: Any = fields.get("config")
+        for name in fields:
+            if name in known or name in cls._ignored_keywords:
                 continue
-            where = f"{config.where(name)}: " if isinstance(config, Section) and name in config else ""
+            where = f"{config.where(name)}: " if isinstance(config, ConfigSection) and name in config else ""
             if (cls.__name__, where + name) in _told:
                 continue
             _told.add((cls.__name__, where + name))
-            told = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
-            warnings.warn(told, UnknownKeyword, stacklevel=user_stacklevel())
+            message = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
+            warnings.warn(message, UnknownKeyword, stacklevel=user_stacklevel())
 
     @classmethod
     def _hint(cls, name: str) -> str:
         for kind in cls.__mro__:
-            if belongs := MISPLACED.get(kind.__name__, {}).get(name):
-                return f" {belongs}"
+            if hint := KEYWORD_HINTS.get(kind.__name__, {}).get(name):
+                return f" {hint}"
         near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
         return f" Did you mean `{near[0]}`?" if near else ""
 
     @field_validator("id", mode="before")
     @classmethod
-    def _made_not_given(cls, _: Any) -> Any:
+    def _reject_id(cls, _: Any) -> Any:
         raise PydanticCustomError(
             "may_not_set_field", "`id` is made by {owner}, not given; leave it out.", {"owner": cls.__name__}
         )
 
 
-_MOST = 4
+_MAX_ENTRIES = 4
 
 
-class Kept:
-    """A few things made of a definition, the latest used; a copy of the definition begins without."""
+class DerivedCache:
+    """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
+
+    Thread-safe. A copy of the definition starts with an empty cache.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._things: OrderedDict[Hashable, Any] = OrderedDict()
+        self._items: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, key: Hashable) -> Any:
-        """What was kept under a key, else None."""
+        """Return the object stored under a key, or None."""
         with self._lock:
-            if key in self._things:
-                self._things.move_to_end(key)
-            return self._things.get(key)
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
 
-    def put(self, key: Hashable, thing: Any) -> None:
-        """Keep something; what was not used for longest goes."""
+    def put(self, key: Hashable, value: Any) -> None:
+        """Store an object, evicting the least recently used one if the cache is full."""
         with self._lock:
-            self._things[key] = thing
-            if len(self._things) > _MOST:
-                self._things.popitem(last=False)
+            self._items[key] = value
+            if len(self._items) > _MAX_ENTRIES:
+                self._items.popitem(last=False)
 
     def __copy__(self) -> Self:
         return type(self)()

@@ -1,4 +1,4 @@
-"""What crews, flows and agents say about snapshots of their runs; `crewgraph.contrib.snapshots` makes and reads these."""
+"""The checkpoint settings of crews, flows and agents; `crewgraph.contrib.snapshots` writes and reads the snapshots."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +12,13 @@ from crewgraph.extensions import extension
 
 __all__ = [
     "AgentCheckpoints",
+    "CheckpointFields",
     "CheckpointSettings",
-    "Checkpointed",
     "CrewCheckpoints",
     "ForkVerb",
     "NextRun",
-    "check_checkpoint",
-    "continue_from",
+    "apply_from_checkpoint",
+    "validate_checkpoint",
 ]
 
 
@@ -45,11 +45,11 @@ class CheckpointSettings(BaseModel):
     """The checkpoint that a run continues from: `CheckpointCompletedEvent.location`. None is the latest."""
 
 
-def _read(value: Any) -> Any:
+def _parse_config(value: Any) -> Any:
     return extension("snapshots.config").model_validate(value) if isinstance(value, dict) else value
 
 
-def check_checkpoint(value: Any) -> Any:
+def validate_checkpoint(value: Any) -> Any:
     """A `checkpoint` field, if it says something.
 
     Raises:
@@ -75,11 +75,13 @@ class NextRun:
         return start
 
 
-class Checkpointed(NextRun, BaseModel):
+class CheckpointFields(NextRun, BaseModel):
     """What crews and agents have in common."""
 
     checkpoint: Annotated[
-        SerializeAsAny[CheckpointSettings] | bool | None, BeforeValidator(_read), AfterValidator(check_checkpoint)
+        SerializeAsAny[CheckpointSettings] | bool | None,
+        BeforeValidator(_parse_config),
+        AfterValidator(validate_checkpoint),
     ] = None
     """Whether checkpoints of its runs are made, so that another process can continue them: True for `./.checkpoints`, or a
     `CheckpointConfig`; False also for an agent of a crew that has them."""
@@ -93,7 +95,7 @@ class Checkpointed(NextRun, BaseModel):
     _next_start: Any = PrivateAttr(default=None)
 
 
-class CrewCheckpoints(Checkpointed):
+class CrewCheckpoints(CheckpointFields):
     """The part of a crew that another process continues."""
 
     entity_type: Literal["crew"] = Field(default="crew", repr=False)
@@ -123,7 +125,7 @@ class CrewCheckpoints(Checkpointed):
         return extension("snapshots.restore")(cls, config)
 
 
-class AgentCheckpoints(Checkpointed):
+class AgentCheckpoints(CheckpointFields):
     """The same for agents: of an agent in a crew, its part of that crew's run; alone, its kickoffs."""
 
     entity_type: Literal["agent"] = Field(default="agent", repr=False)
@@ -146,7 +148,7 @@ class AgentCheckpoints(Checkpointed):
         return extension("snapshots.restore")(cls, config, branch or "")
 
 
-def continue_from(entity: Any, config: CheckpointSettings | None) -> None:
+def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> None:
     """What `from_checkpoint=` of a kickoff means for a crew, a flow or an agent.
 
     Without `restore_from`, checkpoints are made by this config from now on; with it, the next run continues from the checkpoint.

@@ -1,4 +1,4 @@
-"""A run as CrewAI shows it while it lasts, where a crew or a flow is made with `stream=True`."""
+"""The streaming outputs of crews and flows with `stream=True`, as in CrewAI."""
 
 from collections.abc import AsyncIterator, Iterator
 from enum import Enum

@@ -1,4 +1,4 @@
-"""What a run cost: a row for each task, agent and model, sums by task, agent and model, and a table to print."""
+"""Usage and cost of a run: a row per task, agent and model, sums by each, and a table to print."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from crewgraph.llm.usage import UsageMetrics
 __all__ = ["Cost", "Costs"]
 
 
-_HEADS = ("task", "agent", "model", "requests", "read", "cached", "written", "reasoning", "USD")
-_TEXTS = 3
+_COLUMNS = ("task", "agent", "model", "requests", "read", "cached", "written", "reasoning", "USD")
+_TEXT_COLUMNS = 3
 _UNKNOWN = "?"
-_WIDEST = 40
+_MAX_WIDTH = 40
 
 
 @dataclass(frozen=True)
@@ -57,30 +57,30 @@ class Costs(Sequence[Cost]):
     @property
     def by_task(self) -> dict[str, float | None]:
         """The same by the task's name, else its description."""
-        return _sums((row.task, row) for row in self._rows)
+        return _sum_by((row.task, row) for row in self._rows)
 
     @property
     def by_agent(self) -> dict[str, float | None]:
         """The same by the role of the agent."""
-        return _sums((row.agent, row) for row in self._rows)
+        return _sum_by((row.agent, row) for row in self._rows)
 
     @property
     def by_model(self) -> dict[str, float | None]:
         """The same by the name of the model."""
-        return _sums((row.model, row) for row in self._rows)
+        return _sum_by((row.model, row) for row in self._rows)
 
     def __str__(self) -> str:
         total = UsageMetrics()
         for row in self._rows:
             total.add_usage_metrics(row.usage)
-        cells = [(row.task, row.agent, row.model, *_numbers(row.usage, row.usd)) for row in self._rows]
-        table = [_HEADS, *cells, ("total", "", "", *_numbers(total, self.usd))]
-        table = [tuple(" ".join(cell.split())[:_WIDEST] for cell in line) for line in table]
-        widths = [max(len(line[n]) for line in table) for n in range(len(_HEADS))]
-        return "\n".join(_line(line, widths) for line in table)
+        cells = [(row.task, row.agent, row.model, *_number_cells(row.usage, row.usd)) for row in self._rows]
+        table = [_COLUMNS, *cells, ("total", "", "", *_number_cells(total, self.usd))]
+        table = [tuple(" ".join(cell.split())[:_MAX_WIDTH] for cell in line) for line in table]
+        widths = [max(len(line[n]) for line in table) for n in range(len(_COLUMNS))]
+        return "\n".join(_format_row(line, widths) for line in table)
 
 
-def _numbers(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
+def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
     tokens = (usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens, usage.reasoning_tokens)
     return (
         f"{usage.successful_requests:,}",
@@ -89,9 +89,9 @@ def _numbers(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
     )
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [
-        cell.ljust(width) if n < _TEXTS else cell.rjust(width)
+        cell.ljust(width) if n < _TEXT_COLUMNS else cell.rjust(width)
         for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
     return "  ".join(padded).rstrip()
@@ -106,7 +106,7 @@ def _sum(rows: Iterable[Cost]) -> float | None:
     return total
 
 
-def _sums(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
+def _sum_by(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
     by: dict[str, list[Cost]] = {}
     for name, row in rows:
         by.setdefault(name, []).append(row)

@@ -1,30 +1,7 @@
-"""Budgets of a run as users give them to crews.
+"""The types of the fields of agents, tasks and crews: pydantic annotations that validate and convert what users pass.
 
-What keeps results of tools, as users give it to agents and crews.
-
-Functions as users give them to agents, tasks and crews, to be told of something.
-
-The form of a result, as users give it to tasks.
-
-Bounds on model requests as users give them to agents and crews.
-
-MCP servers as users give them to agents.
-
-Tools, as users give them to agents and tasks.
-
-Whether work is shown, as users say so of agents and crews.
-
-Models as users give them to agents.
-
-Memories as users give them to crews and agents.
-
-Knowledge as users give it to agents and crews.
-
-Memory and knowledge as users give them to crews.
-
-The tools of agents that run code.
-
-Fields that an extension reads: skills, remote agents, files. One that is not used loads nothing.
+Invalid values are rejected in the constructor, before a model is paid. Fields read by an extension (skills, remote agents,
+files) load nothing until they are used.
 """
 
 import math
@@ -70,46 +47,46 @@ else:
 __all__ = [
     "BUDGETS",
     "AnyForm",
-    "GivenBudget",
-    "GivenCache",
-    "GivenCallback",
-    "GivenController",
-    "GivenFiles",
-    "GivenForm",
-    "GivenKind",
-    "GivenKnowledge",
-    "GivenKnowledgeConfig",
-    "GivenMaxRpm",
-    "GivenMemory",
-    "GivenModel",
-    "GivenOrNamedModel",
-    "GivenRemotes",
-    "GivenServers",
-    "GivenSources",
-    "GivenTokens",
-    "GivenTools",
-    "GivenVerbose",
-    "Remembering",
-    "Skilled",
-    "checked_budget",
-    "checked_cache",
-    "checked_controller",
-    "code_tools",
-    "current_knowledge",
+    "BudgetField",
+    "CacheHandlerField",
+    "CallbackField",
+    "FilesField",
+    "KnowledgeConfigField",
+    "KnowledgeField",
+    "KnowledgeSourcesField",
+    "MCPServersField",
+    "MaxRPMField",
+    "MemoryField",
+    "MemoryFields",
+    "MemoryStoreField",
+    "ModelField",
+    "ModelOrDefaultField",
+    "OutputModelField",
+    "RPMControllerField",
+    "RemoteAgentsField",
+    "SkillFields",
+    "TokenBudgetField",
+    "ToolsField",
+    "VerboseField",
+    "code_execution_tools",
+    "resolve_knowledge",
+    "validate_budget",
+    "validate_cache_handler",
+    "validate_rpm_controller",
 ]
 
 
 BUDGETS = ("max_tokens", "max_cost", "max_seconds")
-"""The fields of a crew."""
+"""The budget fields of a crew."""
 
 _UNITS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
 
 
-def checked_budget(name: str, value: Any) -> Any:
-    """What was given, if it can bound anything.
+def validate_budget(name: str, value: Any) -> Any:
+    """Return a budget unchanged if it is valid.
 
     Raises:
-        ValueError: it is no positive number, or for tokens no whole one.
+        ValueError: It is not a positive number, or for `max_tokens` not a whole one.
     """
     if value is None:
         return None
@@ -121,22 +98,22 @@ def checked_budget(name: str, value: Any) -> Any:
     return value
 
 
-def _checked(value: Any, info: ValidationInfo) -> Any:
-    return checked_budget(str(info.field_name), value)
+def _validate_budget_field(value: Any, info: ValidationInfo) -> Any:
+    return validate_budget(str(info.field_name), value)
 
 
-GivenTokens = Annotated[int | None, BeforeValidator(_checked)]
-"""How many tokens, at least 1; None sets no bound."""
+TokenBudgetField = Annotated[int | None, BeforeValidator(_validate_budget_field)]
+"""A number of tokens, at least 1; None sets no limit."""
 
-GivenBudget = Annotated[int | float | None, BeforeValidator(_checked)]
-"""How much, above 0; None sets no bound."""
+BudgetField = Annotated[int | float | None, BeforeValidator(_validate_budget_field)]
+"""A number above 0; None sets no limit."""
 
 
-def checked_cache(handler: Any) -> Any:
-    """What was given, if results can be kept with it.
+def validate_cache_handler(handler: Any) -> Any:
+    """Return a cache handler unchanged if it has `read` and `add`.
 
     Raises:
-        ValueError: they cannot.
+        ValueError: It has not.
     """
     if handler is not None and not all(callable(getattr(handler, name, None)) for name in ("read", "add")):
         raise ValueError(
@@ -146,18 +123,18 @@ def checked_cache(handler: Any) -> Any:
     return handler
 
 
-GivenCache = Annotated[Any, AfterValidator(checked_cache)]
-"""A `CacheHandler`, an object like one, or None; anything else is refused at once."""
+CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
+"""A `CacheHandler`, an object with its methods, or None."""
 
 
-def _callable(callback: Any) -> Any:
+def _validate_callback(callback: Any) -> Any:
     if callback is not None and not callable(callback):
         raise ValueError(f"a callback is a function of one argument, not {callback!r:.60}")
     return callback
 
 
-GivenCallback = Annotated[Any, AfterValidator(_callable)]
-"""A function, sync or async, or None; anything else is refused at once, before a model is paid."""
+CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
+"""A function, sync or async, or None."""
 
 
 class AnyForm(BaseModel):
@@ -166,45 +143,45 @@ class AnyForm(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def _as_model(given: Any) -> Any:
-    """The model that a dict, a JSON schema or the word that it is to be JSON stand for; anything else as it is."""
-    if given is True or given is dict:
-        made: Any = AnyForm
-    elif isinstance(given, Mapping):
-        made = _described(cast("Mapping[str, Any]", given))
+def _parse_output_model(value: Any) -> Any:
+    """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
+    if value is True or value is dict:
+        model: Any = AnyForm
+    elif isinstance(value, Mapping):
+        model = _model_from_mapping(cast("Mapping[str, Any]", value))
     else:
-        return None if given is False else given
+        return None if value is False else value
     warn_deprecated("`output_json` of a task that is no model", "give a pydantic model", by_hand=True)
-    return made
+    return model
 
 
-def _described(form: Mapping[str, Any]) -> type[BaseModel]:
+def _model_from_mapping(form: Mapping[str, Any]) -> type[BaseModel]:
     if isinstance(form.get("properties"), Mapping):
         return from_json_schema(form, name=str(form.get("title") or "Form"))
-    fields: dict[str, Any] = {name: _field(of) for name, of in form.items()}
+    fields: dict[str, Any] = {name: _field_definition(of) for name, of in form.items()}
     return create_model("Form", **fields) if fields else AnyForm
 
 
-def _field(of: Any) -> tuple[Any, Any]:
-    """A field by its type, or by a text that says what it is."""
+def _field_definition(of: Any) -> tuple[Any, Any]:
+    """Return the definition of a field from its type or its description."""
     return (str, Field(description=of)) if isinstance(of, str) else (of if isinstance(of, type) else Any, ...)
 
 
-GivenForm = Annotated[type[BaseModel] | None, BeforeValidator(_as_model)]
-"""A pydantic model. Older programs give a dict of names and types, a JSON schema, `dict` or True."""
+OutputModelField = Annotated[type[BaseModel] | None, BeforeValidator(_parse_output_model)]
+"""A pydantic model. Older programs pass a dict of names and types, a JSON schema, `dict` or True."""
 
 
-def _room(max_rpm: int | None) -> int | None:
+def _validate_max_rpm(max_rpm: int | None) -> int | None:
     if max_rpm is not None and max_rpm < 1:
         raise ValueError(f"`max_rpm` must be 1 or more, or None for no bound, not {max_rpm}")
     return max_rpm
 
 
-def checked_controller(controller: Any) -> Any:
-    """What was given, if requests can wait for it.
+def validate_rpm_controller(controller: Any) -> Any:
+    """Return a controller unchanged if it has `check_or_wait()`.
 
     Raises:
-        ValueError: they cannot.
+        ValueError: It has not.
     """
     if controller is not None and not callable(getattr(controller, "check_or_wait", None)):
         raise ValueError(
@@ -213,91 +190,91 @@ def checked_controller(controller: Any) -> Any:
     return controller
 
 
-GivenMaxRpm = Annotated[int | None, AfterValidator(_room)]
-"""How many requests a minute, at least 1; None sets no bound."""
+MaxRPMField = Annotated[int | None, AfterValidator(_validate_max_rpm)]
+"""Requests per minute, at least 1; None sets no limit."""
 
-GivenController = Annotated[Any, AfterValidator(checked_controller)]
-"""What requests wait for, or None; anything else is refused at once."""
+RPMControllerField = Annotated[Any, AfterValidator(validate_rpm_controller)]
+"""An `RPMController`, an object with `check_or_wait()`, or None."""
 
 
-def _given_servers_described(servers: list[Any] | None) -> list[Any] | None:
-    """What was given, dicts read as the servers they describe; addresses are looked at when a crew is compiled."""
+def _parse_servers(servers: list[Any] | None) -> list[Any] | None:
+    """Convert dicts to servers; addresses are checked when a crew is compiled."""
     if servers is None:
         return None
-    if not any(isinstance(one, Mapping) for one in servers):
+    if not any(isinstance(server, Mapping) for server in servers):
         return servers
-    return [reference(one).server if isinstance(one, Mapping) else one for one in servers]
+    return [reference(server).server if isinstance(server, Mapping) else server for server in servers]
 
 
-GivenServers = Annotated[list[Any] | None, AfterValidator(_given_servers_described)]
-"""Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE`, or their fields as dicts."""
+MCPServersField = Annotated[list[Any] | None, AfterValidator(_parse_servers)]
+"""Addresses, `MCPServerStdio`, `MCPServerHTTP` and `MCPServerSSE` objects, or their fields as dicts."""
 
 
-def _made(tools: Any) -> Any:
-    """Classes of tools that need no arguments are made; a single tool stays what it is, and is refused as no list."""
+def _instantiate_tool_classes(tools: Any) -> Any:
+    """Instantiate tool classes that need no arguments. A single tool is left as it is and rejected later, as it is no list."""
     if not isinstance(tools, (list, tuple)):
         return tools
-    return [_instance(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
+    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
 
 
-def _instance(kind: type[Any]) -> Any:
+def _instantiate_tool(kind: type[Any]) -> Any:
     try:
-        made = kind()
+        tool = kind()
     except (TypeError, ValidationError):
-        return kind  # it wants arguments: told with what a tool is
+        return kind  # it needs arguments; rejected by `_validate_tools`
     warn_deprecated(f"`tools=[{kind.__name__}]`, a class", f"write `tools=[{kind.__name__}()]`")
-    return made
+    return tool
 
 
-def _usable(tools: list[Any] | None) -> list[Any] | None:
+def _validate_tools(tools: list[Any] | None) -> list[Any] | None:
     for tool in tools or ():
         as_tool(tool)
     return tools
 
 
-GivenTools = Annotated[list[Any] | None, BeforeValidator(_made), AfterValidator(_usable)]
-"""crewgraph tools, LangChain tools, or functions with a docstring; anything else is refused at once."""
+ToolsField = Annotated[list[Any] | None, BeforeValidator(_instantiate_tool_classes), AfterValidator(_validate_tools)]
+"""A list of crewgraph tools, LangChain tools, or functions with a docstring."""
 
 
-def _is_shown(given: Any) -> Any:
-    if not isinstance(given, int):
-        return given
-    if given not in (0, 1):
-        warn_deprecated(f"`verbose={given}`", "write `verbose=True`")
-    return given > 0
+def _parse_verbose(value: Any) -> Any:
+    if not isinstance(value, int):
+        return value
+    if value not in (0, 1):
+        warn_deprecated(f"`verbose={value}`", "write `verbose=True`")
+    return value > 0
 
 
-GivenVerbose = Annotated[bool, BeforeValidator(_is_shown)]
-"""Numbers are taken as CrewAI's former levels: 0 is off."""
+VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
+"""A bool; numbers are CrewAI's former levels, 0 is off."""
 
 
-def _or_of_environment(given: Any) -> Any:
-    """What `llm_named` gives; for None the environment's model, or None where it names none yet."""
-    made = llm_named(given)
-    if made is not None:
-        return made
+def _model_or_default(value: Any) -> Any:
+    """Return `llm_named(value)`; for None the model that the environment names, or None if it names none."""
+    llm = llm_named(value)
+    if llm is not None:
+        return llm
     try:
         return LLM(default_name())
     except NoModelError:
         return None
 
 
-def _in_json(model: Any) -> Any:
-    """A model by the keywords that make it again, without its key."""
+def _serialize_model(model: Any) -> Any:
+    """Serialize a model as the keywords of its constructor, without the API key."""
     return model.to_config_dict() if isinstance(model, LLM) else model
 
 
-_InJSON = PlainSerializer(_in_json, when_used="json-unless-none")
+_SerializedModel = PlainSerializer(_serialize_model, when_used="json-unless-none")
 
-GivenModel = Annotated[Any, AfterValidator(llm_named), _InJSON]
-"""A model; a name is an `LLM` from then on, whose attributes can be read and changed."""
+ModelField = Annotated[Any, AfterValidator(llm_named), _SerializedModel]
+"""A model; a name is converted to an `LLM`."""
 
-GivenOrNamedModel = Annotated[Any, AfterValidator(_or_of_environment), Field(validate_default=True), _InJSON]
-"""The same, and the one that the environment names where none was given."""
+ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(validate_default=True), _SerializedModel]
+"""A model; None is replaced by the model that the environment names, if any."""
 
 
-def _checked_kind(memory: Any) -> Any:
-    if memory is not None and not _has(memory, "save", "search"):
+def _validate_memory_store(memory: Any) -> Any:
+    if memory is not None and not _has_methods(memory, "save", "search"):
         raise ValueError(
             "a memory of a crew is a `ShortTermMemory`, `LongTermMemory`, `EntityMemory` or `ExternalMemory`, or an object "
             f"with `save` and `search`, not {memory!r:.60}"
@@ -305,8 +282,8 @@ def _checked_kind(memory: Any) -> Any:
     return memory
 
 
-def _checked_memory(memory: Any) -> Any:
-    if memory is None or isinstance(memory, bool) or _has(memory, "remember", "recall"):
+def _validate_memory(memory: Any) -> Any:
+    if memory is None or isinstance(memory, bool) or _has_methods(memory, "remember", "recall"):
         return memory
     raise ValueError(
         "`memory` is True, False or a `Memory`, or an object with `remember` and `recall`, not "
@@ -314,110 +291,114 @@ def _checked_memory(memory: Any) -> Any:
     )
 
 
-def _has(memory: Any, *verbs: str) -> bool:
-    return all(callable(getattr(memory, verb, None)) for verb in verbs)
+def _has_methods(value: Any, *names: str) -> bool:
+    return all(callable(getattr(value, name, None)) for name in names)
 
 
-GivenKind = Annotated[Any, AfterValidator(_checked_kind)]
-"""A memory of one kind, or None; anything else is refused at once."""
+MemoryStoreField = Annotated[Any, AfterValidator(_validate_memory_store)]
+"""A memory of one kind, an object with `save` and `search`, or None."""
 
-GivenMemory = Annotated[Any, AfterValidator(_checked_memory)]
-"""Whether something is remembered, or a memory for everything; anything else is refused at once."""
-
-
-def _sources(given: Any) -> list[Any] | None:
-    if not given:
-        return given
-    return as_sources(cast(list[Any], given) if isinstance(given, (list, tuple)) else [given])
+MemoryField = Annotated[Any, AfterValidator(_validate_memory)]
+"""A bool, a `Memory`, or an object with `remember` and `recall`."""
 
 
-def _knowledge(given: Any) -> Any:
-    if given is None or all(callable(getattr(given, name, None)) for name in ("query", "reset")):
-        return given
+def _parse_sources(sources: Any) -> list[Any] | None:
+    if not sources:
+        return sources
+    return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
+
+
+def _validate_knowledge(knowledge: Any) -> Any:
+    if knowledge is None or _has_methods(knowledge, "query", "reset"):
+        return knowledge
     raise ValueError(
-        f"`knowledge` is a `Knowledge`, not {given!r:.60}; give texts and files as `knowledge_sources=[...]`"
+        f"`knowledge` is a `Knowledge`, not {knowledge!r:.60}; give texts and files as `knowledge_sources=[...]`"
     )
 
 
-def _config(given: Any) -> KnowledgeConfig | None:
-    if given is None or isinstance(given, KnowledgeConfig):
-        return given
-    if isinstance(given, Mapping):
-        return KnowledgeConfig.model_validate(given)
-    raise ValueError(f"`knowledge_config` is a `KnowledgeConfig`, or its fields as a dict, not {given!r:.60}")
+def _parse_knowledge_config(config: Any) -> KnowledgeConfig | None:
+    if config is None or isinstance(config, KnowledgeConfig):
+        return config
+    if isinstance(config, Mapping):
+        return KnowledgeConfig.model_validate(config)
+    raise ValueError(f"`knowledge_config` is a `KnowledgeConfig`, or its fields as a dict, not {config!r:.60}")
 
 
-GivenSources = Annotated[Any, AfterValidator(_sources)]
-"""A list of what knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+KnowledgeSourcesField = Annotated[Any, AfterValidator(_parse_sources)]
+"""A list of knowledge sources: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
-GivenKnowledge = Annotated[Any, AfterValidator(_knowledge)]
-"""A `Knowledge`, or an object like one."""
+KnowledgeField = Annotated[Any, AfterValidator(_validate_knowledge)]
+"""A `Knowledge`, or an object with `query` and `reset`."""
 
-GivenKnowledgeConfig = Annotated[Any, AfterValidator(_config)]
+KnowledgeConfigField = Annotated[Any, AfterValidator(_parse_knowledge_config)]
 """A `KnowledgeConfig`, or its fields as a dict."""
 
 
-def current_knowledge(given: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
-    """The knowledge that was given; else that of the sources, which is made anew where these have changed.
+def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storage: Any, embedder: Any) -> Any:
+    """Return the user's knowledge, or one built from the sources; it is rebuilt when these have changed.
 
     Args:
-        given: what there is: given by the user, or made by this function.
-        sources: where it comes from.
-        name: what its collection is called.
-        storage: where it is kept.
-        embedder: what turns it into vectors.
+        current: The current knowledge: passed by the user, built by this function, or None.
+        sources: The sources to build it from.
+        name: The name of its collection.
+        storage: Where it is stored.
+        embedder: The embedder of its texts.
     """
-    if given is not None and not getattr(given, "made_of", None):
-        return given
+    if current is not None and not getattr(current, "made_of", None):
+        return current
     if not sources:
         return None
-    of = (*map(id, sources), id(storage), id(embedder))
-    if given is not None and given.made_of == of:
-        return given
-    made = Knowledge(name, sources, embedder, storage=storage)
-    made.made_of = of
-    return made
+    key = (*map(id, sources), id(storage), id(embedder))
+    if current is not None and current.made_of == key:
+        return current
+    knowledge = Knowledge(name, sources, embedder, storage=storage)
+    knowledge.made_of = key
+    return knowledge
 
 
-class Remembering(BaseModel):
-    """What crews have of memories and knowledge."""
+class MemoryFields(BaseModel):
+    """The memory and knowledge fields of crews."""
 
-    memory: GivenMemory = False
-    """Whether it remembers: True makes the kinds below that are not given; or a `Memory` for everything."""
+    memory: MemoryField = False
+    """The crew's memory: True creates those of the four memories below that are not given; a `Memory` is used for everything."""
 
-    short_term_memory: GivenKind = None
-    """What was found out with tools, and answers."""
+    short_term_memory: MemoryStoreField = None
+    """Remembers tool results and answers."""
 
-    long_term_memory: GivenKind = None
-    """How well tasks were done, and what is to be done better."""
+    long_term_memory: MemoryStoreField = None
+    """Remembers how well tasks were done, and what to improve."""
 
-    entity_memory: GivenKind = None
-    """What it knows of people, places and things."""
+    entity_memory: MemoryStoreField = None
+    """Remembers facts about people, places and things."""
 
-    external_memory: GivenKind = None
-    """A memory that lives elsewhere."""
+    external_memory: MemoryStoreField = None
+    """A memory stored by another service."""
 
     contextual_memory: bool = False
-    """The same as `memory`: whether it remembers, so that agents are told of it."""
+    """Equivalent to `memory`."""
 
     memory_config: dict[str, Any] | None = None
-    """Where it remembers and has no `external_memory`, what makes one: `{"provider": "mem0", "config": {...}}`."""
+    """The configuration that `external_memory` is created from if memory is on: `{"provider": "mem0", "config": {...}}`."""
 
     embedder: Any = None
-    """What turns texts into vectors, for the memories that are made."""
+    """The embedder of the memories and the knowledge that are created."""
 
-    knowledge: GivenKnowledge = None
-    """What all of its agents know; made of `knowledge_sources` where it is not given."""
+    knowledge: KnowledgeField = None
+    """The knowledge of all agents; built from `knowledge_sources` if not given."""
 
-    knowledge_sources: GivenSources = None
-    """Where that comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    knowledge_sources: KnowledgeSourcesField = None
+    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
 
-def code_tools(mode: str, where: str) -> list[BaseTool]:
-    """What runs code in a mode.
+def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
+    """Return the tools that run code.
+
+    Args:
+        mode: "safe" or "unsafe", as `Agent.code_execution_mode`.
+        where: The agent, for error messages.
 
     Raises:
-        CompileError: the mode is "unsafe".
+        CompileError: The mode is "unsafe".
     """
     if mode == "unsafe":
         raise CompileError(
@@ -427,32 +408,32 @@ def code_tools(mode: str, where: str) -> list[BaseTool]:
     return [CodeInterpreterTool()]
 
 
-class Skilled(Definition):
-    """What agents and crews have of skills."""
+class SkillFields(Definition):
+    """The skills field of agents and crews."""
 
     skills: list[Any] | None = None
-    """Instructions that are read when they are wanted: folders of skills, the folder of one, `Skill`s, and names in a
-    registry (`@org/name`) that are on this machine. An agent has those of its crew, too."""
+    """Skills that are read on demand: a folder of skills, the folder of one skill, `Skill` objects, and registry names
+    (`@org/name`) of skills installed on this machine. Agents also have the skills of their crew."""
 
     @model_validator(mode="after")
-    def _with_skills(self) -> Self:
+    def _load_skills(self) -> Self:
         if self.skills:
             self.skills = extension("skills.read")(self.skills, (), self)
         return self
 
 
-def _remotes(given: Any) -> Any:
-    return None if given is None else extension("a2a.read")(given)
+def _parse_remote_agents(value: Any) -> Any:
+    return None if value is None else extension("a2a.read")(value)
 
 
-GivenRemotes = Annotated[Any, AfterValidator(_remotes)]
-"""`A2AClientConfig`, its fields as a dict, or a list of these."""
+RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
+"""An `A2AClientConfig`, its fields as a dict, or a list of these."""
 
 
-def _files(given: Any) -> dict[str, Any]:
-    is_empty = given is None or (isinstance(given, Mapping) and not cast("Mapping[str, Any]", given))
-    return {} if is_empty else extension("files.read")(given)
+def _parse_files(value: Any) -> dict[str, Any]:
+    is_empty = value is None or (isinstance(value, Mapping) and not cast("Mapping[str, Any]", value))
+    return {} if is_empty else extension("files.read")(value)
 
 
-GivenFiles = Annotated[dict[str, Any], BeforeValidator(_files)]
+FilesField = Annotated[dict[str, Any], BeforeValidator(_parse_files)]
 """Files by name."""

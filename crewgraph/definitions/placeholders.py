@@ -1,6 +1,6 @@
-"""Definitions whose texts hold placeholders: what their author wrote, and what was last made of it.
+"""Placeholders in the texts of agents and tasks, and the templates of an agent's messages.
 
-Templates that a user puts around the messages of an agent: `{{ .System }}`, `{{ .Prompt }}`, `{{ .Response }}`.
+Templates have the slots `{{ .System }}`, `{{ .Prompt }}` and `{{ .Response }}`.
 """
 
 import re
@@ -10,161 +10,172 @@ from typing import Any, ClassVar, Self
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
-from crewgraph.definitions.task.output import show
+from crewgraph.definitions.task.output import set_fields
 from crewgraph.extensions import extension
 from crewgraph.prompts.book import Book
 from crewgraph.text import fill, placeholders
 
-__all__ = ["CHAT_HISTORY", "Templated", "around", "checked_format", "framed", "has_slot", "slot", "with_chat_history"]
+__all__ = [
+    "CHAT_HISTORY",
+    "TemplatedDefinition",
+    "append_chat_history",
+    "has_slot",
+    "render_template",
+    "slot",
+    "split_at_slot",
+    "validate_date_format",
+]
 
 
 CHAT_HISTORY = "crew_chat_messages"
-"""The input that holds the conversation which led to a run."""
+"""The input that holds the messages of the chat that led to a run."""
 
 
-class Templated(Definition):
-    """The base of agents and tasks.
+class TemplatedDefinition(Definition):
+    """The base of agents and tasks: definitions whose texts may hold `{placeholders}`.
 
-    Placeholders are filled for each run. What users read is the filled text; the template is kept beside it.
+    Placeholders are filled for each run. The fields then hold the filled texts, and the templates are kept separately.
     """
 
     _text_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that may hold placeholders."""
 
     _templates: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
-    _by_hand: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+    _permanent: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
 
-    # Runs in several threads read and show texts at once: the template is kept before the field shows anything else, and
-    # read after it.
+    # Runs in several threads read and set texts concurrently: the template is stored before the field changes, and read
+    # after it.
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in self._text_fields and (kept := self.__pydantic_private__):
-            kept["_templates"].pop(name, None)
-            kept["_by_hand"].pop(name, None)
+        if name in self._text_fields and (private := self.__pydantic_private__):
+            private["_templates"].pop(name, None)
+            private["_permanent"].pop(name, None)
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
-        copied._templates, copied._by_hand = dict(self._templates), dict(self._by_hand)
+        copied._templates, copied._permanent = dict(self._templates), dict(self._permanent)
         return copied
 
     def template(self, field: str) -> str | None:
-        """A text as its author wrote it, placeholders and all."""
-        return self._template(field, self._kept("_templates"))
+        """Return the text of a field with its placeholders."""
+        return self._template(field, self._private("_templates"))
 
-    def _kept(self, name: str) -> dict[str, str]:
-        """A private attribute; pydantic's own way to it takes as long as filling a text."""
-        kept = self.__pydantic_private__
-        return {} if kept is None else kept[name]
+    def _private(self, name: str) -> dict[str, str]:
+        """Return a private attribute; pydantic's own access takes as long as filling a text."""
+        private = self.__pydantic_private__
+        return {} if private is None else private[name]
 
     def _template(self, field: str, templates: Mapping[str, str]) -> str | None:
-        shown = getattr(self, field)
-        return templates.get(field, shown)
+        text = getattr(self, field)
+        return templates.get(field, text)
 
     def written(self, field: str) -> str:
-        """A text as a run without inputs works with it: as its author wrote it, or filled by hand."""
-        return self.worded({})[field] or ""
+        """Return the text of a field as a run without inputs uses it."""
+        return self.rendered_texts({})[field] or ""
 
-    def worded(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
-        """Its texts for a run with these inputs; without any, as they were written, or filled by hand.
+    def rendered_texts(self, inputs: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the texts by field for a run with these inputs. Without any, the templates or the texts of `fill_permanently`.
 
         Raises:
-            MissingInput: a placeholder has no value among the inputs.
-            DefinitionError: a value is nothing that a text can show.
+            MissingInput: A placeholder has no value among the inputs.
+            DefinitionError: A value cannot be shown as text.
         """
-        templates, by_hand = self._kept("_templates"), {} if inputs else self._kept("_by_hand")
-        written = {field: self._template(field, templates) for field in self._text_fields if field not in by_hand}
+        templates, permanent = self._private("_templates"), {} if inputs else self._private("_permanent")
+        written = {field: self._template(field, templates) for field in self._text_fields if field not in permanent}
         filled = {field: None if text is None else self._filled(field, text, inputs) for field, text in written.items()}
-        return {**filled, **by_hand}
+        return {**filled, **permanent}
 
     def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
         return fill(template, inputs, where=f"`{field}` of {self.called}") if inputs else template
 
     @property
     def called(self) -> str:
-        """What it is called in messages."""
+        """The label in messages, such as "agent `Writer`"."""
         return type(self).__name__
 
     def open_placeholders(self, *fields: str) -> set[str]:
-        """The names that a run without inputs leaves open in these fields."""
-        templates = (self.template(field) or "" for field in fields if field not in self._kept("_by_hand"))
+        """Return the names of the placeholders in these fields that a run without inputs leaves unfilled."""
+        templates = (self.template(field) or "" for field in fields if field not in self._private("_permanent"))
         return {name for template in templates for name in placeholders(template)}
 
-    def show_filled(self, texts: Mapping[str, str | None]) -> None:
-        """Let the fields show the texts of a run, without losing the templates."""
-        templates = self._kept("_templates")
+    def show_texts(self, texts: Mapping[str, str | None]) -> None:
+        """Set the fields to the texts of a run, preserving the templates."""
+        templates = self._private("_templates")
         for field, text in texts.items():
             if text is None or (getattr(self, field) == text and not templates):
                 continue
             template = self._template(field, templates)
             if template is not None and template != text:
                 templates.setdefault(field, template)
-                show(self, **{field: text})
+                set_fields(self, **{field: text})
             elif field in templates:
-                show(self, **{field: text})
+                set_fields(self, **{field: text})
 
-    def fill_by_hand(self, texts: Mapping[str, str | None]) -> None:
-        """Show these texts, and work with them in runs without inputs."""
-        self.show_filled(texts)
-        self._by_hand.update({field: text for field, text in texts.items() if text is not None})
+    def fill_permanently(self, texts: Mapping[str, str | None]) -> None:
+        """Set the fields to these texts, and use them in runs without inputs."""
+        self.show_texts(texts)
+        self._permanent.update({field: text for field, text in texts.items() if text is not None})
 
 
-def with_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
-    """A task's description with the chat among the inputs below it; unchanged where there is none.
+def append_chat_history(description: str, inputs: Mapping[str, Any], book: Book) -> str:
+    """Append the chat messages among the inputs to a task's description.
 
     Raises:
-        DefinitionError: the input is neither a list of messages nor the JSON of one.
+        DefinitionError: The input is neither a list of messages nor its JSON.
     """
     history = inputs.get(CHAT_HISTORY)
     return extension("conversations.history")(description, history, book) if history else description
 
 
-_WORD = re.compile(r"\{(role|goal|backstory)\}")
+_AGENT_PLACEHOLDER = re.compile(r"\{(role|goal|backstory)\}")
 _DIRECTIVE = re.compile(r"%[-_0^#]?(.?)")
 _DIRECTIVES = frozenset("aAwdbBmyYHIpMSfzZjUWcxXGuVeDFTRhkCglnrt%")
 
 
 def slot(name: str) -> str:
-    """How a template says where a text goes."""
+    """Return the slot of a name in a template: `{{ .Name }}`."""
     return "{{ ." + name + " }}"
 
 
 def has_slot(template: str, name: str) -> bool:
-    """Whether a template says where the text goes; the blanks do not matter."""
-    return _slot(name).search(template) is not None
+    """Return whether a template contains the slot; white space does not matter."""
+    return _slot_pattern(name).search(template) is not None
 
 
-def framed(template: str, name: str, text: str, texts: Mapping[str, str]) -> str:
-    """A text in its template.
+def render_template(template: str, name: str, text: str, texts: Mapping[str, str]) -> str:
+    """Insert a text into the slot of a template.
 
     Args:
-        template: the template.
-        name: which slot the text goes into.
-        text: the text, in which nothing is filled any more.
-        texts: what stands for `{role}`, `{goal}` and `{backstory}` in the template itself.
+        template: The template.
+        name: The name of the slot.
+        text: The text; placeholders in it are not filled.
+        texts: Values for `{role}`, `{goal}` and `{backstory}` in the template itself.
     """
-    parts = [_WORD.sub(lambda found: texts[found[1]], part) for part in _slot(name).split(template)]
+    parts = [
+        _AGENT_PLACEHOLDER.sub(lambda match: texts[match[1]], part) for part in _slot_pattern(name).split(template)
+    ]
     return text.join(parts)
 
 
-def around(template: str, name: str) -> tuple[str, str]:
-    """What stands before the slot of a template, and what behind it."""
-    before, *after = _slot(name).split(template)
+def split_at_slot(template: str, name: str) -> tuple[str, str]:
+    """Return the text before the slot of a template, and the text after it."""
+    before, *after = _slot_pattern(name).split(template)
     return before, after[0].strip() if after else ""
 
 
-def checked_format(written: str) -> str:
-    """A format of dates, if `strftime` knows all of it.
+def validate_date_format(date_format: str) -> str:
+    """Return a date format unchanged if `strftime` supports all of it.
 
     Raises:
-        ValueError: it holds an unknown directive, or none.
+        ValueError: It holds an unknown directive, or none.
     """
-    found = _DIRECTIVE.findall(written)
-    unknown = [f"`%{letter}`" for letter in found if letter not in _DIRECTIVES or not letter]
-    if unknown or not set(found) - set("nt%"):
-        what = f"{', '.join(unknown)} is no part of a date" if unknown else "it holds no part of a date"
-        raise ValueError(f"{written!r} cannot be a date: {what}. Write it as `strftime` takes it: '%Y-%m-%d'.")
-    return written
+    directives = _DIRECTIVE.findall(date_format)
+    unknown = [f"`%{letter}`" for letter in directives if letter not in _DIRECTIVES or not letter]
+    if unknown or not set(directives) - set("nt%"):
+        problem = f"{', '.join(unknown)} is no part of a date" if unknown else "it holds no part of a date"
+        raise ValueError(f"{date_format!r} cannot be a date: {problem}. Write it as `strftime` takes it: '%Y-%m-%d'.")
+    return date_format
 
 
-def _slot(name: str) -> re.Pattern[str]:
+def _slot_pattern(name: str) -> re.Pattern[str]:
     return re.compile(r"\{\{\s*\." + name + r"\s*\}\}")

@@ -1,4 +1,4 @@
-"""What kickoffs are given beside inputs: the keywords that the verbs share, as one object for the runtime."""
+"""The keyword arguments that the methods of crews and flows share, as one object for the runtime."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""What `crew.stream` and `flow.stream` report of a run, one item after the other."""
+"""The items that `crew.stream` and `flow.stream` yield: one dataclass per kind of event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -46,29 +46,29 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class StreamItem:
-    """Something that happened in a run."""
+    """An event of a run."""
 
     kind: str
-    """What happened, one word; each class has its own."""
+    """The kind of event; each class has its own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, for server-sent events and logs."""
-        return {one.name: _jsonable(getattr(self, one.name)) for one in fields(self)}
+        """Return the item as JSON data, for server-sent events and logs."""
+        return {attribute.name: _jsonable(getattr(self, attribute.name)) for attribute in fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskItem(StreamItem):
-    """Something that happened while a task was worked on; tasks that run at once tell in turns.
+    """An event of a task. Events of concurrent tasks are interleaved.
 
-    In the stream of a flow also while an agent or a model was asked without a task; `task` is empty then, and `agent` is where a
-    model was.
+    In the stream of a flow, also an event of an agent or a model called without a task: `task` is then empty, and for a model
+    `agent` is, too.
     """
 
     task: str
-    """The task, by the name of its node: its own name as a short unique word, the key of `crew.compile()`'s state."""
+    """The name of the task's node, a short unique word; the task's key in the state of `crew.compile()`."""
 
     agent: str
-    """The role of the agent, its placeholders filled."""
+    """The agent's role, placeholders filled."""
 
     crew: str | None = None
     """In the stream of a flow: the crew's name."""
@@ -77,19 +77,19 @@ class TaskItem(StreamItem):
     """In the stream of a flow: the method."""
 
     execution: str | None = None
-    """In the stream of a flow: which of the method's executions it is, as `judge#2`."""
+    """In the stream of a flow: the execution of the method, such as `judge#2`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Started(StreamItem):
-    """The run begins; always the first."""
+    """The run starts; always the first item."""
 
     kind: Literal["started"] = field(default="started", init=False)
     crew: str | None
     """The crew's name."""
 
     thread_id: str | None
-    """What the run is kept under, for `resume`; None where it is not kept."""
+    """The name that the run is stored under, for `resume`; None if it is not stored."""
 
     inputs: Mapping[str, Any]
     """The values for the placeholders."""
@@ -97,22 +97,22 @@ class Started(StreamItem):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskStarted(TaskItem):
-    """A task begins."""
+    """A task starts."""
 
     kind: Literal["task_started"] = field(default="task_started", init=False)
     index: int
-    """The place of the task in the crew, from 0; -1 for the planning before them."""
+    """The index of the task in the crew, from 0; -1 for planning."""
 
     name: str | None
     """The task's own name."""
 
     description: str
-    """What is to be done, its placeholders filled."""
+    """The task's description, placeholders filled."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStarted(TaskItem):
-    """The agent asks a model; the pieces of the answer come between this and `ModelFinished`."""
+    """A model request starts; the tokens of the answer follow, then `ModelFinished`."""
 
     kind: Literal["model_started"] = field(default="model_started", init=False)
     model: str
@@ -121,59 +121,59 @@ class ModelStarted(TaskItem):
 
 @dataclass(frozen=True, kw_only=True)
 class Token(TaskItem):
-    """A piece of a model's text, as the provider cut it."""
+    """A chunk of a model's text, as sent by the provider."""
 
     kind: Literal["token"] = field(default="token", init=False)
     text: str
-    """The piece."""
+    """The chunk."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCallToken(TaskItem):
-    """A piece of a tool call that a model writes."""
+    """A chunk of a tool call that a model is writing."""
 
     kind: Literal["tool_call_token"] = field(default="tool_call_token", init=False)
     tool: str
     """The tool's name."""
 
     text: str
-    """The piece of the arguments."""
+    """The chunk of the arguments."""
 
     arguments: str
-    """The arguments so far, JSON when they are whole."""
+    """The arguments so far; JSON once complete."""
 
     id: str | None
     """The provider's id of the call."""
 
     index: int
-    """Which of the answer's calls it is, from 0."""
+    """The index of the call in the answer, from 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFinished(TaskItem):
-    """The model has answered, or failed to."""
+    """A model request ended, with an answer or an error."""
 
     kind: Literal["model_finished"] = field(default="model_finished", init=False)
     model: str
     """The model's name."""
 
     text: str
-    """The whole answer; empty where it is tool calls alone."""
+    """The complete text; empty if the answer is only tool calls."""
 
     usage: UsageMetrics | None
-    """What the request cost, in tokens; None where the provider does not say."""
+    """Token usage of the request; None if the provider does not report it."""
 
     error: str | None
-    """Why there is no answer."""
+    """The error, if the request failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolStarted(TaskItem):
-    """A tool begins its work."""
+    """A tool call starts."""
 
     kind: Literal["tool_started"] = field(default="tool_started", init=False)
     tool: str
-    """The tool's name, as its author gave it."""
+    """The tool's name, as defined by its author."""
 
     args: dict[str, Any] | str
     """The arguments."""
@@ -181,52 +181,52 @@ class ToolStarted(TaskItem):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolFinished(TaskItem):
-    """A tool has done its work, failed, or could not be called as the model wished (then it did not start)."""
+    """A tool call ended, failed, or could not be made (then there was no `ToolStarted`)."""
 
     kind: Literal["tool_finished"] = field(default="tool_finished", init=False)
     tool: str
     """The tool's name."""
 
     args: dict[str, Any] | str
-    """The arguments; text where the model wrote something that is no JSON object."""
+    """The arguments; a string if the model did not write a JSON object."""
 
     output: str
-    """What the model is shown."""
+    """The result shown to the model."""
 
     failed: bool
-    """Whether that is an error."""
+    """Whether the call failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step(TaskItem):
-    """The agent made a step: a tool's result is there, or the answer."""
+    """The agent completed a step: a tool call or its answer."""
 
     kind: Literal["step"] = field(default="step", init=False)
     number: int
-    """Which step of the attempt it is, from 1."""
+    """The number of the step in this attempt, from 1."""
 
     step: AgentAction | AgentFinish
-    """The step, as a `step_callback` gets it."""
+    """The step, as passed to `step_callback`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(TaskItem):
-    """A guardrail has judged the output."""
+    """A guardrail judged the output."""
 
     kind: Literal["judged"] = field(default="judged", init=False)
     accepted: bool
-    """Whether the output may stay; else the agent tries again, as long as it may."""
+    """Whether the output was accepted; if not, the agent retries while retries are left."""
 
     reason: str | None
-    """Why it was refused."""
+    """Why the output was rejected."""
 
     retries: int
-    """How often it was refused before."""
+    """How often the output was rejected before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFinished(TaskItem):
-    """A task is done."""
+    """A task completed."""
 
     kind: Literal["task_finished"] = field(default="task_finished", init=False)
     output: TaskOutput
@@ -235,25 +235,25 @@ class TaskFinished(TaskItem):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFailed(TaskItem):
-    """A task failed; its exception is raised once the tasks beside it have ended."""
+    """A task failed; its exception is raised once concurrent tasks have ended."""
 
     kind: Literal["task_failed"] = field(default="task_failed", init=False)
     error: str
-    """What went wrong."""
+    """The error message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Custom(StreamItem):
-    """What the code of a tool wrote with LangGraph's `get_stream_writer()`."""
+    """Data that a tool wrote with LangGraph's `get_stream_writer()`."""
 
     kind: Literal["custom"] = field(default="custom", init=False)
     data: Any
-    """What was written."""
+    """The data."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(StreamItem):
-    """The run is done; always the last."""
+    """The run completed; always the last item."""
 
     kind: Literal["finished"] = field(default="finished", init=False)
     output: CrewOutput
@@ -262,76 +262,76 @@ class Finished(StreamItem):
 
 @dataclass(frozen=True, kw_only=True)
 class FlowStarted(StreamItem):
-    """The run begins, or goes on; always the first of a run that does anything."""
+    """The run starts or resumes; the first item, unless nothing is left to do."""
 
     kind: Literal["flow_started"] = field(default="flow_started", init=False)
     flow: str
     """The flow's name."""
 
     flow_id: str
-    """The run: the `id` of its state."""
+    """The id of the run, which is the `id` of its state."""
 
     inputs: Mapping[str, Any]
-    """What it was given; nothing where it goes on."""
+    """The inputs; empty if the run resumes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodItem(StreamItem):
-    """Something that happened in a method; methods that run at once tell in turns."""
+    """An event of a method. Events of concurrent methods are interleaved."""
 
     method: str
-    """The method."""
+    """The method's name."""
 
     execution: str
-    """Which of its executions it is: `judge#2` is the second, `write#1/draft#1` belongs to a flow that `write` runs."""
+    """The execution: `judge#2` is the second of `judge`; `write#1/draft#1` belongs to a flow that `write` runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodStarted(MethodItem):
-    """A method begins."""
+    """A method starts."""
 
     kind: Literal["method_started"] = field(default="method_started", init=False)
     params: Mapping[str, Any]
-    """What it is called with: what came of its trigger as `_0`, the rest by name."""
+    """The arguments: the result of the trigger as `_0`, others by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodFinished(MethodItem):
-    """A method has returned."""
+    """A method returned."""
 
     kind: Literal["method_finished"] = field(default="method_finished", init=False)
     result: Any
-    """What it returned."""
+    """The return value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodFailed(MethodItem):
-    """A method has raised; the exception ends the run, and is raised behind the last item."""
+    """A method raised an exception, which ends the run and is raised after the last item."""
 
     kind: Literal["method_failed"] = field(default="method_failed", init=False)
     error: str
-    """What went wrong."""
+    """The error message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(MethodItem):
-    """A method waits for somebody's answer; others go on."""
+    """A method waits for an answer; other methods continue."""
 
     kind: Literal["asked"] = field(default="asked", init=False)
     question: "Question"
-    """What is asked."""
+    """The question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrewStarted(MethodItem):
-    """A method kicks off a crew; what its tasks do is told by `TaskItem`s."""
+    """A method starts a crew; `TaskItem`s report its tasks."""
 
     kind: Literal["crew_started"] = field(default="crew_started", init=False)
     crew: str | None
     """The crew's name."""
 
     thread_id: str | None
-    """What the crew's run is kept under; None where it is not kept."""
+    """The name that the crew's run is stored under; None if it is not stored."""
 
     inputs: Mapping[str, Any]
     """The values for the placeholders."""
@@ -339,7 +339,7 @@ class CrewStarted(MethodItem):
 
 @dataclass(frozen=True, kw_only=True)
 class CrewFinished(MethodItem):
-    """A crew is done."""
+    """A crew completed."""
 
     kind: Literal["crew_finished"] = field(default="crew_finished", init=False)
     crew: str | None
@@ -351,19 +351,19 @@ class CrewFinished(MethodItem):
 
 @dataclass(frozen=True, kw_only=True)
 class CrewFailed(MethodItem):
-    """A crew failed; the method may catch that."""
+    """A crew failed; the method may catch the exception."""
 
     kind: Literal["crew_failed"] = field(default="crew_failed", init=False)
     crew: str | None
     """The crew's name."""
 
     error: str
-    """What went wrong."""
+    """The error message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowFinished(StreamItem):
-    """The run is done; always the last."""
+    """The run completed; always the last item."""
 
     kind: Literal["flow_finished"] = field(default="flow_finished", init=False)
     result: Any
@@ -372,11 +372,11 @@ class FlowFinished(StreamItem):
 
 @dataclass(frozen=True, kw_only=True)
 class FlowPaused(StreamItem):
-    """The run waits for somebody's answer; the last, instead of `FlowFinished`."""
+    """The run waits for an answer; the last item, instead of `FlowFinished`."""
 
     kind: Literal["flow_paused"] = field(default="flow_paused", init=False)
     pending: "PendingFlow"
-    """What it waits for, as `kickoff` returns it."""
+    """The pending questions, as `kickoff` returns them."""
 
 
 def _jsonable(value: object) -> Any:

@@ -19,7 +19,7 @@ from yaml.parser import ParserError
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
-from crewgraph.definitions.base import Section
+from crewgraph.definitions.base import ConfigSection
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
 from crewgraph.project.roles import Role, finished, folders, named, shelf_of, shown
@@ -76,7 +76,7 @@ OF_TASKS: Mapping[str, Reference] = {
 """The keys of a task that hold names."""
 
 
-def faults_of(cls: type, section: Section, references: Mapping[str, Reference]) -> Iterator[Fault]:
+def faults_of(cls: type, section: ConfigSection, references: Mapping[str, Reference]) -> Iterator[Fault]:
     """Names in an entry that lead nowhere, and what stands where a name should."""
     for key, reference in references.items():
         given = section.get(key)
@@ -110,7 +110,7 @@ def _nowhere(cls: type, where: str, name: str, role: Role) -> Fault:
     return Fault(where=where, what=what, remedy=remedy, code="unknown_name")
 
 
-def resolved(project: object, section: Section, references: Mapping[str, Reference]) -> dict[str, Any]:
+def resolved(project: object, section: ConfigSection, references: Mapping[str, Reference]) -> dict[str, Any]:
     """What stands in an entry in the place of names."""
     found: dict[str, Any] = {}
     for key, reference in references.items():
@@ -196,7 +196,7 @@ def read_yaml(path: Path, shown: str) -> tuple[dict[str, Any], dict[str, int]]:
         line = text.count("\n", 0, error.position) + 1
         raise DefinitionError(f"{shown}:{line}: this is no YAML: it holds a control character; take it out") from error
     entries = {
-        name: Section(cast(dict[str, Any], values), name=name, place=shown, lines=lines.get(name))
+        name: ConfigSection(cast(dict[str, Any], values), name=name, place=shown, lines=lines.get(name))
         if isinstance(values, dict)
         else values
         for name, values in (data or {}).items()
@@ -328,7 +328,7 @@ class Configuration(dict[str, Any]):
         there = f" There are: {', '.join(f'`{one}`' for one in self)}." if self else ""
         raise UnknownName(f"{self._place} has no entry `{name}`.{hint}{there}")
 
-    def _resolve(self, name: str, entry: Section) -> None:
+    def _resolve(self, name: str, entry: ConfigSection) -> None:
         way = _resolving.get()
         if (id(self), name) in way:
             names = [one for owner, one in way[way.index((id(self), name)) :] if owner == id(self)]
@@ -455,7 +455,7 @@ def load_declared(project: object) -> None:
 
 def _sections(entries: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {
-        name: Section(cast(Mapping[str, Any], values), name=name, place=place)
+        name: ConfigSection(cast(Mapping[str, Any], values), name=name, place=place)
         if isinstance(values, Mapping)
         else values
         for name, values in entries.items()
@@ -467,7 +467,7 @@ def _refuse(cls: type, entries: Mapping[str, Any], lines: Mapping[str, int], kin
     shapes: list[Fault] = []
     for name, entry in entries.items():
         shapes += _shape_faults(name, entry, f"{place}:{lines[name]}" if name in lines else place)
-    sections = [entry for entry in entries.values() if isinstance(entry, Section)]
+    sections = [entry for entry in entries.values() if isinstance(entry, ConfigSection)]
     names = [fault for section in sections for fault in faults_of(cls, section, kind.references)]
     if shapes or names:
         only_names = not shapes and all(fault.code == "unknown_name" for fault in names)
@@ -475,7 +475,7 @@ def _refuse(cls: type, entries: Mapping[str, Any], lines: Mapping[str, int], kin
 
 
 def _shape_faults(name: str, entry: Any, place: str) -> Iterator[Fault]:
-    if not isinstance(entry, Section):
+    if not isinstance(entry, ConfigSection):
         what = "is empty" if entry is None else f"is {entry!r:.40}"
         remedy = "Write its keys and values below it, indented."
         yield Fault(where=f"{place}: `{name}`", what=f"it {what}.", remedy=remedy, code="no_mapping")

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
-from crewgraph.definitions.crew.validation import crew_faults
+from crewgraph.definitions.crew.validation import validate_crew
 
 
 class Answer(BaseModel):
@@ -158,7 +158,7 @@ def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
 def test_rules_can_be_asked_again_after_a_crew_was_changed():
     changed = crew(task("one"))
     changed.tasks.insert(0, conditional())
-    assert [fault.code for fault in crew_faults(changed)] == ["invalid_first_task"]
+    assert [fault.code for fault in validate_crew(changed)] == ["invalid_first_task"]
 
 
 def test_long_descriptions_are_cut_in_messages():

@@ -79,7 +79,7 @@ def test_runs_at_the_same_time_never_take_anothers_text_for_the_template():
             template = task.template("description")
             if template != "Write about {topic}":
                 lost.append(template)
-            task.show_filled({"description": f"Write about {number}"})
+            task.show_texts({"description": f"Write about {number}"})
 
     threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
     try:

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import pytest
 from pydantic import BaseModel
 
-from crewgraph.definitions.flow.method import mentioned, proven, returned
+from crewgraph.definitions.flow.method import labels_in_code, returned_labels, texts_in_code
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import (
     AndCondition,
@@ -29,7 +29,7 @@ from crewgraph.flow import (
 
 def doubts(flow: type[Flow]) -> tuple[str, ...]:
     assert flow.topology().faults == ()
-    return flow.topology().doubts
+    return flow.topology().warnings
 
 
 # Faults
@@ -423,7 +423,7 @@ def test_a_misspelt_label_of_a_start_is_told_too():
     ],
 )
 def test_what_a_function_returns_is_read_from_its_code_where_that_tells(function: Any, labels: Any):
-    assert proven(function) == labels
+    assert labels_in_code(function) == labels
 
 
 def test_texts_in_inner_functions_count_as_mentioned():
@@ -433,14 +433,14 @@ def test_texts_in_inner_functions_count_as_mentioned():
 
         return chosen() if self else {"deep": ("tuple", "of")}.get("deep")
 
-    assert {"inner", "tuple", "of"} <= mentioned(route)
+    assert {"inner", "tuple", "of"} <= texts_in_code(route)
 
 
 def test_annotations_that_are_only_there_for_type_checkers_are_no_obstacle():
     def route(self) -> "Missing":  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         return "a"
 
-    assert returned(route) == {"a"}
+    assert returned_labels(route) == {"a"}
 
 
 def test_what_loops_and_blocks_return_is_read_too():
@@ -466,9 +466,9 @@ def test_what_loops_and_blocks_return_is_read_too():
         await self.x()
         return "done"
 
-    assert proven(route) == {"loop", "block", "failed"}
-    assert proven(computing) is None
-    assert proven(coroutine) == {"done"}
+    assert labels_in_code(route) == {"loop", "block", "failed"}
+    assert labels_in_code(computing) is None
+    assert labels_in_code(coroutine) == {"done"}
 
 
 # Data

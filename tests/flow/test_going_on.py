@@ -16,7 +16,7 @@ from modes import Mode
 
 from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.compiler.flow.run import RUNNING
-from crewgraph.definitions.base import Kept
+from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.errors import FlowLoopError
 from crewgraph.flow import Flow
@@ -102,7 +102,7 @@ def made(definition: FlowDefinition, table: Table, pauses: dict[str, int]) -> ty
         max_method_calls = 4
 
     methods = {name: replace(one, func=method(name)) for name, one in definition.methods.items()}
-    drawn = replace(definition, methods=methods, name="Drawn", kept=Kept())
+    drawn = replace(definition, methods=methods, name="Drawn", kept=DerivedCache())
     for granularity in ("method", "flow"):  # what is drawn has faults, mostly: listeners that can never run
         drawn.kept.put(granularity, FlowForm.of(drawn, granularity))
     Drawn._definition = drawn  # pyright: ignore[reportPrivateUsage]

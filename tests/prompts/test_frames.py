@@ -7,7 +7,7 @@ from compiler.play import agent, play_task, task
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
-from crewgraph.definitions.placeholders import around, checked_format, framed
+from crewgraph.definitions.placeholders import render_template, split_at_slot, validate_date_format
 
 BARE: dict[str, Any] = {
     "system_template": "<sys>{{ .System }}</sys>",
@@ -72,8 +72,8 @@ def test_who_the_agent_is_may_stand_in_the_template_and_nothing_else_is_filled()
 
 def test_blanks_in_a_slot_do_not_matter():
     assert said(prompt_template="[{{.Prompt}}]")[1][1] == f"[{PLAIN[1][1]}]"
-    assert framed("{{ .X }}-{{  .X}}", "X", r"\1", {}) == r"\1-\1"
-    assert around("a {{ .X }} b ", "X") == ("a ", "b")
+    assert render_template("{{ .X }}-{{  .X}}", "X", r"\1", {}) == r"\1-\1"
+    assert split_at_slot("a {{ .X }} b ", "X") == ("a ", "b")
 
 
 @pytest.mark.parametrize("name", ["prompt_template", "response_template"])
@@ -92,7 +92,7 @@ def test_a_system_message_that_is_always_the_same_is_told():
 # -------------------------------------------------------------------------------------------------------- dates
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%B %-d, %Y", "the %A%%", "%e. %B"])
 def test_formats_of_dates(written: str):
-    assert checked_format(written) == written
+    assert validate_date_format(written) == written
 
 
 @pytest.mark.parametrize("written", ["", "today", "%Q", "%Y-%", "100%%", "%Y %é"])

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from crewgraph.compiler.preflight import refused_keywords
-from crewgraph.definitions.base import MISPLACED
+from crewgraph.definitions.base import KEYWORD_HINTS
 from crewgraph_compat.moving.differences import BehaviourDifference, differences_of
 from crewgraph_compat.moving.features import (
     Feature,
@@ -100,7 +100,7 @@ def _of_keyword(feature: Feature, name: str) -> Iterator[str]:
     known, word = accepted_keywords(feature.owner), feature.word
     if word not in known and not accepts_any_keyword(feature.owner) and not is_former_keyword(feature.owner, word):
         belongs = next(
-            (MISPLACED[kind][word] for kind in _kinds(feature.owner) if word in MISPLACED.get(kind, {})), None
+            (KEYWORD_HINTS[kind][word] for kind in _kinds(feature.owner) if word in KEYWORD_HINTS.get(kind, {})), None
         )
         yield f"`{name}` has no keyword `{word}`: it has no effect.{f' {belongs}' if belongs else _near(word, known)}"
     elif word == "verbose" and feature.value.isdigit():

@@ -10,7 +10,7 @@ from crewgraph.compiler.agent.toolbox import Outcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool, coworker_named, with_coworker
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker, normalize_coworker
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
@@ -66,7 +66,7 @@ class Handover(ObservedTool):
     def prepare(self, written: dict[str, Any] | str) -> dict[str, Any] | Refusal:
         """The arguments that a model wrote, or what is wrong with them."""
         read = extract_json(written) if isinstance(written, str) else written
-        return super().prepare(with_coworker(cast("dict[str, Any]", read)) if isinstance(read, dict) else written)
+        return super().prepare(normalize_coworker(cast("dict[str, Any]", read)) if isinstance(read, dict) else written)
 
     def effect(self, args: dict[str, Any]) -> Scope:
         """The coworker's work."""
@@ -99,7 +99,7 @@ class Handover(ObservedTool):
         book, roles = self.team.book, self._roles
         if not allowed:
             return _failed(book.error("too_many_delegations", most=str(self.team.most)), ToolFailureReason.USAGE_LIMIT)
-        at = coworker_named(args["coworker"], roles)
+        at = find_coworker(args["coworker"], roles)
         if at is None:
             listed = "\n".join(f"- {role}" for role in roles)
             unknown = book.error("agent_tool_unexisting_coworker", coworkers=listed)

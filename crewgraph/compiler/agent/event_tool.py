@@ -89,7 +89,7 @@ class Failing:
         """
         record = self.record(args, failure) if self.policy is ToolFailurePolicy.RAISE else None
         if record is not None:
-            self.agent.note_tool_failures([*self.agent.last_tool_failures, record])
+            self.agent.record_tool_failures([*self.agent.last_tool_failures, record])
             raise ToolExecutionFailedError(record)
 
 

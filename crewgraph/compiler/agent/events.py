@@ -124,7 +124,7 @@ class AgentReport:
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent made a step."""
         if isinstance(step, AgentAction):
-            self._agent.note_tool_use(step)
+            self._agent.record_tool_use(step)
         self._tell(AgentStepEvent, agent=self._agent, task=self._about, step=step, iteration=number)
 
     def tool_refused(self, tool: str, args: dict[str, Any] | str, text: str) -> None:
@@ -262,7 +262,7 @@ class KnowledgeReport:
         self._tell(KnowledgeRetrievalStartedEvent)
         self._tell(KnowledgeQueryStartedEvent, task_prompt=asked)
 
-    def worded(self, query: str) -> None:
+    def rendered_texts(self, query: str) -> None:
         """The query is worded."""
         self._tell(KnowledgeQueryCompletedEvent, query=query)
 

@@ -162,7 +162,7 @@ class _Kickoff:
     def _answered(self, answer: str) -> Body[_Judged]:
         assert self.dialogue is not None
         self.dialogue.add({"role": "assistant", "content": answer})
-        yield Notify(partial(self.engagement.agent.note_messages, tuple(self.dialogue.transcript.messages)))
+        yield Notify(partial(self.engagement.agent.record_messages, tuple(self.dialogue.transcript.messages)))
         return (yield from self._read(answer))
 
     def _read(self, text: str) -> Body[_Judged]:

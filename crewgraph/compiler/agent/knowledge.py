@@ -176,7 +176,7 @@ def _worded(lookup: Lookup) -> Body[str]:
     if not query:
         yield Notify(partial(lookup.report.unworded, "the model's answer was empty"))
         return lookup.text
-    yield Notify(partial(lookup.report.worded, query))
+    yield Notify(partial(lookup.report.rendered_texts, query))
     return query
 
 

@@ -112,10 +112,10 @@ def _trains(training: Any, crew: Crew) -> bool:
 def _of_crew(crew: Crew) -> Memories:
     unified = None if isinstance(crew.memory, bool) else crew.memory
     return Memories(
-        long_term=crew.memory_in_use("long_term_memory"),
-        short_term=crew.memory_in_use("short_term_memory"),
-        entity=crew.memory_in_use("entity_memory"),
-        external=crew.memory_in_use("external_memory"),
+        long_term=crew.active_memory("long_term_memory"),
+        short_term=crew.active_memory("short_term_memory"),
+        entity=crew.active_memory("entity_memory"),
+        external=crew.active_memory("external_memory"),
         unified=unified,
     )
 

@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.placeholders import around, framed
+from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import Book
 from crewgraph.schema import described
@@ -117,11 +117,11 @@ def arranged(agent: BaseAgent, told: str, asked: str, texts: Mapping[str, str]) 
     if not isinstance(agent, Agent):
         return [{"role": "system", "content": told}, {"role": "user", "content": asked}]
     if agent.system_template:
-        told = framed(agent.system_template, "System", told, texts)
+        told = render_template(agent.system_template, "System", told, texts)
     if agent.prompt_template:
-        asked = framed(agent.prompt_template, "Prompt", asked, texts)
+        asked = render_template(agent.prompt_template, "Prompt", asked, texts)
     if agent.response_template:
-        asked = f"{asked}\n{around(agent.response_template, 'Response')[0]}".rstrip("\n")
+        asked = f"{asked}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
     if agent.system_template and agent.prompt_template:
         return [{"role": "user", "content": f"{told}\n{asked}"}]
     if agent.use_system_prompt is False:

@@ -31,7 +31,7 @@ from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
-from crewgraph.definitions.placeholders import around
+from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import TimeLimitReached
 from crewgraph.llm.capabilities import window_of
@@ -123,7 +123,7 @@ class AgentAtWork(AtHand):
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.
         """
-        yield Notify(partial(self._agent.note_tool_failures, tuple(self.failures)))
+        yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
         try:
             return (
                 yield Scope(
@@ -272,7 +272,7 @@ class AgentAtWork(AtHand):
         if not is_used:  # else that was told with its use
             yield Notify(partial(failing.tell, args, failure))
             failing.end(args, failure)
-        yield Notify(partial(self._agent.note_tool_failures, tuple(self.failures)))
+        yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
 
     def _worker(self) -> Worker:
         agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._engagement.crew
@@ -298,7 +298,7 @@ class AgentAtWork(AtHand):
             not_condensed=self._heard.not_condensed,
             reader=self._reader,
             remembers=self._remembers if self.recollection else None,
-            stop=tuple(filter(None, [around(template, "Response")[1]])) if template else (),
+            stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 
 

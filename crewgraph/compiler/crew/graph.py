@@ -24,7 +24,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import BodyNode
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.process import Process
-from crewgraph.definitions.crew.validation import crew_faults, title
+from crewgraph.definitions.crew.validation import title, validate_crew
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
@@ -282,7 +282,7 @@ def crew_graph(
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
     if not crew.agents and crew.process is Process.sequential:
         raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
-    if faults := crew_faults(crew):  # it was meaningful when it was made, and changed since
+    if faults := validate_crew(crew):  # it was meaningful when it was made, and changed since
         raise CompileError("\n".join(map(str, faults)))
     refuse_unready(crew)
     tell_idle(crew)

@@ -21,7 +21,7 @@ from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.fields import BUDGETS, checked_budget
+from crewgraph.definitions.fields import BUDGETS, validate_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.fallback import FallbackModel
@@ -49,7 +49,7 @@ class RunMeter(ActiveNodes):
     def __init__(self, crew: Crew, around: Meter | None, *, resumed: bool, thread: str | None, kept: bool) -> None:
         super().__init__(around)
         for name in BUDGETS:
-            checked_budget(name, getattr(crew, name))  # it may have been changed since it was made
+            validate_budget(name, getattr(crew, name))  # it may have been changed since it was made
         self.crew, self.resumed, self.thread, self.kept = crew, resumed, thread, kept
         self._began, self._before = time.monotonic(), 0.0
         self._begun: dict[str, str] = {}
@@ -164,7 +164,7 @@ def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
         UnknownPrice: it cannot.
     """
     for name in BUDGETS:
-        checked_budget(name, getattr(crew, name))
+        validate_budget(name, getattr(crew, name))
     if crew.max_cost is None:
         return
     for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():

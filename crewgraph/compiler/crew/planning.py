@@ -80,8 +80,8 @@ def _request(tasks: Sequence[Assignment], inputs: Mapping[str, Any], book: Book)
 
 
 def _task_lines(number: int, assignment: Assignment, inputs: Mapping[str, Any], book: Book) -> str:
-    task = assignment.task.worded(inputs)
-    worker = (assignment.task.agent or assignment.agent).worded(inputs)
+    task = assignment.task.rendered_texts(inputs)
+    worker = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
     return book.slice(
         "planning_of_task",
         number=str(number),

@@ -16,8 +16,8 @@ from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import (
-    FEEDBACK,
-    FeedbackWish,
+    FEEDBACK_SUFFIX,
+    FeedbackRequest,
     HumanFeedbackPending,
     HumanFeedbackResult,
     InputProvider,
@@ -160,7 +160,7 @@ def answer_to(running: Running, name: str) -> Any:
     return None if given is None else running.run.revived(given["text"])
 
 
-def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbackResult:
+def result_of(running: Running, wish: FeedbackRequest, output: Any) -> HumanFeedbackResult:
     """What somebody says of a method's output.
 
     Raises:
@@ -182,9 +182,9 @@ def result_of(running: Running, wish: FeedbackWish, output: Any) -> HumanFeedbac
             return said
 
 
-def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
+def said_of(running: Running, wish: FeedbackRequest) -> HumanFeedbackResult | None:
     """What was said of a method's output since it returned; None where it has not returned yet."""
-    given = running.run.answers.get(running.name + FEEDBACK)
+    given = running.run.answers.get(running.name + FEEDBACK_SUFFIX)
     if given is None:
         return None
     try:
@@ -193,7 +193,7 @@ def said_of(running: Running, wish: FeedbackWish) -> HumanFeedbackResult | None:
     except RunError as error:  # the question stays
         question = replace(_question(running, wish, given["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
-    _report(running).hears(said, running.name + FEEDBACK)
+    _report(running).hears(said, running.name + FEEDBACK_SUFFIX)
     return said
 
 
@@ -201,9 +201,9 @@ def _report(running: Running) -> FlowReport:
     return FlowReport(running.run, running.name, running.method)
 
 
-def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:
+def _question(running: Running, wish: FeedbackRequest, output: Any) -> Question:
     return Question(
-        id=running.name + FEEDBACK,
+        id=running.name + FEEDBACK_SUFFIX,
         method=running.method,
         message=wish.message,
         output=output,
@@ -214,7 +214,7 @@ def _question(running: Running, wish: FeedbackWish, output: Any) -> Question:
     )
 
 
-def _answered(running: Running, wish: FeedbackWish, output: Any, text: str) -> HumanFeedbackResult:
+def _answered(running: Running, wish: FeedbackRequest, output: Any, text: str) -> HumanFeedbackResult:
     return HumanFeedbackResult(
         output=output,
         feedback=text,
@@ -228,7 +228,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     given = running.run.answers.get(question.id)
     if given is not None:
         return str(running.run.revived(given["text"]))
-    asks = provider if provider is not None or not question.id.endswith(FEEDBACK) else flow_config.hitl_provider
+    asks = provider if provider is not None or not question.id.endswith(FEEDBACK_SUFFIX) else flow_config.hitl_provider
     if asks is not None:
         try:
             return str(asks.request_feedback(question, running.run.flow))
@@ -239,7 +239,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     if has_terminal():
         return said_at_terminal(_prompt(question))
     if running.run.stored:
-        raise _parked(running, question, returned=question.id.endswith(FEEDBACK))
+        raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
     raise _unkept(question.method, question.message)
 
 
@@ -264,7 +264,7 @@ def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
     return Parked({**plain, "execution": running.name}, returned=returned)
 
 
-def _outcome(wish: FeedbackWish, text: str, method: str) -> str:
+def _outcome(wish: FeedbackRequest, text: str, method: str) -> str:
     said = text.strip().casefold()
     named = [one for one in wish.emit if one.casefold() == said]
     if not named and said and wish.llm is not None:
@@ -280,7 +280,7 @@ def _outcome(wish: FeedbackWish, text: str, method: str) -> str:
     )
 
 
-def _read_by_model(wish: FeedbackWish, text: str) -> Sequence[str]:
+def _read_by_model(wish: FeedbackRequest, text: str) -> Sequence[str]:
     outcomes = ", ".join(wish.emit)
     book = english()
     messages: list[Message] = [

@@ -33,7 +33,7 @@ from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import place_of, untraced
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.method import mentioned
+from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 
@@ -59,7 +59,7 @@ def _sources(plan: Plan, label: str) -> list[str]:
     known = [
         name
         for name, method in plan.methods.items()
-        if (method.is_router or label in plan.said) and (label in method.labels or label in mentioned(method.func))
+        if (method.is_router or label in plan.said) and (label in method.labels or label in texts_in_code(method.func))
     ]
     return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
 
@@ -281,7 +281,7 @@ class FlowGraph(ShownAsFlow, CompiledStateGraph[Any, Any, Any, Any]):
     def begun(self, run: FlowRun, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the graph at the beginning of a run."""
         if run.state is None:
-            run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.state_apart(inputs)
+            run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
         run.inputs = dict(inputs)
         for told in unknown_inputs(self.plan.definition, run.state, run.inputs):
             warnings.warn(told, stacklevel=user_stacklevel())

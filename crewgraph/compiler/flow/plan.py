@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, proven
+from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, labels_in_code
 
 __all__ = ["Plan"]
 
@@ -96,7 +96,7 @@ class Plan:
     def _following(self, name: str) -> Iterator[str]:
         """The methods that may run because of one."""
         yield from (hearer for hearer in self.hearers.get(name, ()) if name in self.triggers[hearer])
-        told = proven(self.methods[name].func)
+        told = labels_in_code(self.methods[name].func)
         for event, hearers in self.hearers.items():
             if self.methods[name].is_router or event in self.said:  # a router may name any label, and any method
                 yield from hearers if told is None or event in told else ()

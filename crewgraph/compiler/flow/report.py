@@ -8,7 +8,7 @@ from typing import Any
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.state import read_beside
+from crewgraph.definitions.flow.state import read_with_retries
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import (
@@ -41,7 +41,7 @@ def tell(flow: "Flow[Any]", event: type[BaseEvent], fields: _Fields) -> None:
 def copied(state: Any) -> Any:
     """A state as it is now, for those who keep events; parts that cannot be copied are in it themselves."""
     try:
-        return read_beside(lambda: deepcopy(state))
+        return read_with_retries(lambda: deepcopy(state))
     except (AttributeError, Error, RuntimeError, TypeError, ValueError):  # it holds a lock, a connection
         return copy(state)
 

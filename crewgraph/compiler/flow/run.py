@@ -18,7 +18,7 @@ from crewgraph.compiler.flow.record import recorded, revived
 from crewgraph.compiler.flow.state_changes import KeptState
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.state import WRITER, fields_of, id_of, state_source
+from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id, state_source
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
 from crewgraph.llm.usage import UsageLedger
@@ -65,7 +65,7 @@ class Running:
         return threads_of(str(self.run.thread_id), self.run.key, self.name)
 
 
-RUNNING: ContextVar[Running | None] = cast("Any", WRITER)
+RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
 """The method of a flow around the running code."""
 
 
@@ -174,7 +174,7 @@ class FlowRun:
     @property
     def flow_id(self) -> str:
         """The `id` of the state."""
-        return id_of(self.state)
+        return state_id(self.state)
 
     def tag(self, kind: type[Any]) -> str:
         """The name of a class in checkpoints."""
@@ -268,7 +268,7 @@ class FlowRun:
     def shown(self) -> dict[str, Any]:
         """The state at the end of a run that is kept nowhere: as plain data, but for what has no such form."""
         told: dict[str, Any] = {}
-        for key, value in fields_of(self.state).items():
+        for key, value in state_fields(self.state).items():
             try:
                 told[key] = recorded(value, key)
             except StorageError:

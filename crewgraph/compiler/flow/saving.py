@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.definitions.flow.feedback import FEEDBACK, PendingFeedbackContext
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import StorageError
 
@@ -74,7 +74,7 @@ def pending_saved(run: FlowRun) -> None:
     for backend in backends_of(run.flow):
         save = getattr(backend, "save_pending_feedback", None)
         for question in run.parked.values():
-            if save is None or not question["id"].endswith(FEEDBACK):
+            if save is None or not question["id"].endswith(FEEDBACK_SUFFIX):
                 continue
             context = PendingFeedbackContext(
                 flow_id=run.flow_id,

@@ -15,7 +15,7 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import TAG, is_text, recorded
-from crewgraph.definitions.flow.state import Writer, fields_of, read_beside, watched
+from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
 
 __all__ = ["ANEW", "GONE", "KeptState", "PlainForm", "applied", "fitting", "together"]
@@ -205,7 +205,7 @@ class KeptState:
 
     def _watch(self) -> None:
         if isinstance(self._run.state, BaseModel):
-            watched(type(self._run.state))
+            track_writes(type(self._run.state))
 
     def _withheld(self, names: Iterable[str], now: Mapping[str, Any], done: Collection[str]) -> set[str]:
         """Which of these fields are not to be kept yet.
@@ -276,7 +276,7 @@ class KeptState:
         return recorded(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
 
     def _packed(self) -> dict[str, Any]:
-        packed = {name: self._packed_value(name, value) for name, value in fields_of(self._run.state).items()}
+        packed = {name: self._packed_value(name, value) for name, value in state_fields(self._run.state).items()}
         if len(packed) != len(self._values):
             for name in packed:
                 if name not in self._values and (not is_text(name) or name in (ANEW, GONE)):
@@ -292,7 +292,7 @@ class KeptState:
             return value
         if kind in _SCALARS:
             return recorded(value, name)
-        return read_beside(lambda: ormsgpack.packb(self._recorded(name, value)))
+        return read_with_retries(lambda: ormsgpack.packb(self._recorded(name, value)))
 
 
 def _differ(before: Any, now: Any) -> bool:

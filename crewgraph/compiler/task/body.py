@@ -22,7 +22,7 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.guardrail import ModelGuardrail
-from crewgraph.definitions.task.output import TaskOutput, show
+from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
@@ -292,7 +292,7 @@ class _Work:
 
     def charge(self, output: TaskOutput) -> None:
         """Let the output tell what was used and said so far."""
-        show(
+        set_fields(
             output,
             usage=self.usage.total,
             usage_by_model=self.usage.by_model,

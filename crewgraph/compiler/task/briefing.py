@@ -20,7 +20,7 @@ from crewgraph.core.files import FileRecord, files_in
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.plan import CrewPlan
-from crewgraph.definitions.placeholders import with_chat_history
+from crewgraph.definitions.placeholders import append_chat_history
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
@@ -69,13 +69,13 @@ def briefing_of(assignment: Assignment, state: Mapping[str, Any]) -> Briefing:
     task, agent = assignment.task, assignment.agent
     if assignment.told is not None:
         return briefing_alone(task, agent, assignment.told)
-    asked, worker = task.worded(inputs), agent.worded(inputs)
+    asked, worker = task.rendered_texts(inputs), agent.rendered_texts(inputs)
     return Briefing(
         role=worker["role"] or "",
         goal=worker["goal"] or "",
         backstory=worker["backstory"] or "",
         description=_with_plan(
-            with_chat_history(asked["description"] or "", inputs, assignment.book), assignment, state
+            append_chat_history(asked["description"] or "", inputs, assignment.book), assignment, state
         ),
         expected_output=asked["expected_output"] or "",
         output_file=asked["output_file"],

@@ -18,7 +18,7 @@ from crewgraph.compiler.task.binding import Assignment
 from crewgraph.compiler.task.briefing import AT_WORK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.messages import Message
-from crewgraph.definitions.task.output import TaskOutput, show
+from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.events.agent import (
     AgentExecutionCompletedEvent,
     AgentExecutionErrorEvent,
@@ -78,7 +78,7 @@ class TaskReport(AgentReport):
         """The task begins."""
         AT_WORK.set(self._task)
         task, self.role = self._task, briefing.role
-        show(
+        set_fields(
             task,
             start_time=self._started,
             end_time=None,
@@ -99,7 +99,7 @@ class TaskReport(AgentReport):
 
     def show_texts(self, briefing: Briefing) -> None:
         """Let the task and its agent show their texts of this run."""
-        self._task.show_filled(
+        self._task.show_texts(
             {
                 "description": briefing.description,
                 "expected_output": briefing.expected_output,
@@ -110,7 +110,7 @@ class TaskReport(AgentReport):
 
     def show_agent(self, briefing: Briefing) -> None:
         """Let the agent show its texts of this run: code of users reads its role where it works, or hears of it."""
-        self._agent.show_filled({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
+        self._agent.show_texts({"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory})
 
     def agent_begins(self, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         """The agent begins an attempt."""
@@ -146,7 +146,9 @@ class TaskReport(AgentReport):
 
     def _ended(self) -> None:
         used, errors = self.counts["used"], self.counts["errors"]
-        show(self._task, end_time=datetime.now(), used_tools=used, tools_errors=errors, retry_count=self.sent_back)
+        set_fields(
+            self._task, end_time=datetime.now(), used_tools=used, tools_errors=errors, retry_count=self.sent_back
+        )
 
     def complete(self, output: TaskOutput) -> None:
         """Everything is done."""

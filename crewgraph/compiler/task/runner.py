@@ -22,8 +22,8 @@ from crewgraph.compiler.task.training import round_of, taught, told_lessons
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.agent.delegation_tools import DELEGATIONS, CoworkerTool
-from crewgraph.definitions.task.delegated import HandedTask
+from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS, CoworkerTool
+from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -111,7 +111,7 @@ class AgentOnTask(AgentAtWork):
         if self._is_reviewed:
             answer = yield from self._reviewed(answer, self._improved)
         if self._dialogue is not None:
-            yield Notify(partial(self._agent.note_messages, tuple(self._dialogue.transcript.messages)))
+            yield Notify(partial(self._agent.record_messages, tuple(self._dialogue.transcript.messages)))
         return answer
 
     def remember(self, answer: str) -> Body[None]:
@@ -163,17 +163,17 @@ class AgentOnTask(AgentAtWork):
     @cached_property
     def _team(self) -> Team:
         """Those it may hand work to, whichever tool it uses for that."""
-        most = DELEGATIONS if self._engagement.crew is None else self._engagement.crew.max_delegations
+        most = DEFAULT_MAX_DELEGATIONS if self._engagement.crew is None else self._engagement.crew.max_delegations
         return Team(work=self._coworkers, role=self._called, book=self._book, most=most, tell=self._report.handed_over)
 
     def _called(self, agent: BaseAgent) -> str:
-        return agent.worded(self._inputs)["role"] or ""
+        return agent.rendered_texts(self._inputs)["role"] or ""
 
     def _coworkers(self, agent: BaseAgent, wanted: str, context: str) -> Body[str]:
         """The work of a coworker: neither judged nor kept as an output of its own."""
-        crew, texts = self._engagement.crew, agent.worded(self._inputs)
+        crew, texts = self._engagement.crew, agent.rendered_texts(self._inputs)
         expected, role = self._book.slice("manager_request"), texts["role"] or ""
-        task = HandedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
+        task = DelegatedTask.of(self._task, role, description=wanted, expected_output=expected, agent=agent)
         deeper = crew is not None and self._depth + 1 < crew.max_delegation_depth
         handed = handed_on(task, agent, crew, context, node=self._assignment.slug, deeper=deeper)
         assignment = replace(handed, lessons=self._assignment.lessons)

@@ -21,7 +21,7 @@ from crewgraph.contrib.conversations.state import (
     message_to_llm_dict,
 )
 from crewgraph.contrib.conversations.turns import TURN, Turn
-from crewgraph.definitions.flow.state import id_of
+from crewgraph.definitions.flow.state import state_id
 from crewgraph.errors import DefinitionError
 
 __all__ = ["Conversation"]
@@ -148,7 +148,7 @@ class Conversation:
             )
         turn: Turn = {"message": message, "intents": list(intents or ())}
         inputs: Mapping[str, Any] = keywords.get("inputs") or {}
-        return {**keywords, "inputs": {**inputs, "id": session_id or id_of(flow.state), TURN: turn}}
+        return {**keywords, "inputs": {**inputs, "id": session_id or state_id(flow.state), TURN: turn}}
 
     def on_terminal(
         self,

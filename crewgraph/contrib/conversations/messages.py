@@ -13,7 +13,7 @@ from crewgraph.contrib.conversations.state import (
     message_to_llm_dict,
 )
 from crewgraph.core.messages import Message
-from crewgraph.definitions.flow.state import id_of
+from crewgraph.definitions.flow.state import state_id
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
@@ -108,7 +108,7 @@ def emit_message(flow: "Flow[Any]", state: Any, place: int) -> None:
     if told["role"] in _ROLES and crewai_event_bus.wants(ConversationMessageAddedEvent):
         event = ConversationMessageAddedEvent(
             flow_name=flow.flow_name,
-            session_id=id_of(state),
+            session_id=state_id(state),
             role=told["role"],
             content=told.get("content"),
             message_index=place,

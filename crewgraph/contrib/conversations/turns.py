@@ -7,7 +7,7 @@ from crewgraph.compiler.flow.report import tell
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.contrib.conversations.messages import add_message, emit_message, messages_in, set_field
 from crewgraph.contrib.conversations.state import message_to_llm_dict
-from crewgraph.definitions.flow.state import id_of, made_state
+from crewgraph.definitions.flow.state import create_state, state_id
 from crewgraph.errors import RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.flow import (
@@ -37,13 +37,13 @@ class TurnExtension:
 
     def state_before(self, flow: Any, shown: Any, inputs: Mapping[str, Any]) -> Any:
         """The state of a conversation that is not the one shown; None where it is that, or the object has held none yet."""
-        shown_id, flow_id = id_of(shown), str(inputs["id"])
+        shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
             return None
         others = cast("dict[str, Any]", vars(flow).setdefault("_other_conversations", {}))
         others[shown_id] = shown
         state = others.pop(flow_id, None)
-        return flow._fresh() if state is None else made_state(state, flow.flow_name)
+        return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
 
     def begin(self, flow: Any, state: Any, inputs: Mapping[str, Any]) -> None:
         """Take what the user says into the state that a turn begins with."""

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from crewgraph.contrib.declared.cel import Part, evaluated, parsed, parts_of, roots_of
-from crewgraph.definitions.flow.state import WRITER, fields_of, id_of
+from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id
 from crewgraph.errors import ExpressionError
 
 __all__ = ["Expression", "ExpressionData", "context_of", "outputs_of"]
@@ -119,14 +119,14 @@ def context_of(flow: Any, local: Mapping[str, Any]) -> dict[str, Any]:
     """
     outputs = {**outputs_of(flow), **local.get("outputs", {})}
     state = flow.state
-    whole = {**local, "state": {**fields_of(state), "id": id_of(state)}, "outputs": outputs}
+    whole = {**local, "state": {**state_fields(state), "id": state_id(state)}, "outputs": outputs}
     return to_jsonable_python(whole, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="constants")
 
 
 def outputs_of(flow: Any) -> dict[str, Any]:
     """What the methods of a flow's run returned last, by their names: of the run around the running code, else of the last."""
-    running: Any = WRITER.get()
-    run: Any = running.run if running is not None and running.run.flow is flow else flow.shown_run()
+    running: Any = CURRENT_WRITER.get()
+    run: Any = running.run if running is not None and running.run.flow is flow else flow.last_run()
     return dict(run.said) if run is not None else {}
 
 

@@ -24,7 +24,7 @@ from crewgraph.contrib.declared.steps import bound, code_of, keywords_of, step_o
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import human_feedback
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.flow.method import FlowMethod, Notes, method_of, noted
+from crewgraph.definitions.flow.method import FlowMethod, MethodMetadata, build_method, ensure_metadata
 from crewgraph.definitions.flow.persistence import persist
 from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
@@ -116,7 +116,9 @@ def declared_topology(declared: FlowDeclaration) -> FlowDefinition:
 
     def nothing(self: Any) -> None: ...
 
-    methods = {name: method_of(name, nothing, _notes(one, f"methods.{name}")) for name, one in declared.methods.items()}
+    methods = {
+        name: build_method(name, nothing, _notes(one, f"methods.{name}")) for name, one in declared.methods.items()
+    }
     return FlowDefinition(name=declared.name, methods=methods, is_declared=True)
 
 
@@ -146,13 +148,13 @@ def _method(name: str, given: FlowMethodDefinition, place: str, root: Path | Non
         notes.persistence, notes.verbose = kept, bool(given.persist and given.persist.verbose)
     if given.human_feedback is not None:
         _asked(given.human_feedback, place, root)(function)
-        notes.feedback = noted(function).feedback
-    return method_of(name, function, notes)
+        notes.feedback = ensure_metadata(function).feedback
+    return build_method(name, function, notes)
 
 
-def _notes(given: FlowMethodDefinition, place: str) -> Notes:
+def _notes(given: FlowMethodDefinition, place: str) -> MethodMetadata:
     """What decorators would say of a method."""
-    notes = Notes()
+    notes = MethodMetadata()
     notes.start, notes.router = given.is_start, given.router
     if isinstance(given.start, str | dict):
         notes.again = condition_of(given.start, f"{place}.start")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.contrib.declared.jsonc import read_jsonc
 from crewgraph.contrib.declared.names import PythonNames
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.base import Section
+from crewgraph.definitions.base import ConfigSection
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import ConditionalTask, Task
@@ -73,8 +73,8 @@ class JSONParts:
             raise DefinitionError(f"{where}: `type` names {made!r:.60}, which is no subclass of `{base.__name__}`")
         return made
 
-    def _section(self, kind: type[BaseModel], given: Mapping[str, Any], name: str, place: str) -> Section:
-        return Section(self.fields(kind, given, f"{place}: `{name}`"), name=name, place=place)
+    def _section(self, kind: type[BaseModel], given: Mapping[str, Any], name: str, place: str) -> ConfigSection:
+        return ConfigSection(self.fields(kind, given, f"{place}: `{name}`"), name=name, place=place)
 
     def fields(self, kind: type[BaseModel], given: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Values by field, with objects in the place of names.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider, SqliteProvider, detect_provider
-from crewgraph.definitions.checkpoints import CheckpointSettings, check_checkpoint, continue_from
+from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint, validate_checkpoint
 
 __all__ = ["CheckpointConfig", "CheckpointEventType", "apply_checkpoint", "as_config", "config_of"]
 
@@ -227,7 +227,7 @@ def config_of(checkpoint: CheckpointSettings | bool | None) -> CheckpointConfig 
     Raises:
         DefinitionError: it is something else.
     """
-    check_checkpoint(checkpoint)
+    validate_checkpoint(checkpoint)
     if checkpoint is None or isinstance(checkpoint, bool):
         return CheckpointConfig() if checkpoint else None
     return as_config(checkpoint)
@@ -249,5 +249,5 @@ def apply_checkpoint(instance: Any, from_checkpoint: CheckpointSettings | None) 
     """
     if from_checkpoint is not None and from_checkpoint.restore_from is not None:
         return instance.__class__.from_checkpoint(from_checkpoint)
-    continue_from(instance, from_checkpoint)
+    apply_from_checkpoint(instance, from_checkpoint)
     return None

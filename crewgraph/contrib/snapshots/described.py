@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from crewgraph.definitions.base import Definition
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.placeholders import Templated
+from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
@@ -131,7 +131,7 @@ def _fields(value: BaseModel) -> dict[str, Any]:
         if isinstance(one, type) and _name(one) is None and not field.is_required():
             continue  # made for it, of a signature, and made again
         found[field.alias or name] = (
-            value.template(name) if isinstance(value, Templated) and isinstance(one, str) else one
+            value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(one, str) else one
         )
     return found
 

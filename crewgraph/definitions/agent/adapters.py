@@ -1,11 +1,4 @@
-"""Agents whose work another framework carries out.
-
-Parts of adapters to other frameworks: one turns tools, the other asks for structured outputs.
-
-Agents whose work a LangGraph graph of model and tools carries out.
-
-The name under which programs look for agents of OpenAI's framework.
-"""
+"""Adapters to agents of other frameworks, with the adapter for LangGraph."""
 
 import json
 from abc import ABC, abstractmethod
@@ -15,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, PrivateAttr
 
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.fields import GivenCallback
+from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import english
 from crewgraph.schema import described
@@ -146,7 +139,7 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
     function_calling_llm: Any = None
     """A model for structured outputs; its own model where None."""
 
-    step_callback: GivenCallback = None
+    step_callback: CallbackField = None
     """A function that is told of its answer."""
 
     model: str = "gpt-4o"

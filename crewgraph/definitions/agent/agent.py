@@ -1,4 +1,4 @@
-"""Agents: who does the work."""
+"""Agents: `BaseAgent` holds the fields of every agent, `Agent` is one whose work a language model does."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -6,33 +6,33 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from crewgraph.definitions.agent.last_run import NotedWork
+from crewgraph.definitions.agent.last_run import LastRun
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.agent.verbs import AgentContract, AgentVerbs, KickoffVerbs
-from crewgraph.definitions.base import Fingerprint, SecurityConfig, key_of, sharing
+from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.fields import (
-    GivenCache,
-    GivenCallback,
-    GivenKnowledge,
-    GivenKnowledgeConfig,
-    GivenMaxRpm,
-    GivenMemory,
-    GivenModel,
-    GivenOrNamedModel,
-    GivenRemotes,
-    GivenServers,
-    GivenSources,
-    GivenTools,
-    GivenVerbose,
-    Skilled,
-    checked_cache,
-    checked_controller,
-    code_tools,
-    current_knowledge,
+    CacheHandlerField,
+    CallbackField,
+    KnowledgeConfigField,
+    KnowledgeField,
+    KnowledgeSourcesField,
+    MaxRPMField,
+    MCPServersField,
+    MemoryField,
+    ModelField,
+    ModelOrDefaultField,
+    RemoteAgentsField,
+    SkillFields,
+    ToolsField,
+    VerboseField,
+    code_execution_tools,
+    resolve_knowledge,
+    validate_cache_handler,
+    validate_rpm_controller,
 )
-from crewgraph.definitions.placeholders import Templated, checked_format, has_slot, slot
-from crewgraph.definitions.task.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, slot, validate_date_format
+from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
@@ -43,174 +43,175 @@ from crewgraph.tools.image import AddImageTool
 __all__ = ["Agent", "BaseAgent"]
 
 
-_OF_RUNS = frozenset(
+_RUN_FIELDS = frozenset(
     {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
 )
 
 
-class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, NotedWork, Skilled, Templated):
-    """What every agent has, whatever carries out its work."""
+class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
+    """The fields and methods that every agent has, whether our loop or another framework does its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
 
     role: str
-    """Who it is: a job title. May hold `{placeholders}`."""
+    """The agent's job title. May hold `{placeholders}`."""
 
     goal: str
-    """What it wants to reach. May hold `{placeholders}`."""
+    """What the agent tries to achieve. May hold `{placeholders}`."""
 
     backstory: str
-    """What makes it good at it. May hold `{placeholders}`."""
+    """The agent's experience and character. May hold `{placeholders}`."""
 
     cache: bool = True
-    """Whether results of its tools are kept, and given again for the same arguments."""
+    """Whether tool results are cached and reused for the same arguments."""
 
-    verbose: GivenVerbose = False
-    """Whether its steps are shown."""
+    verbose: VerboseField = False
+    """Whether the agent's steps are printed to the console."""
 
-    max_rpm: GivenMaxRpm = None
-    """The most model requests a minute, over all of its runs; further ones wait."""
+    max_rpm: MaxRPMField = None
+    """Maximum model requests per minute, over all of the agent's runs; further requests wait. None sets no limit."""
 
     allow_delegation: bool = False
-    """Whether it may hand work to the other agents."""
+    """Whether the agent may delegate work to other agents of its crew."""
 
     allowed_agents: list[Any] | None = None
-    """To which of them, by role or as agents; to all where None."""
+    """The agents it may delegate to, as roles or agents; None allows all."""
 
-    tools: GivenTools = Field(default_factory=list[Any])
-    """crewgraph tools, LangChain tools, or functions with a docstring."""
+    tools: ToolsField = Field(default_factory=list[Any])
+    """The tools it may use: crewgraph tools, LangChain tools, or functions with a docstring."""
 
     max_iter: int = 25
-    """After this many model requests for one task it must answer with what it has; at once where it is 0 or less."""
+    """Maximum model requests per task. The agent must then answer with what it has; 0 or less makes it answer at once."""
 
     agent_executor: Any = None
-    """What carries out its work instead of the loop of model and tools: any LangChain runnable, a compiled graph, a function."""
+    """Does the agent's work in place of the loop of model and tools: a LangChain runnable, a compiled graph or a function."""
 
-    llm: GivenOrNamedModel = None
-    """Its model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name is an `LLM` from then on;
-    None is the model that the environment names, as far as it does so yet."""
+    llm: ModelOrDefaultField = None
+    """The model: a name, an `LLM`, a LangChain chat model, or an object with `call(messages)`. A name is converted to an `LLM`;
+    None takes the model that the environment names, if it names one yet."""
 
     i18n: I18N = Field(default_factory=I18N)
-    """Texts of its own for its prompts; the crew's where it has no `prompt_file`."""
+    """The texts of the agent's prompts; those of the crew if it has no `prompt_file`."""
 
     crew: Any = Field(default=None, exclude=True, repr=False)
-    """The crew it was last kicked off in."""
+    """The crew that last ran this agent."""
 
-    cache_handler: GivenCache = None
-    """Keeps results of its tools, instead of its crew's: a `CacheHandler`, or an object with `read` and `add`."""
+    cache_handler: CacheHandlerField = None
+    """Caches tool results in place of the crew's handler: a `CacheHandler`, or an object with `read` and `add`."""
 
     tools_results: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Results of tools that end a task (`result_as_answer`)."""
+    """Results of tools that end a task (tools with `result_as_answer=True`)."""
 
     max_tokens: int | None = None
-    """Of no effect, as in CrewAI: a model has its own."""
+    """Has no effect, as in CrewAI; set `max_tokens` on the model."""
 
-    knowledge: GivenKnowledge = None
-    """What it knows; made of `knowledge_sources` where it is not given."""
+    knowledge: KnowledgeField = None
+    """The agent's knowledge; built from `knowledge_sources` if not given."""
 
-    knowledge_sources: GivenSources = None
-    """Where its knowledge comes from: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
+    knowledge_sources: KnowledgeSourcesField = None
+    """The sources of that knowledge: sources, texts, `Path`s, LangChain retrievers, loaders and documents."""
 
     knowledge_storage: Any = None
-    """Where its knowledge is kept: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
+    """Where it is stored: a `BaseKnowledgeStorage`, a LangGraph store with an index, or the path of a folder."""
 
-    knowledge_config: GivenKnowledgeConfig = None
-    """How its knowledge and its crew's is searched: a `KnowledgeConfig`, or its fields as a dict."""
+    knowledge_config: KnowledgeConfigField = None
+    """How the knowledge of the agent and its crew is searched: a `KnowledgeConfig`, or its fields as a dict."""
 
     callbacks: list[Callable[..., Any]] = Field(default_factory=list[Callable[..., Any]])
-    """Of no effect, as in CrewAI: `step_callback` is told of its work."""
+    """Has no effect, as in CrewAI; use `step_callback`."""
 
     adapted_agent: bool = False
-    """Whether another framework carries out its work."""
+    """Whether another framework does the agent's work."""
 
     apps: list[Any] | None = None
-    """Applications of CrewAI's hosted platform: refused, unless its class has a `get_platform_tools` of its own."""
+    """Applications of CrewAI's hosted platform: rejected, unless the class overrides `get_platform_tools`."""
 
-    mcps: GivenServers = None
-    """MCP servers whose tools it may use: addresses (with `#tool` for one tool), descriptions, or their fields as dicts."""
+    mcps: MCPServersField = None
+    """MCP servers whose tools the agent may use: addresses (`...#tool` for a single tool), server objects,
+    or their fields as dicts."""
 
-    a2a: GivenRemotes = None
-    """Agents elsewhere to which it may hand work: an `A2AClientConfig`, or a list of them."""
+    a2a: RemoteAgentsField = None
+    """Remote agents it may delegate to: an `A2AClientConfig`, or a list of them."""
 
-    memory: GivenMemory = None
-    """What it remembers: that of its crew where None; nothing where False; a memory of its own where one is given, or where
-    it is True and its crew has none."""
+    memory: MemoryField = None
+    """The agent's memory: None uses the crew's, False none, a `Memory` that one. True uses the crew's, or a memory of the agent's
+    own if the crew has none."""
 
     _rpm_controller: Any = PrivateAttr(default=None)
 
     @property
     def rpm_controller(self) -> Any:
-        """What its model requests wait for besides `max_rpm`, if it was given something."""
+        """The controller that model requests wait for in addition to `max_rpm`, or None."""
         return self._rpm_controller
 
     def set_rpm_controller(self, rpm_controller: Any) -> None:
-        """Let its model requests wait for an `RPMController`, which others may share; None for nothing.
+        """Make model requests wait for an `RPMController`, which may be shared between agents; None removes it.
 
         Raises:
-            ValueError: it has no `check_or_wait()`.
+            ValueError: The controller has no `check_or_wait()`.
         """
-        self._rpm_controller = checked_controller(rpm_controller)
+        self._rpm_controller = validate_rpm_controller(rpm_controller)
 
     def set_cache_handler(self, cache_handler: Any) -> None:
         """Set `cache_handler`.
 
         Raises:
-            ValueError: it has no `read` or no `add`.
+            ValueError: The handler has no `read` or no `add`.
         """
-        self.cache_handler = checked_cache(cache_handler)
+        self.cache_handler = validate_cache_handler(cache_handler)
 
     def set_knowledge(self, crew_embedder: Any = None) -> None:
-        """Make `knowledge` of `knowledge_sources`, where it was not given; nothing is read yet.
+        """Build `knowledge` from `knowledge_sources` unless it was given. Nothing is read yet.
 
         Args:
-            crew_embedder: what turns it into vectors, where the agent has no `embedder` of its own.
+            crew_embedder: The embedder to use if the agent has no `embedder`.
         """
         embedder = getattr(self, "embedder", None)
         embedder = crew_embedder if embedder is None else embedder
         name = self.template("role") or ""
-        made = current_knowledge(self.knowledge, self.knowledge_sources, name, self.knowledge_storage, embedder)
-        if made is not self.knowledge:
-            self.knowledge = made
+        knowledge = resolve_knowledge(self.knowledge, self.knowledge_sources, name, self.knowledge_storage, embedder)
+        if knowledge is not self.knowledge:
+            self.knowledge = knowledge
 
     def set_fingerprint(self, fingerprint: Fingerprint | str) -> None:
-        """Set its identity for audits; a text is the seed of one.
+        """Set the identity for audits. A string seeds a new fingerprint.
 
         Raises:
-            pydantic.ValidationError: it is neither.
+            pydantic.ValidationError: The value is neither a `Fingerprint` nor a string.
         """
         self.security_config.fingerprint = SecurityConfig.model_validate({"fingerprint": fingerprint}).fingerprint
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        memo = sharing(self.crew, memo)  # a crew holds its agents: without this there is no end
+        memo = share_in_copy(self.crew, memo)  # a crew holds its agents: this ends the recursion
         for shared in (self.cache_handler, self._rpm_controller, self.memory):
-            sharing(shared, memo)
+            share_in_copy(shared, memo)
         return super().__deepcopy__(memo)
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Another agent like this one: with an identity of its own, and the same model and tools; in no crew yet."""
-        made = self._again(without=_OF_RUNS, **{field: self.template(field) for field in self._text_fields})
-        made._rpm_controller = self._rpm_controller
-        return made
+        """Return a copy with a new identity and the same model and tools, in no crew yet."""
+        copied = self._copy_with(without=_RUN_FIELDS, **{field: self.template(field) for field in self._text_fields})
+        copied._rpm_controller = self._rpm_controller
+        return copied
 
     @property
     def key(self) -> str:
-        """A name for its content that is the same in every process."""
-        return key_of(*(self.template(field) or "" for field in self._text_fields))
+        """A digest of role, goal and backstory, the same in every process."""
+        return content_key(*(self.template(field) or "" for field in self._text_fields))
 
     def interpolate_inputs(self, inputs: Mapping[str, Any]) -> None:
-        """Fill the placeholders by hand: the agent shows the filled texts, and runs without inputs work with them.
+        """Fill the placeholders of role, goal and backstory; runs without inputs use the filled texts.
 
-        The templates are kept: a further call, or a kickoff with inputs, fills them anew.
+        The templates are preserved: another call, or a kickoff with inputs, fills them again.
 
         Raises:
-            MissingInput: a placeholder has no value (also KeyError and ValueError).
-            DefinitionError: a value is nothing that a text can show (also ValueError).
+            MissingInput: A placeholder has no value (also a KeyError and a ValueError).
+            DefinitionError: A value cannot be shown as text (also a ValueError).
         """
         if inputs:
-            self.fill_by_hand(self.worded(inputs))
+            self.fill_permanently(self.rendered_texts(inputs))
 
     def wording(self, crew: Any = None) -> Book:
-        """The wording of its prompts: its own, else that of the given crew, else of the one it was last kicked off in."""
+        """Return the texts of its prompts: the agent's own, else those of `crew`, else of the crew that last ran it."""
         crew = crew or self.crew
         own = self.i18n.prompt_file is not None or type(self.i18n) is not I18N
         return self.i18n.book if own or crew is None else crew.texts.book
@@ -226,133 +227,134 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, Noted
 
 
 class Agent(BaseAgent):
-    """A worker with a role, driven by a language model that may use tools."""
+    """An agent with a role, driven by a language model that may use tools."""
 
     max_execution_time: int | float | None = None
-    """After this many seconds for one task its work is given up."""
+    """Maximum seconds per task, after which the task fails with `TimeLimitReached`. None sets no limit."""
 
-    step_callback: GivenCallback = None
-    """A function that is told of each of its steps."""
+    step_callback: CallbackField = None
+    """A function called after each step with an `AgentAction` or an `AgentFinish`."""
 
     use_system_prompt: bool | None = True
-    """False puts everything into the user's message, for models that know no system role."""
+    """Whether prompts have a system message; set False for models without a system role."""
 
-    function_calling_llm: GivenModel = None
-    """A model for reading arguments of tools and structured outputs; its own model where None."""
+    function_calling_llm: ModelField = None
+    """The model that parses tool arguments and structured outputs; None uses `llm`."""
 
     system_template: str | None = None
-    """A template of the system message, with `{{ .System }}`; with a `prompt_template`, both go into one message."""
+    """A template of the system message, with `{{ .System }}`. Together with `prompt_template` it becomes a single message."""
 
     prompt_template: str | None = None
-    """A template of the task's message, with `{{ .Prompt }}`."""
+    """A template of the task's message, containing `{{ .Prompt }}`."""
 
     response_template: str | None = None
-    """A template of answers: what stands before `{{ .Response }}` ends the task's message, what follows it ends an answer."""
+    """A template of answers: the text before `{{ .Response }}` ends the task's message, the text after it ends an answer."""
 
     allow_code_execution: bool | None = False
-    """Whether it may run code, in Docker."""
+    """Whether the agent may run code, in Docker."""
 
     code_execution_mode: Literal["safe", "unsafe"] = "safe"
-    """Where code runs: "safe" is Docker, "unsafe" would be this machine and is refused."""
+    """Where code runs: "safe" is Docker; "unsafe" would be this machine and is rejected."""
 
     executor_class: Any = None
-    """A class with `invoke(inputs)` whose objects do its work; our loop does where None, or where it is one of CrewAI's own."""
+    """A class whose instances do the agent's work with `invoke(inputs)`; None, and CrewAI's own executors, use our loop."""
 
     use_better_compaction: bool = True
-    """Of no effect: a conversation that is too long is condensed in one way."""
+    """Has no effect: there is one way to condense long conversations."""
 
     respect_context_window: bool = True
-    """Whether a conversation that is too long for its model is condensed; else that is a `ContextLengthExceeded`."""
+    """Whether conversations that exceed the model's context window are condensed; else `ContextLengthExceeded` is raised."""
 
     max_retry_limit: int = 2
-    """How often a task is tried again after a failure."""
+    """How often a failed task is retried."""
 
     multimodal: bool = False
-    """Whether it gets a tool for looking at images; its model must be one that reads them."""
+    """Whether the agent gets a tool for viewing images; its model must support images."""
 
     inject_date: bool = False
-    """Whether it is told the date on which it begins with a task."""
+    """Whether the prompt contains the date on which the task starts."""
 
     date_format: str = "%Y-%m-%d"
-    """How the date is written, as `strftime` takes it."""
+    """The format of that date, as for `strftime`."""
 
     reasoning: bool = False
-    """Whether it plans a task before it works on it."""
+    """Whether the agent plans a task before it works on it."""
 
     max_reasoning_attempts: int | None = None
-    """How many plans it may make for a task until it is ready; 10 where None."""
+    """Maximum number of plans for a task until the agent is ready; None means 10."""
 
     planning: bool = False
-    """Whether it divides a task into steps and carries these out one by one; without `planning_config`, in the simplest way."""
+    """Whether the agent splits a task into steps and executes them one by one; without `planning_config`, with one plan that is
+    never revised."""
 
     planning_config: PlanningConfig | None = None
-    """How it does so; given, `planning` need not be."""
+    """How the agent plans and executes the steps; setting it implies `planning`."""
 
     embedder: Any = None
-    """What turns its knowledge into vectors."""
+    """The embedder of the agent's knowledge."""
 
     agent_knowledge_context: str | None = None
-    """What its own knowledge said about the last task."""
+    """What was retrieved from the agent's knowledge for the last task."""
 
     crew_knowledge_context: str | None = None
-    """What the crew's knowledge said about the last task."""
+    """What was retrieved from the crew's knowledge for the last task."""
 
     knowledge_search_query: str | None = None
-    """What its knowledge was last asked."""
+    """The last query to its knowledge."""
 
     from_repository: str | None = None
-    """The name of an agent in a hosted repository; not offered here."""
+    """The name of an agent in a hosted repository; not supported."""
 
     guardrail: Any = None
-    """What checks the answers of `kickoff`."""
+    """Checks answers of `kickoff`: a function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
 
     guardrail_max_retries: int = 3
-    """How often such an answer is refused at the most."""
+    """Maximum number of retries after the guardrail rejects an answer."""
 
     @property
     def planning_enabled(self) -> bool:
-        """Whether it divides a task into steps."""
+        """Whether the agent splits a task into steps."""
         return self.planning or self.planning_config is not None
 
     @model_validator(mode="after")
-    def _planned_simply(self) -> Self:
+    def _default_planning(self) -> Self:
         if self.planning and self.planning_config is None:
             self.planning_config = PlanningConfig.simplest()
         return self
 
     @field_validator("guardrail", mode="after")
     @classmethod
-    def _checked_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
-        return checked_guardrail(value)
+    def _check_guardrail(cls, value: Guardrail | None) -> Guardrail | None:
+        return validate_guardrail(value)
 
     @field_validator("date_format", mode="after")
     @classmethod
-    def _date_format(cls, value: str) -> str:
-        return checked_format(value)
+    def _check_date_format(cls, value: str) -> str:
+        return validate_date_format(value)
 
     @field_validator("system_template", "prompt_template", "response_template", mode="after")
     @classmethod
-    def _with_slot(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _check_template(cls, value: str | None, info: ValidationInfo) -> str | None:
         name = str(info.field_name).removesuffix("_template").title()
         if value is None or has_slot(value, name):
             return value
         if name != "System":
             raise ValueError(f"`{info.field_name}` has no `{slot(name)}`, where the text goes that it is a template of")
-        told = (
+        message = (
             f"`system_template` has no `{slot(name)}`: the model is told neither who the agent is nor how to use tools."
         )
-        warnings.warn(told, stacklevel=user_stacklevel())
+        warnings.warn(message, stacklevel=user_stacklevel())
         return value
 
     def get_multimodal_tools(self) -> Sequence[BaseTool]:
-        """The tools that `multimodal=True` adds to those of a task."""
+        """Return the tools that `multimodal=True` adds to those of a task."""
         return [AddImageTool()]
 
     @overridable
     def get_code_execution_tools(self) -> list[BaseTool]:
-        """The tools that `allow_code_execution=True` adds to those of a task.
+        """Return the tools that `allow_code_execution=True` adds to those of a task.
 
         Raises:
-            CompileError: code is to run on this machine.
+            CompileError: `code_execution_mode` is "unsafe".
         """
-        return code_tools(self.code_execution_mode, self.called)
+        return code_execution_tools(self.code_execution_mode, self.called)

@@ -1,4 +1,4 @@
-"""The tools with which an agent hands work to others, or asks them something."""
+"""The tools with which an agent delegates work to coworkers or asks them questions."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,22 +18,22 @@ else:
     handed_over = lazy("crewgraph.runtime.agent.standalone:handed_over")
 
 __all__ = [
-    "DELEGATIONS",
+    "DEFAULT_MAX_DELEGATIONS",
     "AgentTools",
     "AskQuestionTool",
     "AskQuestionToolSchema",
     "CoworkerTool",
     "DelegateTaskTool",
     "DelegateWorkToolSchema",
-    "coworker_named",
-    "with_coworker",
+    "find_coworker",
+    "normalize_coworker",
 ]
 
 
-DELEGATIONS = 10
+DEFAULT_MAX_DELEGATIONS = 10
 """How often an agent may hand over work for one task, where its crew says nothing else."""
 
-_AROUND = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
+_SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
 """What models put around a name."""
 
 
@@ -41,7 +41,7 @@ def _never(_arguments: Any = None, _result: Any = None) -> bool:
     return False  # somebody asked again is to look again
 
 
-class _Wish(BaseModel):
+class _DelegationSchema(BaseModel):
     """What both tools take."""
 
     context: str = Field(
@@ -51,17 +51,17 @@ class _Wish(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_models_write_it(cls, values: Any) -> Any:
-        return with_coworker(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else values
+    def _normalize(cls, values: Any) -> Any:
+        return normalize_coworker(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else values
 
 
-class DelegateWorkToolSchema(_Wish):
+class DelegateWorkToolSchema(_DelegationSchema):
     """What is to be done, and by whom."""
 
     task: str = Field(description="The work to be done, and what is expected of the result")
 
 
-class AskQuestionToolSchema(_Wish):
+class AskQuestionToolSchema(_DelegationSchema):
     """What is to be answered, and by whom."""
 
     question: str = Field(description="The question")
@@ -74,7 +74,7 @@ class CoworkerTool(BaseTool):
     """
 
     _key: ClassVar[str]
-    _asked: ClassVar[str]
+    _subject: ClassVar[str]
     """The argument that says what is wanted."""
 
     description: str = ""
@@ -87,7 +87,7 @@ class CoworkerTool(BaseTool):
     cache_function: Callable[..., bool] = _never
 
     @model_validator(mode="after")
-    def _described(self) -> "CoworkerTool":
+    def _set_description(self) -> "CoworkerTool":
         if not self.description:
             self.description = self.described([agent.template("role") or "" for agent in self.agents], self.i18n.book)
         return self
@@ -103,7 +103,7 @@ class CoworkerTool(BaseTool):
 
     def wanted(self, args: Mapping[str, Any]) -> tuple[str, str]:
         """What the coworker is to do, and what they are told."""
-        return str(args[self._asked]), str(args.get("context") or "")
+        return str(args[self._subject]), str(args.get("context") or "")
 
     @overridable
     def _run(self, *args: Any, **kwargs: Any) -> str:
@@ -114,7 +114,7 @@ class CoworkerTool(BaseTool):
             Exception: what the coworker's work raised.
         """
         given = self.args_schema.model_validate(
-            dict(zip((self._asked, "context", "coworker"), args, strict=False)) | kwargs
+            dict(zip((self._subject, "context", "coworker"), args, strict=False)) | kwargs
         )
         return handed_over(self, given.model_dump())
 
@@ -123,7 +123,7 @@ class DelegateTaskTool(CoworkerTool):
     """Hands a piece of work to a coworker."""
 
     _key: ClassVar[str] = "delegate_work"
-    _asked: ClassVar[str] = "task"
+    _subject: ClassVar[str] = "task"
 
     name: str = "Delegate work to coworker"
     args_schema: type[BaseModel] = DelegateWorkToolSchema
@@ -133,7 +133,7 @@ class AskQuestionTool(CoworkerTool):
     """Asks a coworker something."""
 
     _key: ClassVar[str] = "ask_question"
-    _asked: ClassVar[str] = "question"
+    _subject: ClassVar[str] = "question"
 
     name: str = "Ask question to coworker"
     args_schema: type[BaseModel] = AskQuestionToolSchema
@@ -156,7 +156,7 @@ class AgentTools:
         return [kind(agents=self.agents, i18n=self.i18n or I18N()) for kind in kinds]
 
 
-def with_coworker(written: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_coworker(written: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments in which the coworker is named as the tools want it: models write `co_worker`, or a list of one."""
     given = dict(written)
     if "co_worker" in given:
@@ -167,16 +167,16 @@ def with_coworker(written: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def coworker_named(written: str, roles: Sequence[str]) -> int | None:
+def find_coworker(written: str, roles: Sequence[str]) -> int | None:
     """The position of the coworker whom a model means; None where there is none of that name.
 
     Args:
         written: what the model wrote; case, quotes and white space do not matter.
         roles: what the coworkers are called.
     """
-    wanted = _plain(written)
-    return next((n for n, role in enumerate(roles) if _plain(role) == wanted), None)
+    wanted = _normalize_role(written)
+    return next((n for n, role in enumerate(roles) if _normalize_role(role) == wanted), None)
 
 
-def _plain(role: str) -> str:
-    return re.sub(r"\s+", " ", role.strip(_AROUND)).casefold()
+def _normalize_role(role: str) -> str:
+    return re.sub(r"\s+", " ", role.strip(_SURROUNDING)).casefold()

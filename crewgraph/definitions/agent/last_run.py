@@ -1,7 +1,4 @@
-"""What an agent shows of the work that it did last, whichever run that was in.
-
-The steps of an agent, as step callbacks get them.
-"""
+"""What an agent remembers of its last run, and the steps that step callbacks receive."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,80 +18,80 @@ if TYPE_CHECKING:
 else:
     openai_messages = lazy("crewgraph.llm.conversation:openai_messages")
 
-__all__ = ["AgentAction", "AgentFinish", "NotedWork"]
+__all__ = ["AgentAction", "AgentFinish", "LastRun"]
 
 
-class NotedWork(Definition):
-    """What is noted of an agent's work."""
+class LastRun(Definition):
+    """The part of an agent that describes its last run: messages, tool failures, last tool."""
 
     _tool_failures: list[ToolFailureRecord] = PrivateAttr(default_factory=list[ToolFailureRecord])
-    _said: "Sequence[Message]" = PrivateAttr(default=())
+    _messages: "Sequence[Message]" = PrivateAttr(default=())
     _tools_handler: ToolsHandler = PrivateAttr(default_factory=ToolsHandler)
 
     @property
     def last_tool_failures(self) -> list[ToolFailureRecord]:
-        """The failures of tools in its last work, unless the policy is to ignore them."""
+        """Tool failures of the last run, unless the policy is "ignore"."""
         return list(self._tool_failures)
 
     def reset_tool_failures(self) -> None:
-        """Forget them."""
+        """Clear `last_tool_failures`."""
         self._tool_failures = []
 
-    def note_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
-        """Show the failures of some work as those of the last."""
+    def record_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
+        """Store the tool failures of a run."""
         self._tool_failures = list(failures)
 
     @property
     def last_messages(self) -> list[dict[str, Any]]:
-        """What was said in its last work, for a task before its answer, in the form that OpenAI's clients use."""
-        return openai_messages(self._said)
+        """The messages of the last run in OpenAI's format; for a task, those before its answer."""
+        return openai_messages(self._messages)
 
-    def note_messages(self, messages: "Sequence[Message]") -> None:
-        """Show a conversation as that of the last work."""
-        self._said = messages
+    def record_messages(self, messages: "Sequence[Message]") -> None:
+        """Store the messages of a run."""
+        self._messages = messages
 
     @property
     def tools_handler(self) -> ToolsHandler:
-        """Which tool it used last, with its `cache_handler` as `cache`."""
+        """The last tool used, with the agent's `cache_handler` as `cache`."""
         self._tools_handler.cache = getattr(self, "cache_handler", None)
         return self._tools_handler
 
-    def note_tool_use(self, step: "AgentAction") -> None:
-        """Show a step as the last use of a tool."""
-        given: object = extract_json(step.tool_input)
-        arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else None
+    def record_tool_use(self, step: "AgentAction") -> None:
+        """Store a step as the last use of a tool."""
+        parsed: object = extract_json(step.tool_input)
+        arguments = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
         self._tools_handler.last_used_tool = ToolCalling(tool_name=step.tool, arguments=arguments)
 
 
 @dataclass
 class AgentAction:
-    """The agent used a tool."""
+    """A step in which the agent used a tool."""
 
     thought: str
-    """Why, in its own words; often empty with native tool calls."""
+    """The model's reasoning; often empty with native tool calls."""
 
     tool: str
     """The tool's name, as the model wrote it."""
 
     tool_input: str
-    """The arguments, as the model wrote them: a JSON object, mostly."""
+    """The arguments, as the model wrote them: usually a JSON object."""
 
     text: str
     """The whole reply."""
 
     result: str | None = None
-    """What the tool gave, as the model is shown it."""
+    """The tool's result, as shown to the model."""
 
     failed: bool = field(default=False, compare=False, repr=False)
-    """Whether the tool failed, or could not be used."""
+    """Whether the tool failed or could not be called."""
 
 
 @dataclass
 class AgentFinish:
-    """The agent gave its answer."""
+    """The step in which the agent gave its answer."""
 
     thought: str
-    """Why it is done, in its own words."""
+    """The model's reasoning."""
 
     output: str
     """The answer."""

@@ -1,7 +1,4 @@
-"""Agents that are made for their `kickoff` alone.
-
-What an agent's `kickoff` gives back.
-"""
+"""`LiteAgent`, an agent used only by `kickoff`, and `LiteAgentOutput`, the result of an agent's `kickoff`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.planning import TodoItem
-from crewgraph.definitions.task.output import model_again, plain_model
+from crewgraph.definitions.task.output import dump_model, load_model
 from crewgraph.hooks.llm_hooks import get_after_llm_call_hooks, get_before_llm_call_hooks
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
@@ -19,9 +16,9 @@ from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message
-    from crewgraph.definitions.flow.state import flow_at_work
+    from crewgraph.definitions.flow.state import current_flow
 else:
-    flow_at_work = lazy("crewgraph.definitions.flow.state:flow_at_work")
+    current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
 
 __all__ = ["LiteAgent", "LiteAgentOutput", "TodoExecutionResult"]
 
@@ -35,7 +32,7 @@ class LiteAgent(Agent):
     response_format: type[BaseModel] | None = None
     """A pydantic model that its answers are given as, too."""
 
-    parent_flow: Any = Field(default_factory=lambda: flow_at_work(), exclude=True, repr=False)
+    parent_flow: Any = Field(default_factory=lambda: current_flow(), exclude=True, repr=False)
     """The flow in whose method it was made."""
 
     request_within_rpm_limit: Callable[[], bool] | None = Field(default=None, exclude=True, repr=False)
@@ -49,7 +46,7 @@ class LiteAgent(Agent):
         super().model_post_init(context)
         self.max_iter = self.max_iterations
         if self.request_within_rpm_limit is not None:
-            self.set_rpm_controller(_Gate(self.request_within_rpm_limit))
+            self.set_rpm_controller(_RpmGate(self.request_within_rpm_limit))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -77,17 +74,17 @@ class LiteAgent(Agent):
         """The hooks that are called after them."""
         return list(get_after_llm_call_hooks())
 
-    def note_messages(self, messages: "Sequence[Message]") -> None:
+    def record_messages(self, messages: "Sequence[Message]") -> None:
         """Show a conversation as that of the last work."""
-        super().note_messages(messages)
+        super().record_messages(messages)
         if self.original_agent is not None:
-            self.original_agent.note_messages(messages)
+            self.original_agent.record_messages(messages)
 
-    def note_tool_failures(self, failures: "Sequence[ToolFailureRecord]") -> None:
+    def record_tool_failures(self, failures: "Sequence[ToolFailureRecord]") -> None:
         """Show the failures of some work as those of the last."""
-        super().note_tool_failures(failures)
+        super().record_tool_failures(failures)
         if self.original_agent is not None:
-            self.original_agent.note_tool_failures(failures)
+            self.original_agent.record_tool_failures(failures)
 
     def kickoff(
         self,
@@ -111,7 +108,7 @@ class LiteAgent(Agent):
 
 
 @dataclass(frozen=True)
-class _Gate:
+class _RpmGate:
     """What requests wait for."""
 
     passes: Callable[[], bool]
@@ -227,7 +224,7 @@ class LiteAgentOutput(BaseModel):
     def to_plain(self) -> dict[str, Any]:
         """As plain data, the form that checkpoints hold."""
         plain = self.model_dump(mode="json", exclude={"pydantic"})
-        plain["pydantic"] = plain_model(self.pydantic)
+        plain["pydantic"] = dump_model(self.pydantic)
         return plain
 
     @classmethod
@@ -241,4 +238,4 @@ class LiteAgentOutput(BaseModel):
         Raises:
             pydantic.ValidationError: the data does not fit.
         """
-        return cls.model_validate({**data, "pydantic": model_again(data.get("pydantic"), model)})
+        return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})

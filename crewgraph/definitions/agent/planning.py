@@ -1,7 +1,4 @@
-"""How an agent plans a task in steps, and carries them out.
-
-The steps of an agent's plan: what is to be done, what became of it, and what was made of that.
-"""
+"""Planning of a task in steps: the configuration, the steps with their status, and the observations on their results."""
 
 from typing import Any, Literal
 from uuid import uuid4

@@ -1,15 +1,13 @@
-"""The verbs of agents that work on tasks.
+"""The methods of agents: working on a task, answering a conversation, and the hooks that subclasses may override.
 
-What an agent does for a conversation, without a task and without a crew.
-
-What classes of agents may override beside `execute_task`, and what programs call on agents to set them up.
+The work itself is done by `crewgraph.runtime.agent`.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.agent.delegation_tools import AgentTools
-from crewgraph.definitions.checkpoints import CheckpointSettings, continue_from
+from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint
 from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
@@ -38,20 +36,20 @@ __all__ = ["AgentContract", "AgentVerbs", "KickoffVerbs"]
 
 
 class AgentVerbs:
-    """What can be done with an agent; a task calls a subclass's or a patch's version of these instead of its own."""
+    """Methods that work on a task. Tasks call the overrides of a subclass or a patch."""
 
     @overridable
     def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
-        """Work on a task, outside of a crew: the answer as the model wrote it, neither judged nor kept.
+        """Work on a task outside of a crew and return the raw answer; guardrails are not run and nothing is stored.
 
         Args:
-            task: what is to be done.
-            context: what others found out.
-            tools: what may be used; the task's, else its own where None.
+            task: The task.
+            context: The outputs of other tasks, as text.
+            tools: The tools that may be used; None uses those of the task, else the agent's.
 
         Raises:
-            TimeLimitReached: it took longer than `max_execution_time`.
-            Exception: whatever the model raised.
+            TimeLimitReached: The work took longer than `max_execution_time` seconds.
+            Exception: Any error of the model.
         """
         return answer(cast("BaseAgent", self), task, context, tools)
 
@@ -61,20 +59,20 @@ class AgentVerbs:
         return await aanswer(cast("BaseAgent", self), task, context, tools)
 
     def set_skills(self, resolved_crew_skills: list[Any] | None = None) -> None:
-        """Look for the skills that `skills` leads to, and add others; in a run the agent has those of its crew without this.
+        """Load the skills that `skills` names, and add others. Runs do this on their own.
 
         Args:
-            resolved_crew_skills: skills to add; of two with one name its own counts.
+            resolved_crew_skills: Skills to add; the agent's own win over those of the same name.
 
         Raises:
-            FileNotFoundError: a folder is not there.
-            ValueError: something is no skill, and leads to none.
+            FileNotFoundError: A folder does not exist.
+            ValueError: An entry is not a skill and does not name one.
         """
         agent = cast(Any, self)
         agent.skills = extension("skills.read")(agent.skills or (), resolved_crew_skills or (), self) or None
 
     def resolve_memory(self) -> Self:
-        """Make a memory of its own, with its own model, where `memory` is True; a run does so where the crew has none."""
+        """Create a memory with the agent's model if `memory` is True. Runs do this if the crew has no memory."""
         agent = cast(Any, self)
         if agent.memory is True:
             agent.memory = Memory(llm=agent.llm)
@@ -82,7 +80,7 @@ class AgentVerbs:
 
 
 class KickoffVerbs:
-    """The ways to have an agent answer a conversation."""
+    """Methods that answer a conversation without a task or a crew."""
 
     def kickoff(
         self,
@@ -91,29 +89,29 @@ class KickoffVerbs:
         input_files: Any = None,
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
-        """Answer a conversation without a task or a crew; works in scripts, threads and inside a running event loop.
+        """Answer a conversation without a task or a crew. Works in scripts, threads and inside a running event loop.
 
-        In a node of a LangGraph graph it is a part of that graph: what was done is not done again by a resume. Placeholders
-        in role, goal and backstory stay as they are.
+        Inside a node of a LangGraph graph the work becomes part of that graph: completed work is not repeated on resume.
+        Placeholders in role, goal and backstory are not filled.
 
         Args:
-            messages: what is asked: a text, or messages: dicts with `role` and `content`, or LangChain's.
-            response_format: a pydantic model that the answer is given as, too.
-            input_files: files that belong to the conversation, by name; see `Crew.kickoff`.
-            from_checkpoint: the checkpoint of a kickoff that is gone on with; where it has no `restore_from`, how checkpoints
-                are made from now on.
+            messages: A string, or a list of messages: dicts with `role` and `content`, or LangChain messages.
+            response_format: A pydantic model to return the answer as, in addition to the text.
+            input_files: Files of the conversation, by name; see `Crew.kickoff`.
+            from_checkpoint: The checkpoint of a kickoff to continue. Without `restore_from`, sets how checkpoints are made
+                from now on.
 
         Raises:
-            CompileError: the agent uses something that is not offered yet.
-            GuardrailFailed: its `guardrail` refused every attempt.
-            TimeLimitReached: it took longer than `max_execution_time`.
-            Exception: whatever the model raised, with a note that names the agent.
+            CompileError: The agent uses a feature that is not supported.
+            GuardrailFailed: The `guardrail` rejected every attempt.
+            TimeLimitReached: The work took longer than `max_execution_time` seconds.
+            Exception: Any error of the model, with a note that names the agent.
         """
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         return reply(cast("BaseAgent", self), messages, response_format, input_files)
 
     def message(self, content: str, **kwargs: Any) -> str:
-        """Answer one message, as a text; the keywords are those of `kickoff`."""
+        """Answer one message and return the text. Accepts the keywords of `kickoff`."""
         return self.kickoff(content, **kwargs).raw
 
     async def akickoff(
@@ -124,7 +122,7 @@ class KickoffVerbs:
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         return await areply(cast("BaseAgent", self), messages, response_format, input_files)
 
     async def kickoff_async(
@@ -139,39 +137,39 @@ class KickoffVerbs:
 
 
 class AgentContract:
-    """The part of an agent's class that a crew calls when it prepares a task."""
+    """Hooks that a crew calls when it prepares a task; subclasses may override them."""
 
     @overridable
     def create_agent_executor(self, tools: "Sequence[Any] | None" = None, task: "Task | None" = None) -> None:
-        """Make what the agent works with: a class that overrides this sets `self.agent_executor`.
+        """Create the agent's executor: an override sets `self.agent_executor`.
 
-        It is called where there is no executor yet, in each process that works on a task. Our own loop needs no such thing,
-        so that there is nothing to be done here; tools are given with each task.
+        Called if there is no executor yet, in each process that works on a task. The default does nothing, as our own loop
+        needs no executor.
         """
 
     @overridable
     def get_output_converter(self, llm: Any, text: str, model: "type[BaseModel]", instructions: str) -> Converter:
-        """What makes a structure of an answer, where the answer is none and the task has no `converter_cls`.
+        """Return the converter that extracts a structured output if the answer holds none and the task has no `converter_cls`.
 
         Args:
-            llm: who is asked for the structure.
-            text: the answer.
-            model: what it becomes.
-            instructions: how the model is told so.
+            llm: The model that extracts the structure.
+            text: The answer.
+            model: The pydantic model to extract.
+            instructions: The system prompt of the extraction.
         """
         return Converter(llm=llm, text=text, model=model, instructions=instructions)
 
     @overridable
     def get_delegation_tools(self, agents: "Sequence[BaseAgent]") -> list[Any]:
-        """Tools for handing work to others, where `allow_delegation` is set and there are others."""
+        """Return the tools for delegating to `agents`; used if `allow_delegation` is set and there are other agents."""
         return list(AgentTools(agents).tools())
 
     @overridable
     def get_platform_tools(self, apps: Sequence[Any]) -> list[Any]:
-        """Tools of CrewAI's hosted applications, where `apps` are given: a class may have its own, we have none.
+        """Return the tools of the applications in `apps`. There are none by default; a subclass may override this.
 
         Raises:
-            CompileError: the class has none of its own.
+            CompileError: The class does not override this method.
         """
         raise CompileError(
             f"`apps` ({', '.join(map(str, apps))}) are applications of CrewAI's hosted platform, with which crewgraph has "
@@ -181,14 +179,14 @@ class AgentContract:
 
     @overridable
     def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[BaseTool]":
-        """Tools of MCP servers, which are asked for them now; in a run the agent gets those of `mcps` without this.
+        """Connect to MCP servers and return their tools. Runs do this for `mcps` on their own.
 
         Args:
-            mcps: as the field.
+            mcps: Servers, as for the field `mcps`.
 
         Raises:
-            DefinitionError: something of it leads to no server.
-            MCPServerError: a server is not there, or has not the tool that is meant.
-            MissingExtra: the package for MCP is not installed.
+            DefinitionError: An entry does not name a server.
+            MCPServerError: A server cannot be reached, or does not have the requested tool.
+            MissingExtra: The package for MCP is not installed.
         """
         return MCPToolResolver(self).resolve(mcps)

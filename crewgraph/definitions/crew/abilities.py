@@ -1,11 +1,4 @@
-"""All that can be done with a crew.
-
-The verbs that talk to a crew, carried out by an extension.
-
-The verbs on the runs of a crew that wait for people.
-
-The verbs on the runs of a crew that are kept.
-"""
+"""The methods of a crew, gathered from their topics; here those that chat with it, and that list stored and pending runs."""
 
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -30,100 +23,99 @@ else:
     acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
     crew_runs = lazy("crewgraph.runtime.runs.index:crew_runs")
 
-__all__ = ["CrewAbilities", "CrewConversation", "CrewPeople", "CrewRuns", "CrewTalk"]
+__all__ = ["CrewAbilities", "CrewChat", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
 
 
 class CrewConversation(Protocol):
-    """A conversation about a crew, in this process: one thing is said after the other."""
+    """A conversation with a crew, in this process."""
 
     crew: "Crew"
-    """What is talked about."""
+    """The crew."""
 
     messages: list[dict[str, str]]
-    """What was said and is remembered, the latest last, as role and content; the crew's results stand as answers."""
+    """The remembered messages, oldest first, as dicts of role and content; results of the crew are assistant messages."""
 
     output: "CrewOutput | None"
-    """What the crew gave last in this conversation."""
+    """The last output of the crew in this conversation; None before any."""
 
     def say(self, text: str) -> str:
-        """Say something to it, and get its answer: the model's, or the result of the crew if that was asked to work.
+        """Send a message and return the answer: the model's, or the result of the crew if the model ran it.
 
         Raises:
-            Exception: whatever the model raised; it is as if nothing had been said. What the crew raises is told by the
-                model.
+            Exception: Any error of the model; the message is then not remembered. Errors of the crew are reported by the model.
         """
         ...
 
     async def asay(self, text: str) -> str:
-        """The same on this event loop."""
+        """Send a message on the current event loop; see `say`."""
         ...
 
     def greet(self) -> str:
-        """Have it speak first."""
+        """Return a greeting, to start the conversation."""
         ...
 
     async def agreet(self) -> str:
-        """The same on this event loop."""
+        """Return a greeting, on the current event loop; see `greet`."""
         ...
 
 
-class CrewTalk:
-    """The ways to talk to a crew."""
+class CrewChat:
+    """Methods to chat with a crew."""
 
     def chat(self, *, checkpointer: "Checkpointer" = None) -> CrewConversation:
-        """Talk to the crew on the terminal: `chat_llm` greets, asks for the inputs, has the crew work, and shows the result.
+        """Chat with the crew on the terminal: `chat_llm` greets, asks for the inputs, runs the crew, and shows the result.
 
-        "exit", Ctrl-D and Ctrl-C end it.
+        "exit", Ctrl-D and Ctrl-C end the chat.
 
         Args:
-            checkpointer: where the runs of the crew are kept, as for `kickoff`.
+            checkpointer: Where the runs are stored, as for `kickoff`.
 
         Returns:
-            What was said, and the output of the run that ended last; `conversation` tells more.
+            The conversation with its messages and the last output.
 
         Raises:
-            NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
-            MissingKey: that model needs a key.
+            NoModelError: Neither `chat_llm` nor the first agent has a model, and the environment names none.
+            MissingKey: The model needs an API key.
         """
         return extension("conversations.crew_terminal")(self, checkpointer=checkpointer)
 
     def conversation(self, *, checkpointer: "Checkpointer" = None, max_messages: int = 60) -> CrewConversation:
-        """The same without a terminal, for notebooks and servers: `talk = crew.conversation(); talk.say("Hello")`.
+        """Chat with the crew without a terminal, for notebooks and servers: `crew.conversation().say("Hello")`.
 
         Args:
-            checkpointer: where the runs of the crew are kept, as for `kickoff`.
-            max_messages: of so many messages the model is reminded; older ones are forgotten.
+            checkpointer: Where the runs are stored, as for `kickoff`.
+            max_messages: Maximum number of messages that the model sees; older ones are forgotten.
 
         Raises:
-            NoModelError: neither `chat_llm` nor the first agent has a model, and the environment names none.
-            MissingKey: that model needs a key.
+            NoModelError: Neither `chat_llm` nor the first agent has a model, and the environment names none.
+            MissingKey: The model needs an API key.
         """
         return extension("conversations.crew")(self, checkpointer=checkpointer, max_messages=max_messages)
 
 
-class CrewPeople:
-    """What can be asked of the runs of a crew that wait for an answer."""
+class CrewPendingRuns:
+    """Methods to list the runs that wait for an answer."""
 
     def pending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
-        """The runs of this crew that are kept, and wait for somebody's answer, those written last first.
+        """Return the stored runs of this crew that wait for an answer, last updated first.
 
-        What a run inside a method of a flow asks, the flow asks: see `Flow.pending`.
+        Questions of a crew that runs in a method of a flow are asked by the flow: see `Flow.pending`.
 
         Args:
-            checkpointer: where they are kept, as for `kickoff`.
+            checkpointer: Where the runs are stored, as for `kickoff`.
 
         Raises:
-            StorageError: what is kept cannot be read.
+            StorageError: The stored runs cannot be read.
         """
         return pending(cast("Crew", self), checkpointer)
 
     async def apending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
-        """The runs of this crew that wait for somebody's answer, read on this event loop; see `pending`."""
+        """Return the runs that wait for an answer, on the current event loop; see `pending`."""
         return await apending(cast("Crew", self), checkpointer)
 
 
 class CrewRuns:
-    """What can be asked of the runs of a crew."""
+    """Methods to list the stored runs."""
 
     def runs(
         self,
@@ -133,18 +125,18 @@ class CrewRuns:
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
-        """The runs of this crew that are kept, those written last first.
+        """Return the stored runs of this crew, last updated first.
 
-        A crew with a name is known by it; one without by the names of its tasks.
+        A crew is identified by its name, or by the names of its tasks if it has no name.
 
         Args:
-            status: those alone: "finished", "pending" (waiting for an answer) or "open" (to be resumed).
-            inside: also those inside the methods of flows.
-            limit: at most so many.
-            checkpointer: where they are kept, as for `kickoff`.
+            status: Only runs with this status: "finished", "pending" (waiting for an answer) or "open" (can be resumed).
+            inside: Whether to include runs inside methods of flows.
+            limit: Maximum number of runs; None returns all.
+            checkpointer: Where the runs are stored, as for `kickoff`.
 
         Raises:
-            StorageError: what is kept cannot be read.
+            StorageError: The stored runs cannot be read.
         """
         return crew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
@@ -156,9 +148,11 @@ class CrewRuns:
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> list[RunInfo]:
-        """The runs of this crew that are kept, read on this event loop; see `runs`."""
+        """Return the stored runs of this crew, on the current event loop; see `runs`."""
         return await acrew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
 
-class CrewAbilities(CrewVerbs, CrewRuns, CrewPeople, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewTalk):
-    """The verbs of a crew, by topics."""
+class CrewAbilities(
+    CrewVerbs, CrewRuns, CrewPendingRuns, CrewHistory, CrewTraining, CrewEvaluation, CrewMemories, CrewChat
+):
+    """All methods of a crew besides its fields."""

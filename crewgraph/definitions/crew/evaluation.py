@@ -1,7 +1,4 @@
-"""The verbs that test crews.
-
-What a test of a crew finds out.
-"""
+"""Evaluation of crews: the `test` methods and the classes of their results."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +20,7 @@ __all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore
 
 
 class CrewEvaluation:
-    """How a crew is judged."""
+    """Methods that evaluate a crew."""
 
     def test(
         self,
@@ -34,14 +31,14 @@ class CrewEvaluation:
         openai_model_name: Any = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
-        """Run the crew several times, let a model mark what each task gave, and print the scores as a table.
+        """Run the crew several times, let a model score each task's output, and print the scores as a table.
 
         Args:
-            n_iterations: how many runs; at least 1.
-            eval_llm: the model that judges; that of the first agent who has one where None.
-            inputs: values for the `{placeholders}`.
-            openai_model_name: the former name of `eval_llm`.
-            checkpointer: where the runs are kept, as for `kickoff`.
+            n_iterations: The number of runs, at least 1.
+            eval_llm: The model that judges; None uses that of the first agent with a model.
+            inputs: Values for the `{placeholders}`.
+            openai_model_name: Deprecated name of `eval_llm`.
+            checkpointer: Where the runs are stored, as for `kickoff`.
 
         Returns:
             Scores from 1 to 10 with reasons, seconds, tokens and costs, by rounds and tasks. A task that could not be judged has
@@ -64,7 +61,7 @@ class CrewEvaluation:
         openai_model_name: Any = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewTestResult":
-        """Test the crew on this event loop; see `test`."""
+        """Evaluate the crew on the current event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm
         return await atest(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 

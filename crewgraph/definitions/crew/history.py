@@ -1,9 +1,4 @@
-"""The verbs on the past of a crew's runs: history, forks, replays, differences.
-
-What differs between two runs of a crew.
-
-A step in the past of a crew's run.
-"""
+"""Time travel in the runs of a crew: history, fork, replay and diff, with the classes that describe steps and differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,46 +32,46 @@ __all__ = ["CrewHistory", "CrewStep", "RunDiff", "TaskDiff", "TaskStatus"]
 
 
 TaskStatus = Literal["same", "changed", "only a", "only b"]
-"""`same`: both runs gave the same output. `changed`: they gave different ones. `only a`, `only b`: one of them did it."""
+"""`same` or `changed`: how the outputs of both runs compare. `only a`, `only b`: only one run did the task."""
 
 _WIDTH = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskDiff:
-    """A task in both runs."""
+    """The difference between two runs in one task."""
 
     task: str
-    """Its name in the graph."""
+    """The task's name in the graph."""
 
     a: TaskOutput | None
-    """What it gave in the first run; None where it was not done."""
+    """The output of the first run; None if it did not do the task."""
 
     b: TaskOutput | None
-    """The same of the second run."""
+    """The output of the second run; None if it did not do the task."""
 
     seconds_a: float | None = None
-    """How long it took in the first run, with the tasks beside it, and with the pause where the run was resumed in between; None
-    where that is not known, as of a task that a fork took over."""
+    """Seconds in the first run, including concurrent tasks and the pause before a resume; None if unknown, as for a task that a
+    fork took over."""
 
     seconds_b: float | None = None
-    """The same of the second run."""
+    """Seconds in the second run."""
 
     @property
     def status(self) -> TaskStatus:
         """Whether the outputs are the same."""
         if self.a is None or self.b is None:
             return "only b" if self.a is None else "only a"
-        return "same" if _given(self.a) == _given(self.b) else "changed"
+        return "same" if _result(self.a) == _result(self.b) else "changed"
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """In what the runs differ: "output", "agent", what was asked ("description", "expected_output"), "usage"."""
+        """What differs: any of "output", "agent", "description", "expected_output" and "usage"."""
         if self.a is None or self.b is None:
             return ()
         a, b = self.a, self.b
         parts = {
-            "output": _given(a) != _given(b),
+            "output": _result(a) != _result(b),
             "agent": a.agent != b.agent,
             "description": a.description != b.description,
             "expected_output": a.expected_output != b.expected_output,
@@ -86,12 +81,12 @@ class TaskDiff:
 
     @property
     def tokens(self) -> int:
-        """How many tokens more the second run used."""
+        """Tokens of the second run minus those of the first."""
         return _tokens(self.b) - _tokens(self.a)
 
     @property
     def seconds(self) -> float | None:
-        """How many seconds longer the second run took; None where that is not known."""
+        """Seconds of the second run minus those of the first; None if unknown."""
         if self.seconds_a is None or self.seconds_b is None:
             return None
         return self.seconds_b - self.seconds_a
@@ -99,24 +94,24 @@ class TaskDiff:
 
 @dataclass(frozen=True, kw_only=True)
 class RunDiff:
-    """What differs between two runs, task by task; as a text it shows what does."""
+    """The differences between two runs, task by task; `print` shows them."""
 
     a: str | None
-    """The thread of the first run; None where it was kept nowhere."""
+    """The thread id of the first run; None if it was not stored."""
 
     b: str | None
-    """The thread of the second run."""
+    """The thread id of the second run; None if it was not stored."""
 
     inputs: Mapping[str, tuple[Any, Any]]
-    """The inputs that differ, with their values in both runs; None for one that was not given."""
+    """The inputs that differ, with their values in both runs; None for an input that was not given."""
 
     tasks: tuple[TaskDiff, ...]
-    """All tasks, in the order of the first run, then those of the second alone."""
+    """All tasks in the order of the first run, then those only in the second."""
 
     @property
     def same(self) -> bool:
-        """Whether both runs were given the same, and gave the same."""
-        return not self.inputs and all(one.status == "same" for one in self.tasks)
+        """Whether inputs and outputs of both runs are equal."""
+        return not self.inputs and all(task.status == "same" for task in self.tasks)
 
     def __str__(self) -> str:
         lines = [f"{self.a} -> {self.b}"]
@@ -124,18 +119,18 @@ class RunDiff:
             f"input {name}: {shorten(repr(a), _WIDTH)} -> {shorten(repr(b), _WIDTH)}"
             for name, (a, b) in self.inputs.items()
         ]
-        for one in self.tasks:
-            lines.append(f"{one.task}: {one.status}{_more(one)}")
-            if one.status != "same":
+        for task in self.tasks:
+            lines.append(f"{task.task}: {task.status}{_details(task)}")
+            if task.status != "same":
                 lines += [
-                    f"  {sign} {shorten(out.raw, _WIDTH)}"
-                    for sign, out in (("-", one.a), ("+", one.b))
-                    if out is not None
+                    f"  {sign} {shorten(output.raw, _WIDTH)}"
+                    for sign, output in (("-", task.a), ("+", task.b))
+                    if output is not None
                 ]
         return "\n".join(lines)
 
 
-def _given(output: TaskOutput) -> Any:
+def _result(output: TaskOutput) -> Any:
     return output.raw, output.pydantic, output.json_dict
 
 
@@ -143,79 +138,79 @@ def _tokens(output: TaskOutput | None) -> int:
     return 0 if output is None else output.usage.total_tokens
 
 
-def _more(one: TaskDiff) -> str:
-    told: list[str] = []
-    if one.a is not None and one.b is not None and one.a.agent != one.b.agent:
-        told.append(f"{one.a.agent} -> {one.b.agent}")
-    if one.tokens:
-        told.append(f"{one.tokens:+d} tokens")
-    if one.seconds is not None and abs(one.seconds) >= 0.1:
-        told.append(f"{one.seconds:+.1f} s")
-    return f" ({', '.join(told)})" if told else ""
+def _details(task: TaskDiff) -> str:
+    details: list[str] = []
+    if task.a is not None and task.b is not None and task.a.agent != task.b.agent:
+        details.append(f"{task.a.agent} -> {task.b.agent}")
+    if task.tokens:
+        details.append(f"{task.tokens:+d} tokens")
+    if task.seconds is not None and abs(task.seconds) >= 0.1:
+        details.append(f"{task.seconds:+.1f} s")
+    return f" ({', '.join(details)})" if details else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrewStep:
-    """What a checkpoint of a run tells: some tasks have completed, others are to run.
+    """A step of a stored run: the checkpoint after some tasks completed.
 
-    Tasks are called by their names in the graph: the task's name, else one made of its description.
+    Tasks are named as in the graph: by the task's name, or a name derived from its description.
     """
 
     number: int
-    """Its place among the steps of the run, from 0."""
+    """The index of the step in the run, from 0."""
 
     thread_id: str
-    """The run."""
+    """The thread id of the run."""
 
     checkpoint_id: str
-    """The checkpoint, by LangGraph's name."""
+    """LangGraph's id of the checkpoint."""
 
     completed: str | None
-    """The task that completed last; None at the beginning."""
+    """The task that completed last; None at the start."""
 
     output: TaskOutput | None
-    """What it gave."""
+    """The output of `completed`."""
 
     tasks: tuple[str, ...]
-    """All that have completed since the step before: asynchronous tasks are kept together. The last is `completed`."""
+    """The tasks that completed since the previous step; asynchronous tasks complete together. The last is `completed`."""
 
     outputs: Mapping[str, TaskOutput]
-    """What all tasks gave up to here."""
+    """The outputs of all tasks so far."""
 
     inputs: Mapping[str, Any]
-    """What the run was given."""
+    """The inputs of the run."""
 
     next: tuple[str, ...]
-    """The tasks that were to run, or to be skipped."""
+    """The tasks to run or skip next."""
 
     created_at: datetime
-    """When."""
+    """When the checkpoint was created."""
 
     inside: str | None = None
-    """The thread of the flow in whose method it ran; None for a run of its own."""
+    """The thread id of the flow whose method ran the crew; None if there is none."""
 
     forked_from: str | None = None
-    """At the first step of a fork or a replay: the run that it came from."""
+    """At the first step of a fork or a replay: the thread id of the original run."""
 
 
 class CrewHistory:
-    """What can be done with the past of a crew's runs."""
+    """Methods on the stored runs of a crew."""
 
     def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
-        """What a kept run did, step by step, the latest last.
+        """Return the steps of a stored run, oldest first.
 
         Args:
-            thread_id: the run; the latest of this crew where None.
-            checkpointer: where it is kept, as for `kickoff`.
+            thread_id: The run; None means the latest of this crew.
+            checkpointer: Where the run is stored, as for `kickoff`.
 
         Raises:
-            RunError: there is no such run, or it is another crew's.
-            StorageError: what is kept cannot be read.
+            RunError: There is no such run, or it belongs to another crew.
+            StorageError: The stored run cannot be read.
         """
         return history(cast("Crew", self), thread_id, checkpointer)
 
     async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> list[CrewStep]:
-        """What a kept run did, read on this event loop; see `history`."""
+        """Return the steps of a stored run, on the current event loop; see `history`."""
         return await ahistory(cast("Crew", self), thread_id, checkpointer)
 
     @ForkVerb
@@ -229,26 +224,26 @@ class CrewHistory:
         new_thread_id: str | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
-        """Run on from a point of the past in a new thread; the run that it comes from stays as it is.
+        """Continue a stored run from an earlier point in a new thread. The original run is not changed.
 
-        Tasks before the point are not done again: their outputs are those of that run, or those given. All others are done
-        anew.
+        Tasks before the point are not repeated: their outputs are taken from the original run or from `outputs`. All others run
+        again.
 
         Args:
-            step_or_task: a step of `history`, behind which it goes on; or a task, with which it goes on, by its name in the
-                graph, its id, name or key, or its place.
-            outputs: other outputs for tasks before the point; given for the task itself, it stands for that task's work. A
-                text, a `TaskOutput`, the fields of the structure that the task gives, or a dict with `raw`.
-            inputs: values that replace those of that run.
-            thread_id: the run; that of the step, or the latest of this crew where None.
-            new_thread_id: a name to keep the new run under; one is made where None.
-            checkpointer: where runs are kept, as for `kickoff`.
+            step_or_task: A step of `history` to continue after; or a task to continue with, as its name in the graph, id, name,
+                key or index.
+            outputs: Other outputs for tasks before the point, by task; one for the task itself replaces its work. A string, a
+                `TaskOutput`, the fields of the task's structured output, or a dict with `raw`.
+            inputs: Values that replace inputs of the original run.
+            thread_id: The original run; None means that of the step, or the latest of this crew.
+            new_thread_id: The name to store the new run under; None generates one.
+            checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
-            UnknownTask: a task is named that the crew does not have.
-            RunError: there is no such run or step, or it has no output of a task before the point.
-            DefinitionError: an output does not fit its task.
-            Exception: as `kickoff`.
+            UnknownTask: The crew has no such task.
+            RunError: There is no such run or step, or it lacks the output of a task before the point.
+            DefinitionError: An output does not fit its task.
+            Exception: As for `kickoff`.
         """
         return fork(
             cast("Crew", self),
@@ -272,7 +267,7 @@ class CrewHistory:
         new_thread_id: str | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
-        """Run on from a point of the past on this event loop; see `fork`."""
+        """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
         return await afork(
             cast("Crew", self),
             Fork(
@@ -294,20 +289,19 @@ class CrewHistory:
         new_thread_id: str | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
-        """Do a task of a run that is kept again, and all tasks behind it; the outputs before it are those of that run.
+        """Repeat a stored run from a task on, in a new thread; earlier outputs are taken from that run.
 
         Args:
-            task_id: the task's id, also the one that it had in the process of that run; its name in the graph, its name, key
-                or place.
-            inputs: values that replace those of that run.
-            thread_id: the run; the latest of this crew where None.
-            new_thread_id: a name to keep the new run under; one is made where None.
-            checkpointer: where runs are kept, as for `kickoff`.
+            task_id: The task: its id, also the id it had in the process of that run, its name in the graph, name, key or index.
+            inputs: Values that replace inputs of the original run.
+            thread_id: The original run; None means the latest of this crew.
+            new_thread_id: The name to store the new run under; None generates one.
+            checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
-            UnknownTask: there is no such task (also ValueError).
-            RunError: there is no such run, or it has no output of a task before.
-            Exception: as `kickoff`.
+            UnknownTask: There is no such task (also a ValueError).
+            RunError: There is no such run, or it lacks the output of an earlier task.
+            Exception: As for `kickoff`.
         """
         return self.fork(
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
@@ -322,7 +316,7 @@ class CrewHistory:
         new_thread_id: str | None = None,
         checkpointer: "Checkpointer" = None,
     ) -> "CrewOutput":
-        """Do a task of a run that is kept again, on this event loop; see `replay`."""
+        """Repeat a stored run from a task on, on the current event loop; see `replay`."""
         return await self.afork(
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
@@ -330,21 +324,21 @@ class CrewHistory:
     def diff(
         self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
     ) -> RunDiff:
-        """What differs between two runs, task by task; `print` shows it.
+        """Compare two runs task by task; `print` shows the result.
 
         Args:
-            run_a: a run, by its thread or by what it gave.
-            run_b: another.
-            checkpointer: where they are kept, as for `kickoff`.
+            run_a: A run, as its thread id or its output.
+            run_b: The run to compare with.
+            checkpointer: Where the runs are stored, as for `kickoff`.
 
         Raises:
-            RunError: there is no such run, or it is another crew's.
-            TypeError: it is nothing that names a run.
+            RunError: There is no such run, or it belongs to another crew.
+            TypeError: An argument is neither a thread id nor an output.
         """
         return diff(cast("Crew", self), run_a, run_b, checkpointer)
 
     async def adiff(
         self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
     ) -> RunDiff:
-        """What differs between two runs, read on this event loop; see `diff`."""
+        """Compare two runs on the current event loop; see `diff`."""
         return await adiff(cast("Crew", self), run_a, run_b, checkpointer)

@@ -1,13 +1,10 @@
-"""The verbs on what a crew remembers.
-
-The verbs on what a crew knows.
-"""
+"""The methods on the memories and the knowledge of a crew."""
 
 import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from crewgraph.definitions.fields import current_knowledge
+from crewgraph.definitions.fields import resolve_knowledge
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.long_term import LongTermMemory
@@ -29,7 +26,7 @@ class CrewKnowledge:
     def create_crew_knowledge(self) -> Self:
         """Make `knowledge` of `knowledge_sources`, where it was not given; nothing is read yet."""
         crew = cast("Crew", self)
-        made = current_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
+        made = resolve_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
         if made is not crew.knowledge:
             crew.knowledge = made
         return self
@@ -48,14 +45,14 @@ class CrewKnowledge:
             SourceError: a source of its knowledge cannot be used.
             StorageError: its knowledge cannot be searched.
         """
-        known = self._known
+        known = self._current_knowledge
         return None if known is None else known.query(query, results_limit, score_threshold)
 
     async def aquery_knowledge(
         self, query: Sequence[str], results_limit: int = 3, score_threshold: float = 0.35
     ) -> "list[SearchResult] | None":
         """What the crew knows of something, looked up on this event loop; see `query_knowledge`."""
-        known = self._known
+        known = self._current_knowledge
         if known is None:
             return None
         found: list[SearchResult] = await known.aquery(query, results_limit, score_threshold)
@@ -71,15 +68,15 @@ class CrewKnowledge:
             one.reset()
 
     @property
-    def _known(self) -> Any:
+    def _current_knowledge(self) -> Any:
         return cast("Crew", self.create_crew_knowledge()).knowledge
 
-    def kept_knowledge(self, kind: str) -> list[Any]:
+    def knowledge_of_type(self, kind: str) -> list[Any]:
         """What `reset_memories` means by "knowledge", which is all of it, and by "agent_knowledge"."""
         crew = cast("Crew", self)
         if kind not in ("knowledge", "agent_knowledge"):
             return []
-        found: list[Any] = [] if kind == "agent_knowledge" else [self._known]
+        found: list[Any] = [] if kind == "agent_knowledge" else [self._current_knowledge]
         for agent in [*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]:
             agent.set_knowledge(crew.embedder)
             found.append(agent.knowledge)
@@ -88,7 +85,7 @@ class CrewKnowledge:
 
 _log = logging.getLogger("crewgraph")
 
-_KINDS: dict[str, tuple[str, ...]] = {
+_MEMORY_FIELDS: dict[str, tuple[str, ...]] = {
     "short_term": ("short_term_memory",),
     "long_term": ("long_term_memory",),
     "entity": ("entity_memory",),
@@ -100,7 +97,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
 }
 """What is kept under each name, by the fields of a crew."""
 
-_SHORT = {"short": "short_term", "long": "long_term"}
+_ALIASES = {"short": "short_term", "long": "long_term"}
 
 
 class CrewMemories(CrewKnowledge):
@@ -108,27 +105,27 @@ class CrewMemories(CrewKnowledge):
 
     @property
     def _short_term_memory(self) -> Any:
-        return self.memory_in_use("short_term_memory")
+        return self.active_memory("short_term_memory")
 
     @property
     def _long_term_memory(self) -> Any:
-        return self.memory_in_use("long_term_memory")
+        return self.active_memory("long_term_memory")
 
     @property
     def _entity_memory(self) -> Any:
-        return self.memory_in_use("entity_memory")
+        return self.active_memory("entity_memory")
 
     @property
     def _external_memory(self) -> Any:
-        return self.memory_in_use("external_memory")
+        return self.active_memory("external_memory")
 
-    def memory_in_use(self, field: str) -> Any:
+    def active_memory(self, field: str) -> Any:
         """The memory of a kind that a run uses; None where there is none, or where it was made and `memory` is off now."""
         memory: Any = getattr(self, field)
-        return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._remembers else memory
+        return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._memory_enabled else memory
 
     @property
-    def _remembers(self) -> bool:
+    def _memory_enabled(self) -> bool:
         return bool(getattr(self, "memory", False)) or bool(getattr(self, "contextual_memory", False))
 
     def create_crew_memory(self) -> Self:
@@ -139,7 +136,7 @@ class CrewMemories(CrewKnowledge):
             MissingExtra: the provider needs a package that is not installed.
         """
         made: Any = self
-        if self._remembers and isinstance(made.memory, bool):
+        if self._memory_enabled and isinstance(made.memory, bool):
             if made.short_term_memory is None:
                 made.short_term_memory = ShortTermMemory(crew=self, embedder_config=made.embedder).mark_automatic()
             if made.long_term_memory is None:
@@ -164,24 +161,24 @@ class CrewMemories(CrewKnowledge):
         Raises:
             ValueError: there is no memory of that name.
         """
-        found = self.kept_under(command_type)
+        found = self.memories_of_type(command_type)
         for one in found:
             one.reset()
         if not found:
             _log.warning("the crew has no memory `%s` that could be reset", command_type)
 
-    def kept_under(self, command_type: str) -> list[Any]:
+    def memories_of_type(self, command_type: str) -> list[Any]:
         """What `reset_memories` resets for a name: memories, and whatever else has a `reset`.
 
         Raises:
             ValueError: there is no memory of that name.
         """
-        asked = _SHORT.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
-        if asked != "all" and asked not in _KINDS:
-            known = ", ".join(f"`{one}`" for one in (*_SHORT, *_KINDS, "all"))
+        asked = _ALIASES.get(command_type, command_type) if isinstance(command_type, str) else command_type  # pyright: ignore[reportUnnecessaryIsInstance]
+        if asked != "all" and asked not in _MEMORY_FIELDS:
+            known = ", ".join(f"`{one}`" for one in (*_ALIASES, *_MEMORY_FIELDS, "all"))
             raise ValueError(f"there is no memory `{command_type}`; there are {known}")
-        kinds = tuple(_KINDS) if asked == "all" else (asked,)
-        named = dict.fromkeys(field for kind in kinds for field in _KINDS[kind])
-        given = {id(one): one for kind in kinds for one in self.kept_knowledge(kind)}
+        kinds = tuple(_MEMORY_FIELDS) if asked == "all" else (asked,)
+        named = dict.fromkeys(field for kind in kinds for field in _MEMORY_FIELDS[kind])
+        given = {id(one): one for kind in kinds for one in self.knowledge_of_type(kind)}
         given |= {id(one): one for field in named if callable(getattr(one := getattr(self, field), "reset", None))}
         return list(given.values())

@@ -1,7 +1,4 @@
-"""What a crew's run waits to be told.
-
-A run that is kept, as the index of runs tells of it.
-"""
+"""Runs that wait for an answer, with their questions, and what the index of runs reports of a stored run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,146 +11,148 @@ from crewgraph.text import shorten
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import Question
 
-__all__ = ["CrewQuestion", "PendingCrew", "QuestionKind", "RunFilter", "RunInfo", "RunStatus", "listed"]
+__all__ = ["CrewQuestion", "PendingCrew", "QuestionKind", "RunFilter", "RunInfo", "RunStatus", "format_questions"]
 
 
 QuestionKind = Literal["feedback", "approval", "question"]
-"""What may be answered depends on it.
+"""The kind of question, which determines the possible answers.
 
-`feedback`: what is to be changed in an answer (`human_input`); an empty text or True accepts it.
-`approval`: whether a tool may be called (`require_approval`): yes or True, no and why not, or `{"args": {...}}`.
-`question`: what a tool asks with LangGraph's `interrupt`, which is given the answer as it is.
+`feedback`: what to change in an answer (`human_input`); an empty string or True accepts it.
+`approval`: whether a tool may be called (`require_approval`): "yes" or True; "no" with a reason; or `{"args": {...}}`.
+`question`: a call of LangGraph's `interrupt` in a tool, which returns the answer unchanged.
 """
 
-_SHOWN = 200
+_MAX_CHARS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrewQuestion:
-    """Something that a crew's run waits to be told."""
+    """A question that a crew's run waits for."""
 
     id: str
-    """Its name within the run."""
+    """The id of the question within the run."""
 
     kind: QuestionKind
     text: str
-    """What is asked."""
+    """The text of the question."""
 
     task: str | None = None
-    """The task whose agent asks, by the name of its node; None where that is not known."""
+    """The node name of the task whose agent asks; None if unknown."""
 
     agent: str | None = None
-    """The role of that agent."""
+    """The role of the agent that asks."""
 
     tool: str | None = None
-    """The tool that is to be allowed."""
+    """The tool to approve."""
 
     args: Mapping[str, Any] | None = None
-    """What exactly it is to be called with."""
+    """The arguments of the tool call."""
 
     answer: str | None = None
-    """The agent's answer so far."""
+    """The agent's answer to review."""
 
     refused: str | None = None
-    """Why the last answer could not be taken."""
+    """Why the previous answer was rejected."""
 
     value: Any = None
-    """Of a `question`: what `interrupt` was given."""
+    """The value passed to `interrupt`, for a `question`."""
 
     def told(self) -> str:
-        """The question in a line."""
+        """Return the question in one line."""
         who = f"agent `{self.agent}`" + (f" in task `{self.task}`" if self.task else "")
         again = " (again, for the last answer could not be taken)" if self.refused else ""
         if self.kind == "approval":
-            shown = ", ".join(f"{name}={value!r}" for name, value in (self.args or {}).items())
-            return f"{who} asks whether it may call `{self.tool}({shorten(shown, _SHOWN)})`{again}"
+            arguments = ", ".join(f"{name}={value!r}" for name, value in (self.args or {}).items())
+            return f"{who} asks whether it may call `{self.tool}({shorten(arguments, _MAX_CHARS)})`{again}"
         if self.kind == "feedback":
             answer = " ".join((self.answer or "").split())
-            return f"{who} asks whether its answer will do{again}: {shorten(answer, _SHOWN)!r}"
-        return shorten(" ".join(self.text.split()), _SHOWN)
+            return f"{who} asks whether its answer will do{again}: {shorten(answer, _MAX_CHARS)!r}"
+        return shorten(" ".join(self.text.split()), _MAX_CHARS)
 
     @classmethod
     def from_plain(cls, id: str, value: Any) -> "CrewQuestion":
-        """The question that was put to LangGraph's `interrupt`."""
+        """Create the question from the value passed to LangGraph's `interrupt`."""
         if isinstance(value, Mapping):
-            told = cast("Mapping[str, Any]", value)
-            if told.get("kind") in ("feedback", "approval") and isinstance(told.get("text"), str):
+            data = cast("Mapping[str, Any]", value)
+            if data.get("kind") in ("feedback", "approval") and isinstance(data.get("text"), str):
                 names = ("kind", "text", "task", "agent", "tool", "args", "answer", "refused")
-                return cls(id=id, **{name: told[name] for name in names if name in told})
+                return cls(id=id, **{name: data[name] for name in names if name in data})
         text = value if isinstance(value, str) else repr(cast("object", value))
         return cls(id=id, kind="question", text=text, value=value)
 
 
 class PendingCrew(CrewOutput):
-    """What a kickoff returns whose run waits for answers: it is kept, and goes on with `crew.resume(thread_id, answer)`.
+    """Returned by `kickoff` if the run waits for answers; `crew.resume(thread_id, answer)` continues it.
 
-    `raw` is empty; `tasks_output` holds what is done so far.
+    `raw` is empty; `tasks_output` holds the outputs so far.
     """
 
     crew: str | None = None
     """The crew's name."""
 
     questions: tuple[CrewQuestion, ...] = ()
-    """What it waits for."""
+    """The questions to answer."""
 
     def __str__(self) -> str:
-        asked = "; ".join(one.told() for one in self.questions)
+        questions = "; ".join(question.told() for question in self.questions)
         example = "..." if len(self.questions) == 1 else f"{{{self.questions[0].id!r}: ..., ...}}"
-        return f"crew `{self.crew}` waits for an answer: {asked}. Answer with `resume({self.thread_id!r}, {example})`."
+        return (
+            f"crew `{self.crew}` waits for an answer: {questions}. Answer with `resume({self.thread_id!r}, {example})`."
+        )
 
 
-def listed(questions: Sequence[CrewQuestion]) -> str:
-    """Questions with their ids, for messages."""
-    return "; ".join(f"`{one.id}`: {one.told()}" for one in questions)
+def format_questions(questions: Sequence[CrewQuestion]) -> str:
+    """Return questions with their ids in one line, for messages."""
+    return "; ".join(f"`{question.id}`: {question.told()}" for question in questions)
 
 
 RunStatus = Literal["finished", "pending", "open"]
-"""`finished`: it is done. `pending`: it waits for somebody's answer. `open`: it goes on in some process, or it failed or was
-killed and can be resumed."""
+"""`finished`: completed. `pending`: waits for an answer. `open`: still running in some process, or failed or killed and can be
+resumed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """A run that is kept; `resume` goes on with it."""
+    """A stored run, which `resume` continues."""
 
     thread_id: str
-    """What it is kept under; `resume` takes it."""
+    """The name that the run is stored under; pass it to `resume`."""
 
     kind: Literal["crew", "flow"]
     name: str
-    """What the crew or the flow is called."""
+    """The name of the crew or flow."""
 
     status: RunStatus
     last: str | None
-    """The method or the task that completed last; None where none has."""
+    """The method or task that completed last; None if none has."""
 
     created_at: datetime | None
-    """When it began, and the first run where several were kept under the same name; None where that is not known."""
+    """When the run started (the first one, if several were stored under the same name); None if unknown."""
 
     updated_at: datetime
-    """When it was written last, in UTC: when the latest checkpoint was made, or to the minute what was written after it."""
+    """When the run was last written, in UTC: the time of its latest checkpoint, or of later writes to the minute."""
 
     questions: "tuple[Question, ...] | tuple[CrewQuestion, ...]" = ()
-    """What it waits for."""
+    """The pending questions."""
 
     inside: str | None = None
-    """The thread of the flow in whose method it ran; None for a run of its own."""
+    """The thread id of the flow whose method started the run; None if there is none."""
 
     @property
     def flow_id(self) -> str:
-        """What flows call `thread_id`."""
+        """The same as `thread_id`, as flows call it."""
         return self.thread_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFilter:
-    """Which of the stored runs are asked for; the keywords that the verbs `runs` share."""
+    """The filter keywords of the `runs` methods."""
 
     status: RunStatus | None = None
-    """Only those with it."""
+    """Only runs with this status."""
 
     inside: bool = False
-    """Whether those inside the methods of flows are included."""
+    """Whether to include runs inside methods of flows."""
 
     limit: int | None = None
-    """At most so many."""
+    """Maximum number of runs."""

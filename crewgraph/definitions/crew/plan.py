@@ -1,4 +1,4 @@
-"""The plan that a crew makes before its tasks are done."""
+"""The plan that a crew makes before its tasks run, if `planning=True`."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -9,20 +9,20 @@ __all__ = ["CrewPlan", "PlanPerTask"]
 
 
 class PlanPerTask(BaseModel):
-    """How one task is to be done."""
+    """The plan for one task."""
 
     task_number: int = Field(description="The number of the task")
     """The number of the task, from 1."""
 
     task: str = Field("", description="What the task is about, in a few words")
-    """What it is about."""
+    """What the task is about."""
 
     plan: str = Field(description="The steps that lead to the expected result, in order, one on each line")
-    """The steps to its result, in order."""
+    """The steps to the result, in order."""
 
     @field_validator("plan", mode="before")
     @classmethod
-    def _of_steps(cls, value: Any) -> Any:
+    def _join_steps(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
         steps = [str(step).strip() for step in cast(list[Any], value)]
@@ -30,19 +30,19 @@ class PlanPerTask(BaseModel):
 
 
 class CrewPlan(BaseModel):
-    """How the tasks of a crew are to be done, one after the other."""
+    """The plans for the tasks of a crew."""
 
     list_of_plans_per_task: list[PlanPerTask] = Field(description="One plan for each task")
-    """A plan for each task."""
+    """One plan per task."""
 
     def by_number(self, tasks: int) -> Mapping[int, str]:
-        """The plans by the numbers of their tasks, from 1.
+        """Return the plans by task number, from 1.
 
         Args:
-            tasks: how many tasks there are. Where a number is none of theirs, the order of the plans counts.
+            tasks: The number of tasks. If the planner's numbers are out of range or not unique, plans are numbered in order.
         """
-        plans = [one for one in self.list_of_plans_per_task if one.plan.strip()]
-        numbers = [one.task_number for one in plans]
+        plans = [plan for plan in self.list_of_plans_per_task if plan.plan.strip()]
+        numbers = [plan.task_number for plan in plans]
         if not set(numbers) <= set(range(1, tasks + 1)) or len(set(numbers)) < len(numbers):
             numbers = list(range(1, len(plans) + 1))
-        return {number: one.plan.strip() for number, one in zip(numbers, plans, strict=True) if number <= tasks}
+        return {number: plan.plan.strip() for number, plan in zip(numbers, plans, strict=True) if number <= tasks}

@@ -1,7 +1,4 @@
-"""How the tasks of a crew are worked through.
-
-How much of a run's past is kept.
-"""
+"""The process of a crew, and how many checkpoints of a run are retained."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -10,37 +7,39 @@ from pydantic import Field
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["KeepHistory", "Process", "checkpoints_kept"]
+__all__ = ["KeepHistory", "Process", "max_stored_checkpoints"]
 
 
 class Process(StrEnum):
-    """The order of work in a crew."""
+    """How the tasks of a crew are assigned to agents."""
 
     sequential = "sequential"
-    """One task after the other, each by its own agent."""
+    """Tasks run in order, each by its own agent."""
 
     hierarchical = "hierarchical"
-    """A manager works on each task and hands parts of it to the agents."""
+    """A manager works on each task and delegates parts of it to the agents."""
 
 
 KeepHistory = Literal["all", "latest"] | Annotated[int, Field(ge=1, strict=True)]
-"""All checkpoints, the latest alone, or so many of the latest."""
+"""All checkpoints, only the latest, or the given number of latest ones."""
 
 
-def checkpoints_kept(wish: Any, whose: str) -> int | None:
-    """How many checkpoints are kept; None for all.
+def max_stored_checkpoints(keep_history: Any, owner: str) -> int | None:
+    """Return how many checkpoints are retained; None for all.
 
     Args:
-        wish: what `keep_history` says.
-        whose: for messages.
+        keep_history: "all", "latest" or a number from 1.
+        owner: The crew or flow, for error messages.
 
     Raises:
-        DefinitionError: it says nothing of that kind.
+        DefinitionError: `keep_history` is something else.
     """
-    if wish == "all":
+    if keep_history == "all":
         return None
-    if wish == "latest":
+    if keep_history == "latest":
         return 1
-    if isinstance(wish, int) and not isinstance(wish, bool) and wish >= 1:
-        return wish
-    raise DefinitionError(f'`keep_history` of {whose} is {wish!r:.80}; give "all", "latest", or a number from 1.')
+    if isinstance(keep_history, int) and not isinstance(keep_history, bool) and keep_history >= 1:
+        return keep_history
+    raise DefinitionError(
+        f'`keep_history` of {owner} is {keep_history!r:.80}; give "all", "latest", or a number from 1.'
+    )

@@ -1,7 +1,4 @@
-"""The verbs that train crews.
-
-What agents are taught: what people said of their answers, what was made of it, and the JSON file that keeps both.
-"""
+"""Training of crews: the `train` methods, and the JSON file of people's feedback and the lessons drawn from it."""
 
 import json
 import logging
@@ -90,7 +87,7 @@ class CrewTraining:
 
 _log = logging.getLogger("crewgraph")
 
-_NOTHING_PICKLED = "nothing is pickled here"
+_NO_PICKLE = "nothing is pickled here"
 
 
 class TrainedAgent(BaseModel):
@@ -210,7 +207,7 @@ def training_path(filename: object, *, wanted: str = "`filename`") -> Path:
         return path
     made = path.with_suffix(".json") if path.suffix == ".pkl" else path.with_name(f"{path.name}.json")
     left = f"; the pickle `{name}` is not opened" if path.suffix == ".pkl" and path.exists() else ""
-    _log.warning("training: %s, what is taught is in `%s`%s", _NOTHING_PICKLED, made, left)
+    _log.warning("training: %s, what is taught is in `%s`%s", _NO_PICKLE, made, left)
     return made
 
 
@@ -229,13 +226,13 @@ def read_training(path: Path) -> TrainingFile:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
     if written[:1] == b"\x80":  # the first byte of every pickle since Python 2.3
         raise StorageError(
-            f"`{path}` is a pickle, whatever its name says, and {_NOTHING_PICKLED}: it was not opened. Train again, with "
+            f"`{path}` is a pickle, whatever its name says, and {_NO_PICKLE}: it was not opened. Train again, with "
             "another name for the file."
         )
     try:
         held: Any = json.loads(written)
     except ValueError as error:
-        raise _unreadable(path, f"it is no JSON: {error}") from error
+        raise _invalid_file(path, f"it is no JSON: {error}") from error
     version: Any = held.get("version") if isinstance(held, Mapping) else None  # pyright: ignore[reportUnknownVariableType]
     if isinstance(version, int) and version > 1:
         raise StorageError(
@@ -247,10 +244,10 @@ def read_training(path: Path) -> TrainingFile:
         places = "; ".join(
             f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}" for one in error.errors()[:3]
         )
-        raise _unreadable(path, places) from error
+        raise _invalid_file(path, places) from error
 
 
-def _unreadable(path: Path, why: str) -> StorageError:
+def _invalid_file(path: Path, why: str) -> StorageError:
     return StorageError(f"`{path}` is no training file: {why}. Mend or remove it, or give another name.")
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a crew: every rule is a function from the crew to its faults."""
+"""The rules that a crew must satisfy: each is a function from the crew to its faults."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,20 +10,20 @@ from crewgraph.errors import Fault
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
 
-__all__ = ["crew_faults", "title"]
+__all__ = ["title", "validate_crew"]
 
 
 def title(task: Task) -> str:
-    """What a task is called in messages."""
+    """Return how a task is called in messages: "task `name`"."""
     return task.called
 
 
-def crew_faults(crew: "Crew") -> list[Fault]:
-    """Everything that is wrong with a crew, in the order of its tasks."""
+def validate_crew(crew: "Crew") -> list[Fault]:
+    """Return all faults of a crew, in the order of the rules."""
     return [fault for rule in _RULES for fault in rule(crew)]
 
 
-def _something_to_do(crew: "Crew") -> Iterator[Fault]:
+def _check_not_empty(crew: "Crew") -> Iterator[Fault]:
     if not crew.tasks and not crew.agents:
         yield Fault(
             where="the crew",
@@ -33,20 +33,20 @@ def _something_to_do(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _everybody_has_work(crew: "Crew") -> Iterator[Fault]:
+def _check_task_agents(crew: "Crew") -> Iterator[Fault]:
     if crew.process is not Process.sequential:
         return
     for task in crew.tasks:
         if task.agent is None:
             yield Fault(
-                where=title(task),
+                where=task.called,
                 what="it has no agent.",
                 remedy="Give it `agent=`.",
                 code="missing_agent_in_task",
             )
 
 
-def _a_manager(crew: "Crew") -> Iterator[Fault]:
+def _check_manager(crew: "Crew") -> Iterator[Fault]:
     if crew.process is not Process.hierarchical:
         return
     if crew.manager_llm is None and crew.manager_agent is None:
@@ -65,7 +65,7 @@ def _a_manager(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _one_trailing_async(crew: "Crew") -> Iterator[Fault]:
+def _check_trailing_async(crew: "Crew") -> Iterator[Fault]:
     trailing = 0
     for task in reversed(crew.tasks):
         if not task.async_execution:
@@ -80,7 +80,7 @@ def _one_trailing_async(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _conditions(crew: "Crew") -> Iterator[Fault]:
+def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
     if crew.tasks and all(isinstance(task, ConditionalTask) for task in crew.tasks):
         yield Fault(
             where="the crew",
@@ -90,7 +90,7 @@ def _conditions(crew: "Crew") -> Iterator[Fault]:
         )
     elif crew.tasks and isinstance(crew.tasks[0], ConditionalTask):
         yield Fault(
-            where=title(crew.tasks[0]),
+            where=crew.tasks[0].called,
             what="it is conditional and stands first, where there is no output to judge.",
             remedy="Put an ordinary task before it.",
             code="invalid_first_task",
@@ -98,38 +98,45 @@ def _conditions(crew: "Crew") -> Iterator[Fault]:
     for task in crew.tasks:
         if isinstance(task, ConditionalTask) and task.async_execution:
             yield Fault(
-                where=title(task),
+                where=task.called,
                 what="it is conditional and asynchronous.",
                 remedy="Take one of both away.",
                 code="invalid_async_conditional_task",
             )
 
 
-def _contexts(crew: "Crew") -> Iterator[Fault]:
+def _check_contexts(crew: "Crew") -> Iterator[Fault]:
     position = {id(task): n for n, task in enumerate(crew.tasks)}
     for n, task in enumerate(crew.tasks):
         if not isinstance(task.context, (list, tuple)):
             continue
         for other in task.context:
-            at = position.get(id(other))
-            if at is None:
-                continue  # a task of another crew, which has run before
-            if at >= n:
+            index = position.get(id(other))
+            if index is None:
+                continue  # a task of another crew, which ran earlier
+            if index >= n:
                 yield Fault(
-                    where=title(task),
-                    what=f"its context names {f'{title(other)}, which comes later' if at > n else 'the task itself'}.",
+                    where=task.called,
+                    what=f"its context names {f'{other.called}, which comes later' if index > n else 'the task itself'}.",
                     remedy="Name only tasks that stand before it.",
                 )
-            elif task.async_execution and other.async_execution and not _synchronised(crew.tasks[at + 1 : n]):
+            elif task.async_execution and other.async_execution and not _has_synchronous(crew.tasks[index + 1 : n]):
                 yield Fault(
-                    where=title(task),
-                    what=f"it is asynchronous, and so is {title(other)} in its context: they would run at the same time.",
+                    where=task.called,
+                    what=f"it is asynchronous, and so is {other.called} in its context: they would run at the same time.",
                     remedy="Put a synchronous task between them, or make one of them synchronous.",
                 )
 
 
-def _synchronised(between: list[Task]) -> bool:
+def _has_synchronous(between: list[Task]) -> bool:
     return any(not task.async_execution for task in between)
 
 
-_RULES = (_something_to_do, _everybody_has_work, _a_manager, _one_trailing_async, _conditions, _contexts)
+_RULES = (
+    _check_not_empty,
+    _check_task_agents,
+    _check_manager,
+    _check_trailing_async,
+    _check_conditional_tasks,
+    _check_contexts,
+)

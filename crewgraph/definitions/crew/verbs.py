@@ -1,10 +1,10 @@
-"""The verbs of crews: kickoff in its forms, resume, compile."""
+"""The methods that run a crew: `kickoff` in its forms, `stream`, `resume` and `compile`."""
 
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.checkpoints import continue_from
+from crewgraph.definitions.checkpoints import apply_from_checkpoint
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -42,7 +42,7 @@ __all__ = ["CrewVerbs"]
 
 
 class CrewVerbs:
-    """What can be done with a crew."""
+    """Methods that run a crew."""
 
     @overridable
     def kickoff(
@@ -55,33 +55,33 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
-        """Run the tasks; works in scripts, threads and inside a running event loop (a notebook cell).
+        """Run the tasks. Works in scripts, threads and inside a running event loop (a notebook cell).
 
-        A crew made with `stream=True` gives a `CrewStreamingOutput` instead, whose iteration is the run.
+        With `stream=True` on the crew, returns a `CrewStreamingOutput`; iterating over it runs the crew.
 
         Args:
-            inputs: values for the `{placeholders}`.
-            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.contrib.files`' classes.
-            thread_id: a name to keep the run under, for `resume`; one is made where None.
-            checkpointer: where the run is kept: a LangGraph checkpointer, False for nowhere; the crew's own, else the
-                default database, where None.
+            inputs: Values for the `{placeholders}`.
+            input_files: Files of the run, by name: paths, bytes, open files or classes of `crewgraph.contrib.files`.
+            from_checkpoint: The checkpoint to continue from with this crew. Without `restore_from`, sets how checkpoints of this
+                crew are made from now on.
+            thread_id: The name to store the run under, for `resume`; None generates one.
+            checkpointer: Where to store the run: a LangGraph checkpointer, or False for nowhere. None uses the crew's
+                checkpointer, else the default database.
             granularity: "task" or "step"; see `compile`.
-            from_checkpoint: the checkpoint that is gone on from, with this crew; where it has no `restore_from`, how checkpoints
-                of this crew are made from now on.
 
         Returns:
-            The output; a `PendingCrew` where the run waits for somebody's answer, and nobody sits at a terminal.
+            The output, or a `PendingCrew` if the run waits for an answer and there is no terminal to ask at.
 
         Raises:
-            MissingInput: a placeholder has no value.
-            GuardrailFailed: a guardrail refused every attempt.
-            StorageError: the run cannot be kept.
-            Exception: whatever a model raised, with a note that names the task.
+            MissingInput: A placeholder has no value.
+            GuardrailFailed: A guardrail rejected every attempt.
+            StorageError: The run cannot be stored.
+            Exception: Any error of a model, with a note that names the task.
         """
-        continue_from(self, from_checkpoint)
+        apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        if self._in_chunks():
+        if self._streams():
             return cast("CrewOutput", chunked(crew, inputs, options))
         return kickoff(crew, inputs, options)
 
@@ -96,11 +96,11 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
-        """Run the tasks on this event loop; see `kickoff`."""
-        continue_from(self, from_checkpoint)
+        """Run the tasks on the current event loop; see `kickoff`."""
+        apply_from_checkpoint(self, from_checkpoint)
         crew, inputs = cast("Crew", self), with_files(inputs, input_files)
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
-        if self._in_chunks():
+        if self._streams():
             return cast("CrewOutput", achunked(crew, inputs, options))
         return await akickoff(crew, inputs, options)
 
@@ -115,10 +115,10 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "CrewOutput":
-        """CrewAI's name for `akickoff`; a `kickoff` of the class's own, or a patched one, is called in a thread instead."""
+        """CrewAI's name for `akickoff`. If a subclass or a patch overrides `kickoff`, that is called in a thread instead."""
         own = override_of(self, "kickoff")
         if own is not None:
-            continue_from(self, from_checkpoint)
+            apply_from_checkpoint(self, from_checkpoint)
             return await in_thread(own, with_files(inputs, input_files))
         return await CrewVerbs.akickoff(
             self,
@@ -139,23 +139,22 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
-        """Run the tasks for each of several inputs, one run after the other; the outputs come in the order of the inputs.
+        """Run the tasks once for each of several inputs, and return the outputs in the order of the inputs.
 
-        Each is a run of its own: with its own thread, callbacks and events. Where one fails, the others go on to their
-        ends; then the first failure is raised. It has two attributes more: `outputs`, a list with what each run gave and
-        None for those that failed, and `failures`, the exceptions by position. `usage_metrics` of the crew is afterwards
-        the sum over all.
+        Each run has its own thread id, callbacks and events. If one fails, the others still complete; then the first error is
+        raised with two extra attributes: `outputs`, a list with None for each failed run, and `failures`, the exceptions by
+        index. Afterwards `usage_metrics` is the sum over all runs.
 
         Args:
-            inputs: for each run, values for the `{placeholders}`.
-            input_files: files that belong to each of the runs.
-            max_concurrency: how many runs there may be at a time, each in a thread; one where None.
-            checkpointer: where the runs are kept, as for `kickoff`.
+            inputs: For each run, values for the `{placeholders}`.
+            input_files: Files of every run.
+            max_concurrency: Maximum number of concurrent runs, each in a thread; None means one.
+            checkpointer: Where to store the runs, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
 
         Raises:
-            TypeError: the inputs are no list of dicts.
-            Exception: as `kickoff`.
+            TypeError: `inputs` is not a list of dicts.
+            Exception: As for `kickoff`.
         """
         inputs = each_with_files(inputs, input_files)
         options = RunOptions(checkpointer=checkpointer, granularity=granularity)
@@ -170,7 +169,7 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "list[CrewOutput]":
-        """Run the tasks for each input on this event loop, all at once unless there is a `max_concurrency`."""
+        """Run the tasks for each input on the current event loop, all concurrently unless `max_concurrency` is set."""
         inputs = each_with_files(inputs, input_files)
         options = RunOptions(checkpointer=checkpointer, granularity=granularity)
         return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
@@ -198,20 +197,20 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "Generator[StreamItem]":
-        """Run the tasks, and tell of everything as it happens; the last item holds the output.
+        """Run the tasks and yield events as they happen; the last one holds the output.
 
-        The run goes on while items are taken, one step of the graph ahead at most. Models stream because of it. Leaving the
-        loop ends the run as soon as the requests under way are answered; `resume` goes on with what was done.
+        The run advances as items are consumed, at most one graph step ahead. Models are asked to stream. Leaving the loop stops
+        the run once the requests in progress are answered; `resume` continues it.
 
         Args:
-            inputs: values for the `{placeholders}`.
-            input_files: files that belong to the run, by name: paths, bytes, open files or `crewgraph.contrib.files`' classes.
-            thread_id: a name to keep the run under, for `resume`; one is made where None, and told by the first item.
-            checkpointer: where the run is kept, as for `kickoff`.
+            inputs: Values for the `{placeholders}`.
+            input_files: Files of the run, by name: paths, bytes, open files or classes of `crewgraph.contrib.files`.
+            thread_id: The name to store the run under, for `resume`; None generates one, which the first item holds.
+            checkpointer: Where to store the run, as for `kickoff`.
             granularity: "task" or "step"; see `compile`.
 
         Raises:
-            Exception: what `kickoff` raises, behind the items of what was done before.
+            Exception: As for `kickoff`, after the items of what completed.
         """
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return stream(cast("Crew", self), with_files(inputs, input_files), options)
@@ -225,37 +224,37 @@ class CrewVerbs:
         checkpointer: Checkpointer = None,
         granularity: str = "task",
     ) -> "AsyncGenerator[StreamItem]":
-        """Run the tasks on this event loop, and tell of everything as it happens; see `stream`.
+        """Run the tasks on the current event loop and yield events as they happen; see `stream`.
 
-        Use it as `async with contextlib.aclosing(crew.astream()) as items` where the loop may be left early: else the run
-        ends only when Python finds that nobody holds it.
+        If the loop may be left early, use `async with contextlib.aclosing(crew.astream()) as items`; otherwise the run stops
+        only when the generator is garbage-collected.
         """
         options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity)
         return astream(cast("Crew", self), with_files(inputs, input_files), options)
 
-    def _in_chunks(self) -> bool:
+    def _streams(self) -> bool:
         return cast("Crew", self).streaming
 
     def resume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
-        """Continue a run that ended early, or waits for an answer: what it had done is not done again.
+        """Continue a run that was interrupted or waits for an answer. Completed work is not repeated.
 
         Args:
-            thread_id: the name the run is kept under.
-            answer: the answer to what it waits for; see `CrewQuestion.kind` for what may be answered. Where several questions
-                wait, a dict of answers by their ids; those that are left out go on waiting. Without an answer, a run that waits
-                asks at the terminal, or goes on waiting.
-            checkpointer: where it is kept, as for `kickoff`.
+            thread_id: The name that the run is stored under.
+            answer: The answer to the pending question; see `CrewQuestion.kind` for its form. With several questions, a dict of
+                answers by question id; questions left out stay pending. Without an answer, a waiting run asks at the terminal,
+                or stays pending.
+            checkpointer: Where the run is stored, as for `kickoff`.
 
         Returns:
-            As `kickoff`: a `PendingCrew` where it waits for another answer.
+            As for `kickoff`; a `PendingCrew` if the run waits for another answer.
 
         Raises:
-            RunError: there is no such run, or it does not wait for this answer, or somebody answered before.
+            RunError: There is no such run, it does not wait for this answer, or it was answered already.
         """
         return resume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     async def aresume(self, thread_id: str, answer: Any = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
-        """Continue a run that ended early, or waits for an answer; see `resume`."""
+        """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
         return await aresume(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
     def compile(
@@ -268,19 +267,19 @@ class CrewVerbs:
         interrupt_before: Sequence[str] = (),
         interrupt_after: Sequence[str] = (),
     ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-        """The crew as a LangGraph graph: a node per task, its state `{"inputs": {...}, <task>: <output>}`.
+        """Compile the crew to a LangGraph graph: a node per task, with the state `{"inputs": {...}, <task>: <output>}`.
 
         Args:
-            granularity: "task": each task is one node. "step": each task is a graph of the nodes `model`, `tools`,
-                `guardrail` and `finish`, for looking into it, stopping and forking there.
-            checkpointer: a LangGraph checkpointer; None inherits a parent graph's, False keeps nothing.
-            store: a LangGraph store for the nodes.
-            cache: a LangGraph cache for the nodes.
-            interrupt_before: nodes to stop before: tasks, steps ("tools"), steps of one task ("research:tools").
-            interrupt_after: nodes to stop after.
+            granularity: "task" for one node per task; "step" for a subgraph per task with the nodes `model`, `tools`, `guardrail`
+                and `finish`, to inspect, interrupt and fork inside a task.
+            checkpointer: A LangGraph checkpointer; None inherits that of a parent graph, False stores nothing.
+            store: A LangGraph store for the nodes.
+            cache: A LangGraph cache for the nodes.
+            interrupt_before: Nodes to interrupt before: tasks, steps ("tools"), or steps of one task ("research:tools").
+            interrupt_after: Nodes to interrupt after.
 
         Raises:
-            CompileError: the crew uses something that cannot be translated, or a node to stop at does not exist.
+            CompileError: The crew uses a feature that cannot be compiled, or a node to interrupt at does not exist.
         """
         return compiled(
             cast("Crew", self),

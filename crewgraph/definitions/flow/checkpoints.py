@@ -1,13 +1,10 @@
-"""What a flow says about snapshots of its runs.
-
-Runs of a flow that an extension takes part in, because it was given an input that the extension reads.
-"""
+"""The checkpoint settings of flows, and the protocol of extensions that take part in a run."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
 from crewgraph.core.files import FILES, files_in
-from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, check_checkpoint, continue_from
+from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, apply_from_checkpoint, validate_checkpoint
 from crewgraph.definitions.run_options import FlowRunOptions
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 else:
     load = lazy("crewgraph.runtime.flow.kickoff:load")
 
-__all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "plain_inputs", "run_extension"]
+__all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "run_extension", "state_inputs"]
 
 
 class FlowCheckpoints(NextRun):
@@ -57,11 +54,11 @@ class FlowCheckpoints(NextRun):
         @property
         def state(self) -> Any: ...
         def take_state(self, state: Any) -> None: ...
-        def _fresh(self) -> Any: ...
+        def _fresh_state(self) -> Any: ...
 
-    def _with_checkpoints(self, checkpoint: CheckpointSettings | bool | None) -> None:
+    def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:
-            self.checkpoint = check_checkpoint(checkpoint)
+            self.checkpoint = validate_checkpoint(checkpoint)
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings, *, definition: Any = None) -> Self:
@@ -77,7 +74,7 @@ class FlowCheckpoints(NextRun):
         """
         return extension("snapshots.restore")(cls, config)
 
-    def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
+    def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
         """What a kickoff is given, once it is known what it goes on with.
 
         Raises:
@@ -87,14 +84,14 @@ class FlowCheckpoints(NextRun):
         config, state_id = options.from_checkpoint, options.restore_from_state_id
         if options.input_files:
             inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(options.input_files))}
-        continue_from(self, config)
+        apply_from_checkpoint(self, config)
         if state_id is None:
             return inputs
         if not load(cast("Flow[Any]", self), state_id):
             raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
         state: Any = self.state
         values: Mapping[str, Any] = dict(state)
-        self.take_state(self._fresh())
+        self.take_state(self._fresh_state())
         return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
 
 
@@ -137,7 +134,7 @@ def run_extension(inputs: Mapping[str, Any]) -> RunExtension | None:
     return None
 
 
-def plain_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def state_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs that are fields of the state or parameters of methods."""
     apart = (*RESERVED_INPUTS, FILES) if files_in(inputs) else RESERVED_INPUTS
     return {name: value for name, value in inputs.items() if name not in apart}

@@ -1,4 +1,4 @@
-"""Flows and their declarations, as files in YAML or JSON hold them."""
+"""Flows declared in YAML or JSON."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,10 +12,10 @@ __all__ = ["FlowDeclarations"]
 
 
 class FlowDeclarations:
-    """The verbs of a flow that read and write declarations."""
+    """Methods that read and write declarations."""
 
     _declared: ClassVar["FlowDeclaration | None"] = None
-    """Where the class was made of one."""
+    """The declaration that the class was created from, if any."""
 
     @classmethod
     def from_declaration(
@@ -25,22 +25,22 @@ class FlowDeclarations:
         path: Path | str | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A flow of what a file in YAML or JSON declares. Names of Python in it are imported: load only what you trust.
+        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
 
         Args:
-            contents: a text in YAML or JSON, what one holds, or a declaration.
-            path: a file with such a text, where `contents` is None; names of files in it begin at its folder.
-            kwargs: what the flow is given when it is made, as `checkpointer`.
+            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
+            path: A file to read if `contents` is None; file names in it are relative to its folder.
+            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
 
         Raises:
-            DefinitionError: nothing is given, the text cannot be read, or a name in it leads nowhere.
-            FileNotFoundError: its file is missing, or that of a crew.
-            ValidationError: it declares no flow; all faults are told.
-            ScriptRefused: it holds a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
+            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
+            FileNotFoundError: The file, or that of a crew, does not exist.
+            ValidationError: The declaration is invalid; lists all faults.
+            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
         """
         return extension("declared.flow")(cls, contents, path, kwargs)
 
     @classmethod
     def flow_definition(cls) -> "FlowDeclaration":
-        """The flow as data, which `from_declaration` takes: what it was made of, or what its class says."""
+        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
         return cls._declared if cls._declared is not None else extension("declared.written")(cls)

@@ -1,4 +1,4 @@
-"""A flow as data: its methods, collected once when its class is made."""
+"""A flow as data: its methods, collected once when its class is defined, and the checks on them."""
 
 import difflib
 from collections import ChainMap
@@ -7,26 +7,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from crewgraph.definitions.base import Kept
+from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
     FlowCondition,
     FlowMethod,
+    build_method,
     events_of,
+    get_metadata,
     is_conversational_only,
-    mentioned,
-    method_of,
-    notes_of,
-    returned,
-    unfinished_of,
+    returned_labels,
+    texts_in_code,
+    uncalled_usage,
 )
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 
-__all__ = ["FlowDefinition", "defined"]
+__all__ = ["FlowDefinition", "build_definition"]
 
-_RUN_BY = frozenset(
+_RESERVED_NAMES = frozenset(
     (
         "kickoff",
         "kickoff_async",
@@ -42,20 +42,20 @@ _RUN_BY = frozenset(
         "suppress_flow_events",
         "persistence",
         "new_state",
-        "state_apart",
+        "detached_state",
         "restored_state",
         "take_state",
-        "take_run",
-        "taken_up",
+        "set_last_run",
+        "take_resumed_id",
         "running_state",
     )
 )
-"""What a flow cannot do without, so that no method may have the name."""
+"""Attributes that every flow needs, so that no method may have these names."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FlowDefinition:
-    """What the decorators of a class, and of its bases, say."""
+    """The methods and settings declared by the decorators of a class and its bases."""
 
     name: str
     methods: Mapping[str, FlowMethod]
@@ -73,8 +73,8 @@ class FlowDefinition:
     unfinished: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the names they were left under, how decorators without brackets should be written."""
 
-    kept: Kept = field(default_factory=Kept, repr=False)
-    """What others keep with it."""
+    kept: DerivedCache = field(default_factory=DerivedCache, repr=False)
+    """Objects derived from it by other modules, such as its compiled graph."""
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -91,7 +91,7 @@ class FlowDefinition:
         """The labels that plain methods fire by returning them: those that no router's code mentions."""
         if self.is_declared:
             return frozenset()
-        routed = {text for method in self.methods.values() if method.is_router for text in mentioned(method.func)}
+        routed = {text for method in self.methods.values() if method.is_router for text in texts_in_code(method.func)}
         routed |= {label for method in self.methods.values() if method.is_router for label in method.labels}
         return self.labels - routed
 
@@ -110,17 +110,17 @@ class FlowDefinition:
 
     @cached_property
     def faults(self) -> tuple[str, ...]:
-        """Why it cannot run."""
-        return tuple(self._faults())
+        """The errors that prevent the flow from running."""
+        return tuple(self._find_faults())
 
     @cached_property
-    def doubts(self) -> tuple[str, ...]:
-        """What can run, and hardly does what was meant."""
-        return tuple(self._doubts())
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about methods that probably do not behave as intended."""
+        return tuple(self._find_warnings())
 
     def with_persistence(self, persistence: Any, verbose: bool) -> "FlowDefinition":
         """The same, saved after every method."""
-        return replace(self, persistence=persistence, verbose=verbose, kept=Kept())
+        return replace(self, persistence=persistence, verbose=verbose, kept=DerivedCache())
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data."""
@@ -138,7 +138,7 @@ class FlowDefinition:
             },
         }
 
-    def _faults(self) -> Iterator[str]:
+    def _find_faults(self) -> Iterator[str]:
         for name, written in self.unfinished.items():
             yield f"method `{name}` of flow `{self.name}` is decorated without brackets. Write `{written}`."
         if not any(method.is_start for method in self.methods.values()) and "@start()" not in self.unfinished.values():
@@ -155,38 +155,38 @@ class FlowDefinition:
                     "routes, or make it a `@start()`."
                 )
 
-    def _doubts(self) -> Iterator[str]:
+    def _find_warnings(self) -> Iterator[str]:
         for method in self.methods.values():
             told = f"method `{method.name}` of flow `{self.name}`"
             ways = ((f"{told} listens to", method.trigger), (f"{told} is started again by", method.condition))
             for what, condition in ways:
                 for event in events_of(condition):
-                    if event in self.labels and not self._may_happen(event):
-                        never = " and can never complete" if _needs(condition, event) else ""
-                        yield f"{what} `{event}`{never}: there is no such method, and none returns that.{self._near(event)}"
+                    if event in self.labels and not self._can_occur(event):
+                        never = " and can never complete" if _requires(condition, event) else ""
+                        yield f"{what} `{event}`{never}: there is no such method, and none returns that.{self._suggestion(event)}"
             for event in events_of(method.condition):
-                if event in self.methods and not self._may_happen(event, of_routers=True):
+                if event in self.methods and not self._can_occur(event, of_routers=True):
                     yield f"{told} is started again by `{event}`, a method; only labels do that. Use `@listen`, beside `@start`."
 
-    def _near(self, event: str) -> str:
+    def _suggestion(self, event: str) -> str:
         """What was probably meant."""
         said = {label for method in self.methods.values() for label in method.labels}
         near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | said) - {event})], n=1)
         return f" Did you mean `{near[0]}`?" if near else ""
 
-    def _may_happen(self, label: str, of_routers: bool = False) -> bool:
+    def _can_occur(self, label: str, of_routers: bool = False) -> bool:
         """Whether somebody returns a label, or may do so."""
         for method in self.methods.values():
             if of_routers and not method.is_router:
                 continue
-            if label in method.labels or label in mentioned(method.func):
+            if label in method.labels or label in texts_in_code(method.func):
                 return True
-            if not method.labels and returned(method.func) is None:
+            if not method.labels and returned_labels(method.func) is None:
                 return True  # it returns what it has computed
         return False
 
 
-def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
+def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:
     """The definition of a class.
 
     Args:
@@ -200,12 +200,12 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
     conversational: bool = getattr(flow, "conversational", False)
     for kind in reversed(flow.__mro__):
         for name, value in vars(kind).items():
-            notes = notes_of(value)
+            notes = get_metadata(value)
             if is_conversational_only(value) and not conversational:
                 continue
             if notes is not None:
                 _check_name(flow, name)
-                methods[name] = method_of(name, value, notes)
+                methods[name] = build_method(name, value, notes)
             elif name in methods and callable(value):  # overridden: what decorators said of it holds
                 methods[name] = replace(methods[name], func=value)
     declared: Mapping[str, FlowMethod] = getattr(flow, "_declared_methods", {})
@@ -217,7 +217,7 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
         unfinished={
             name: written
             for name, value in ChainMap(*[dict(vars(kind)) for kind in flow.__mro__]).items()
-            if (written := unfinished_of(value)) is not None
+            if (written := uncalled_usage(value)) is not None
         },
         persistence=base.persistence if base else None,
         verbose=base.verbose if base else False,
@@ -225,7 +225,7 @@ def defined(flow: type, base: FlowDefinition | None) -> FlowDefinition:
 
 
 def _check_name(flow: type, name: str) -> None:
-    if name in _RUN_BY:
+    if name in _RESERVED_NAMES:
         raise DefinitionError(
             f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it otherwise."
         )
@@ -240,9 +240,9 @@ def _plain(condition: Condition | None) -> Any:
     }
 
 
-def _needs(condition: Condition | None, event: str) -> bool:
+def _requires(condition: Condition | None, event: str) -> bool:
     """Whether a condition cannot be met without an event."""
     if not isinstance(condition, FlowCondition):
         return False
-    needed = [one == event if isinstance(one, str) else _needs(one, event) for one in condition.conditions]
+    needed = [one == event if isinstance(one, str) else _requires(one, event) for one in condition.conditions]
     return any(needed) if isinstance(condition, AndCondition) else all(needed)

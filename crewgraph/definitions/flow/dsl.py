@@ -1,4 +1,4 @@
-"""The decorators that make methods parts of a flow."""
+"""The decorators of flow methods: `start`, `listen` and `router`, with the conditions `and_` and `or_`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -7,10 +7,10 @@ from crewgraph.definitions.flow.method import (
     AndCondition,
     FlowCondition,
     OrCondition,
-    as_condition,
-    noted,
-    notes_of,
-    unfinished,
+    ensure_metadata,
+    get_metadata,
+    mark_uncalled,
+    parse_condition,
 )
 from crewgraph.errors import DefinitionError
 
@@ -21,84 +21,84 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def start(condition: Any = None) -> Callable[[Method], Method]:
-    """A method that a run begins with.
+    """Mark a method that a run starts with.
 
     Args:
-        condition: none: it runs at the beginning. The name of a label or method, a method, `and_(...)` or `or_(...)`: it runs
-            again when that happens, and at the beginning if there is no other way in. A function that is no method of a
-            flow: it runs at the beginning if the function returns something true for `{"inputs": ..., "state": ...}`.
+        condition: None runs the method at the start. A label, a method or its name, `and_(...)` or `or_(...)` runs it again
+            when that occurs, and at the start if there is no other start method. Any other function is a predicate: the
+            method runs at the start if it returns a true value for `{"inputs": ..., "state": ...}`.
 
     Raises:
-        DefinitionError: the condition is nothing of that.
+        DefinitionError: The condition is none of these.
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
-        notes.start = True
-        if callable(condition) and not isinstance(condition, FlowCondition) and notes_of(condition) is None:
-            notes.predicate = condition
+        metadata = ensure_metadata(function)
+        metadata.start = True
+        if callable(condition) and not isinstance(condition, FlowCondition) and get_metadata(condition) is None:
+            metadata.predicate = condition
         elif condition is not None:
-            notes.again = as_condition(condition, f"`@start` of `{_name(function)}`")
+            metadata.again = parse_condition(condition, f"`@start` of `{_name(function)}`")
         return function
 
-    return unfinished(marked, "@start()")
+    return mark_uncalled(marked, "@start()")
 
 
 def listen(condition: Any) -> Callable[[Method], Method]:
-    """A method that runs once something has happened; if it has a parameter, it is given what came of that.
+    """Mark a method that runs when a condition is met. If it has a parameter, it receives the result of the trigger.
 
     Args:
-        condition: the name of a method or of a label, a method, `and_(...)` or `or_(...)`.
+        condition: A method or its name, a label, `and_(...)` or `or_(...)`.
 
     Raises:
-        DefinitionError: the condition is nothing of that.
+        DefinitionError: The condition is none of these.
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
-        notes.trigger = as_condition(condition, f"`@listen` of `{_name(function)}`")
+        metadata = ensure_metadata(function)
+        metadata.trigger = parse_condition(condition, f"`@listen` of `{_name(function)}`")
         return function
 
-    return unfinished(marked, "@listen(...)")
+    return mark_uncalled(marked, "@listen(...)")
 
 
 def router(condition: Any = None, *, emit: Sequence[str] | str | None = None) -> Callable[[Method], Method]:
-    """A method that says what happens next: it returns a label, an Enum, a list of them, or None for nothing.
+    """Mark a method that decides what runs next by returning a label, an Enum member, a list of these, or None for nothing.
 
     Args:
-        condition: as for `listen`; none where the method is a start or a listener by another decorator.
-        emit: the labels it may return, for drawings; else they are read from its annotation and its code.
+        condition: As for `listen`; None if another decorator makes the method a start method or a listener.
+        emit: The labels it may return, for plots; by default they are read from its annotation and its code.
 
     Raises:
-        DefinitionError: the condition is nothing of that.
+        DefinitionError: The condition is none of these.
     """
 
     def marked(function: Method) -> Method:
-        notes = noted(function)
-        notes.router = True
+        metadata = ensure_metadata(function)
+        metadata.router = True
         if condition is not None:
-            notes.trigger = as_condition(condition, f"`@router` of `{_name(function)}`")
+            metadata.trigger = parse_condition(condition, f"`@router` of `{_name(function)}`")
         if emit is not None:
-            notes.labels = (emit,) if isinstance(emit, str) else tuple(emit)
+            metadata.labels = (emit,) if isinstance(emit, str) else tuple(emit)
         return function
 
-    return unfinished(marked, "@router(...)")
+    return mark_uncalled(marked, "@router(...)")
 
 
 def and_(*conditions: Any) -> AndCondition:
-    """All of these: names of methods and labels, methods, and conditions.
+    """Return a condition that is met when all of its parts are: methods, their names, labels, or conditions.
 
     Raises:
-        DefinitionError: there are none, or one is nothing of that.
+        DefinitionError: There are no parts, or one is invalid.
     """
     return AndCondition(_parts("and_", conditions))
 
 
 def or_(*conditions: Any) -> OrCondition:
-    """Any of these: names of methods and labels, methods, and conditions.
+    """Return a condition that is met when any of its parts is: methods, their names, labels, or conditions.
 
     Raises:
-        DefinitionError: there are none, or one is nothing of that.
+        DefinitionError: There are no parts, or one is invalid.
     """
     return OrCondition(_parts("or_", conditions))
 
@@ -106,7 +106,7 @@ def or_(*conditions: Any) -> OrCondition:
 def _parts(what: str, conditions: tuple[Any, ...]) -> tuple[Any, ...]:
     if not conditions:
         raise DefinitionError(f"`{what}()` is given nothing; give the names of methods or labels, or methods.")
-    return tuple(as_condition(one, f"`{what}`") for one in conditions)
+    return tuple(parse_condition(condition, f"`{what}`") for condition in conditions)
 
 
 def _name(function: Any) -> str:

@@ -1,23 +1,16 @@
-"""People in a flow: methods whose output somebody looks at, and questions in the middle of a method.
-
-A question about a method's output, as backends of users' own are given it.
-
-Who answers what methods ask with `self.ask`.
-
-What holds for all flows of a process.
-"""
+"""Human input in flows: feedback on the output of methods, questions from inside methods, and the providers that ask."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from crewgraph.definitions.flow.method import noted, unfinished
+from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.errors import DefinitionError
 
 __all__ = [
-    "FEEDBACK",
-    "FeedbackWish",
+    "FEEDBACK_SUFFIX",
+    "FeedbackRequest",
     "FlowConfig",
     "HumanFeedbackPending",
     "HumanFeedbackProvider",
@@ -34,10 +27,10 @@ __all__ = [
 
 @dataclass
 class PendingFeedbackContext:
-    """What somebody is to look at, and what is asked of it."""
+    """A request for feedback on a method's output, as passed to persistence backends."""
 
     flow_id: str
-    """The run."""
+    """The id of the run."""
 
     flow_class: str
     """The class of the flow, with its module."""
@@ -46,69 +39,69 @@ class PendingFeedbackContext:
     """The method."""
 
     method_output: Any
-    """What it returned, as plain data."""
+    """The method's return value, as plain data."""
 
     message: str
     """What is asked."""
 
     emit: list[str] | None = None
-    """The outcomes that an answer may come to."""
+    """The possible outcomes of an answer."""
 
     default_outcome: str | None = None
-    """What an empty answer comes to."""
+    """The outcome of an empty answer."""
 
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What else is to be known."""
+    """Additional data."""
 
     llm: dict[str, Any] | str | None = None
-    """The model that reads answers."""
+    """The model that maps answers to outcomes."""
 
     requested_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """When it was asked."""
+    """When the feedback was requested."""
 
     execution_uuid: str | None = None
     trace_context: tuple[int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        told = asdict(self)
-        return {**told, "requested_at": self.requested_at.isoformat()}
+        """Return plain data for `from_dict`."""
+        data = asdict(self)
+        return {**data, "requested_at": self.requested_at.isoformat()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PendingFeedbackContext":
-        """The context that plain data tell of.
+        """Load a context from the data of `to_dict`.
 
         Raises:
-            TypeError: something is missing.
-            ValueError: the time is none.
+            TypeError: A required value is missing.
+            ValueError: The time is invalid.
         """
-        known = {one.name for one in fields(cls)}
+        known = {attribute.name for attribute in fields(cls)}
         values = {name: value for name, value in data.items() if name in known}
         if isinstance(values.get("requested_at"), str):
             values["requested_at"] = datetime.fromisoformat(values["requested_at"])
         return cls(**values)
 
 
-class _LikePaused(type):
-    """What a paused run returns counts as the exception that paused it, too."""
+class _PendingMeta(type):
+    """Makes a `PendingFlow` an instance of `HumanFeedbackPending`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or getattr(instance, "is_paused_flow", False) is True
 
 
-class HumanFeedbackPending(Exception, metaclass=_LikePaused):
-    """Raised by a provider that has asked somebody, and does not wait: the run is kept, and goes on with the answer.
+class HumanFeedbackPending(Exception, metaclass=_PendingMeta):
+    """Raised by a provider that asked a person and does not wait: the run is stored, and resumes with the answer.
 
-    What `kickoff` returns then is an instance of this, too.
+    The `PendingFlow` that `kickoff` then returns is also an instance of this class.
     """
 
     def __init__(self, context: Any, callback_info: dict[str, Any] | None = None, message: str | None = None) -> None:
         """Pause a run.
 
         Args:
-            context: the question, as the provider was given it.
-            callback_info: what whoever kicked the run off is to know: an address, the id of a ticket.
-            message: what is told; a few words where None.
+            context: The question, as passed to the provider.
+            callback_info: Data for the caller of `kickoff`, such as a URL or a ticket id.
+            message: The message of the exception; None uses a default.
         """
         self.context, self.callback_info = context, callback_info or {}
         where = f"`{context.method_name}`" if hasattr(context, "method_name") else "a flow"
@@ -117,39 +110,39 @@ class HumanFeedbackPending(Exception, metaclass=_LikePaused):
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-FEEDBACK = ":feedback"
-"""What stands behind an execution's id in the id of the question about its output."""
+FEEDBACK_SUFFIX = ":feedback"
+"""The suffix of question ids: `<execution id>:feedback` asks about the output of an execution."""
 
 
 @dataclass
 class HumanFeedbackResult:
-    """What somebody said of a method's output; the method's listeners are given it."""
+    """The feedback on a method's output, which the method's listeners receive."""
 
     output: Any
-    """What the method returned."""
+    """The method's return value."""
 
     feedback: str
-    """What was said."""
+    """The text of the feedback."""
 
     outcome: str | None = None
-    """Which of the outcomes that comes to, where there are some."""
+    """The outcome of the feedback, if `emit` was given."""
 
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """When."""
+    """When the feedback was given."""
 
     method_name: str = ""
     """The method."""
 
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the decorator was given."""
+    """The metadata passed to the decorator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Something that a run waits to be told."""
+    """A question that a flow's run waits for."""
 
     id: str
-    """Its name within the run."""
+    """The id of the question within the run."""
 
     method: str
     """The method that asks."""
@@ -158,25 +151,25 @@ class Question:
     """What is asked."""
 
     output: Any = None
-    """What is to be looked at, as plain data."""
+    """The output to review, as plain data."""
 
     outcomes: tuple[str, ...] = ()
-    """What the answer may come to."""
+    """The possible outcomes of the answer."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What else whoever asks wants to be known."""
+    """Additional data passed by whoever asks."""
 
     refused: str | None = None
-    """Why the last answer could not be taken."""
+    """Why the previous answer was rejected."""
 
     callback_info: Mapping[str, Any] | None = None
-    """What a provider that does not wait has told."""
+    """The `callback_info` of a provider that does not wait."""
 
     flow_id: str = field(default="", compare=False)
     """The run."""
 
     default_outcome: str | None = field(default=None, compare=False)
-    """What an empty answer comes to."""
+    """The outcome of an empty answer."""
 
     @property
     def method_name(self) -> str:
@@ -185,23 +178,23 @@ class Question:
 
     @property
     def method_output(self) -> Any:
-        """What is to be looked at."""
+        """The output to review."""
         return self.output
 
     @property
     def emit(self) -> list[str] | None:
-        """What the answer may come to."""
+        """The possible outcomes of the answer, or None."""
         return list(self.outcomes) or None
 
     def told(self) -> str:
-        """The question in a line."""
+        """Return the question in one line."""
         words = f" ({' / '.join(self.outcomes)})" if self.outcomes else ""
         refused = " again, for the last answer could not be taken" if self.refused else ""
         return f"`{self.method}` asks `{self.message}`{words}{refused}"
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Question":
-        """The question that a checkpoint holds."""
+        """Load a question from a checkpoint."""
         return cls(
             id=data["id"],
             method=data["method"],
@@ -218,7 +211,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class PendingFlow:
-    """What a kickoff returns whose run waits for answers: it is kept, and goes on with `flow.resume(flow_id, answer)`."""
+    """Returned by `kickoff` if the run waits for answers; `flow.resume(flow_id, answer)` continues it."""
 
     flow_id: str
     """The run."""
@@ -227,48 +220,48 @@ class PendingFlow:
     """The flow's name."""
 
     questions: tuple[Question, ...]
-    """What it waits for."""
+    """The questions to answer."""
 
     is_paused_flow: ClassVar[bool] = True
-    """It counts as a `HumanFeedbackPending`."""
+    """Makes it an instance of `HumanFeedbackPending`."""
 
     @property
     def context(self) -> PendingFeedbackContext:
-        """The first question, in CrewAI's form."""
-        asked = self.questions[0]
+        """The first question as a `PendingFeedbackContext`, as in CrewAI."""
+        question = self.questions[0]
         return PendingFeedbackContext(
             flow_id=self.flow_id,
             flow_class=self.flow,
-            method_name=asked.method,
-            method_output=asked.output,
-            message=asked.message,
-            emit=asked.emit,
-            default_outcome=asked.default_outcome,
-            metadata=dict(asked.metadata),
+            method_name=question.method,
+            method_output=question.output,
+            message=question.message,
+            emit=question.emit,
+            default_outcome=question.default_outcome,
+            metadata=dict(question.metadata),
         )
 
     @property
     def callback_info(self) -> dict[str, Any]:
-        """What the provider that asked has told; see `HumanFeedbackPending`."""
+        """The `callback_info` of the provider that asked; see `HumanFeedbackPending`."""
         return dict(self.questions[0].callback_info or {})
 
     def __str__(self) -> str:
-        asked = "; ".join(one.told() for one in self.questions)
-        return f"flow `{self.flow}` waits for an answer: {asked}. Answer with `resume({self.flow_id!r}, ...)`."
+        questions = "; ".join(question.told() for question in self.questions)
+        return f"flow `{self.flow}` waits for an answer: {questions}. Answer with `resume({self.flow_id!r}, ...)`."
 
 
 @runtime_checkable
 class HumanFeedbackProvider(Protocol):
-    """Asks people in a way of its own."""
+    """Protocol of providers that ask a person for feedback."""
 
     def request_feedback(self, context: Question, flow: Any) -> str:
-        """The answer to a question; see `Question`."""
+        """Return the answer to a question, or raise `HumanFeedbackPending` to pause the run."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeedbackWish:
-    """What `human_feedback` was given."""
+class FeedbackRequest:
+    """The arguments of `human_feedback`."""
 
     message: str
     emit: tuple[str, ...] = ()
@@ -289,24 +282,24 @@ def human_feedback(
     learn_source: str = "hitl",
     learn_strict: bool = False,
 ) -> Callable[[Method], Method]:
-    """Let somebody look at what a method returns; its listeners are given a `HumanFeedbackResult`.
+    """Ask a person for feedback on a method's return value; its listeners receive a `HumanFeedbackResult`.
 
-    On a terminal the question is asked there. Elsewhere the run is kept and `kickoff` returns a `PendingFlow`, which any
-    process may answer at any time.
+    With a terminal, the question is asked there. Otherwise the run is stored and `kickoff` returns a `PendingFlow`, which any
+    process may answer later.
 
     Args:
-        message: what is asked.
-        emit: the outcomes an answer may come to; the method is then a router, and fires the one it came to.
-        llm: the model that reads an answer which names no outcome.
-        default_outcome: what an empty answer comes to, and one that cannot be read.
-        metadata: what else is to be known.
-        provider: asks in a way of its own; that of `flow_config` where None.
-        learn: not offered.
-        learn_source: goes with `learn`.
-        learn_strict: goes with `learn`.
+        message: The question.
+        emit: The possible outcomes; the method becomes a router that emits the outcome of the answer.
+        llm: The model that maps answers to outcomes, if they do not name one.
+        default_outcome: The outcome of empty or unreadable answers.
+        metadata: Additional data.
+        provider: Asks the question; None uses the provider of `flow_config`.
+        learn: Not supported.
+        learn_source: Has no effect without `learn`.
+        learn_strict: Has no effect without `learn`.
 
     Raises:
-        DefinitionError: the default is none of the outcomes, or the feedback is to be learnt from.
+        DefinitionError: `default_outcome` is not in `emit`, or `learn` is set.
     """
     if learn:
         raise DefinitionError(
@@ -315,12 +308,12 @@ def human_feedback(
         )
     outcomes = tuple(emit or ())
     if default_outcome is not None and default_outcome not in outcomes:
-        told = ", ".join(f"`{one}`" for one in outcomes) or "none"
-        raise DefinitionError(f"`default_outcome` is {default_outcome!r}, which is not in `emit` (there are: {told}).")
+        names = ", ".join(f"`{outcome}`" for outcome in outcomes) or "none"
+        raise DefinitionError(f"`default_outcome` is {default_outcome!r}, which is not in `emit` (there are: {names}).")
 
     def marked(method: Method) -> Method:
-        notes = noted(method)
-        notes.feedback = FeedbackWish(
+        method_metadata = ensure_metadata(method)
+        method_metadata.feedback = FeedbackRequest(
             message=message,
             emit=outcomes,
             llm=llm,
@@ -329,42 +322,42 @@ def human_feedback(
             provider=provider,
         )
         if outcomes:
-            notes.router, notes.labels = True, outcomes
+            method_metadata.router, method_metadata.labels = True, outcomes
         return method
 
-    return unfinished(marked, "@human_feedback(...)")
+    return mark_uncalled(marked, "@human_feedback(...)")
 
 
 @dataclass
 class InputResponse:
-    """An answer, and what else is known of it."""
+    """An answer with its metadata."""
 
     text: str | None
-    """The answer; None where there is none."""
+    """The answer, or None."""
 
     metadata: dict[str, Any] | None = None
-    """What else is known: who answered, and where."""
+    """Additional data, such as who answered."""
 
 
 @runtime_checkable
 class InputProvider(Protocol):
-    """Answers questions in a way of its own."""
+    """Protocol of providers that answer questions of `Flow.ask`."""
 
     def request_input(
         self, message: str, flow: Any, metadata: dict[str, Any] | None = None
     ) -> str | InputResponse | None:
-        """The answer to a question.
+        """Return the answer to a question.
 
         Args:
-            message: what is asked.
-            flow: the flow that asks.
-            metadata: what else is to be known.
+            message: The question.
+            flow: The flow that asks.
+            metadata: Additional data of the question.
         """
         ...
 
 
 class FlowConfig:
-    """Who answers for flows that name nobody themselves."""
+    """The default providers of all flows in this process."""
 
     def __init__(self) -> None:
         self._hitl_provider: HumanFeedbackProvider | None = None
@@ -372,7 +365,7 @@ class FlowConfig:
 
     @property
     def hitl_provider(self) -> HumanFeedbackProvider | None:
-        """Asks people about outputs, where `human_feedback` has no `provider`."""
+        """Asks for feedback if `human_feedback` has no `provider`."""
         return self._hitl_provider
 
     @hitl_provider.setter
@@ -381,7 +374,7 @@ class FlowConfig:
 
     @property
     def input_provider(self) -> InputProvider | None:
-        """Answers `ask`, where the flow has no `input_provider`."""
+        """Answers `ask` if the flow has no `input_provider`."""
         return self._input_provider
 
     @input_provider.setter
@@ -390,4 +383,4 @@ class FlowConfig:
 
 
 flow_config = FlowConfig()
-"""That of this process."""
+"""The configuration of this process."""

@@ -1,4 +1,4 @@
-"""Flows: methods that run when something has happened."""
+"""Flows: event-driven workflows of methods; the class `Flow` with its fields and its state."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -9,24 +9,24 @@ from pydantic import BaseModel
 
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
-from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, plain_inputs, run_extension
+from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
 from crewgraph.definitions.flow.conversation import FlowConversation
 from crewgraph.definitions.flow.declaration import FlowDeclarations
-from crewgraph.definitions.flow.definition import FlowDefinition, defined
+from crewgraph.definitions.flow.definition import FlowDefinition, build_definition
 from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
-from crewgraph.definitions.flow.persistence import checked_backend
+from crewgraph.definitions.flow.persistence import validate_persistence
 from crewgraph.definitions.flow.state import (
     StateDict,
-    id_of,
-    is_unfinished,
-    made_state,
-    named_anew,
-    read_beside,
+    create_state,
+    is_incomplete,
+    read_with_retries,
+    state_id,
     state_source,
     with_inputs,
+    with_new_id,
 )
-from crewgraph.definitions.flow.verbs import FlowVerbs, FlowWaiting
+from crewgraph.definitions.flow.verbs import FlowVerbs, PendingFlowVerbs
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
@@ -44,55 +44,57 @@ __all__ = ["Flow"]
 State = TypeVar("State")
 
 
-class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCheckpoints, FlowVerbs, Generic[State]):
-    """The base of flows: classes whose methods are decorated with `start`, `listen` and `router`.
+class Flow(
+    FlowDeclarations, FlowMemories, FlowConversation, PendingFlowVerbs, FlowCheckpoints, FlowVerbs, Generic[State]
+):
+    """The base class of flows, whose methods are decorated with `start`, `listen` and `router`.
 
-    `Flow[State]` says of which pydantic model the state is; without it is a dict.
+    `Flow[State]` sets the pydantic model of the state; the default state is a dict.
     """
 
     initial_state: Any = None
-    """The state that runs begin with (it is copied), or its class."""
+    """The state that runs start with (copied), or its class."""
 
     name: str | None = None
-    """What the flow is called; its class where None."""
+    """The flow's name; None uses the name of the class."""
 
     max_method_calls: int = 100
-    """How often one method may run in a run."""
+    """Maximum number of executions of one method per run."""
 
     granularity: Literal["method", "flow"] = "method"
-    """What becomes a node of the graph: each method; or all of them together, for runs of tens of thousands of methods, which
-    then have a checkpoint after every thousand."""
+    """The nodes of the graph: one per method; or a single one, for runs of tens of thousands of executions, which then have a
+    checkpoint after every thousand."""
 
     suppress_flow_events: bool = False
-    """Whether events are not told."""
+    """Whether to emit no events."""
 
     verbose: bool = False
-    """Whether runs are shown on the console."""
+    """Whether progress is printed to the console."""
 
     streaming: bool = False
-    """Given as `stream`: whether `kickoff` returns the pieces of the answers, to be iterated, instead of the result."""
+    """Set as `stream=`: whether `kickoff` returns a `FlowStreamingOutput`, an iterator of chunks, instead of the result."""
 
     checkpointer: Any = None
-    """Where runs are kept: a LangGraph checkpointer, False for nowhere, True for the default database; None: there, if anything
-    is persisted."""
+    """Where runs are stored: a LangGraph checkpointer, False for nowhere, True for the default database. None uses the default
+    database if the flow is persisted or asks for feedback."""
 
     keep_history: KeepHistory = "all"
-    """How many checkpoints of a run are kept, for `history` and `fork`: "all", "latest", or so many of the latest. Resuming needs
-    the latest alone. While a run goes on there are some more."""
+    """How many checkpoints of a run are kept for `history` and `fork`: "all", "latest", or the number of latest ones. Resuming
+    needs only the latest. During a run there may be a few more."""
 
     _definition: ClassVar[FlowDefinition]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if isinstance(given := vars(cls).get("stream"), bool):
-            cls.streaming = given
+        if isinstance(stream := vars(cls).get("stream"), bool):
+            cls.streaming = stream
             delattr(cls, "stream")
         cls.define()
 
     @classmethod
     def define(cls) -> None:
-        """Collect the methods of the class."""
-        cls._definition = defined(cls, getattr(cls, "_definition", None))
+        """Collect the decorated methods of the class."""
+        cls._definition = build_definition(cls, getattr(cls, "_definition", None))
 
     def __init__(
         self,
@@ -109,26 +111,26 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
         input_provider: Any = None,
         **values: Any,
     ) -> None:
-        """Make a flow.
+        """Create a flow. None leaves a setting as the class has it.
 
         Args:
-            initial_state: see `initial_state`.
-            persistence: a backend that every method's state is saved to.
-            tracing: without effect: LangSmith's variables switch traces on.
-            suppress_flow_events: see `suppress_flow_events`.
-            checkpointer: see `checkpointer`.
-            keep_history: see `keep_history`.
-            stream: see `streaming`.
-            verbose: see `verbose`.
-            memory: see `memory`.
-            checkpoint: see `checkpoint`.
-            input_provider: see `input_provider`.
-            values: values for fields of the state.
+            initial_state: See the field.
+            persistence: A backend that the state is saved to after every method.
+            tracing: No effect: LangSmith's environment variables turn tracing on.
+            suppress_flow_events: See the field.
+            checkpointer: See the field.
+            keep_history: See the field.
+            stream: See the field `streaming`.
+            verbose: See the field.
+            memory: See the field.
+            checkpoint: See the field.
+            input_provider: See the field.
+            values: Values for fields of the state.
 
         Raises:
-            DefinitionError: the state cannot be made, `persistence` is no backend, or `memory` does not remember.
+            DefinitionError: The state cannot be created, `persistence` is not a backend, or `memory` is not a memory.
         """
-        self._wish(
+        self._apply_options(
             initial_state=initial_state,
             suppress_flow_events=suppress_flow_events,
             checkpointer=checkpointer,
@@ -137,47 +139,47 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
             verbose=verbose,
             input_provider=input_provider,
         )
-        self._with_memory(memory)
-        self._with_checkpoints(checkpoint)
-        self.persistence, self.tracing = checked_backend(persistence), tracing
-        self._lock, self._begun = Lock(), False
-        self._taken_up: str | None = None
+        self._init_memory(memory)
+        self._init_checkpoint(checkpoint)
+        self.persistence, self.tracing = validate_persistence(persistence), tracing
+        self._lock, self._has_started = Lock(), False
+        self._resumed_id: str | None = None
         self._last: Any = None
-        """The run that this object began last, if it has begun one."""
+        """The last run of this object; None before any."""
 
-        self._state: Any = self._first(values)
+        self._state: Any = self._make_initial_state(values)
         if not self.suppress_flow_events and crewai_event_bus.wants(FlowCreatedEvent):
             crewai_event_bus.emit(self, FlowCreatedEvent(flow_name=self.flow_name))
 
-    def _first(self, values: Mapping[str, Any]) -> Any:
-        """The state that the object begins with; what a file says that it must have may still be missing."""
-        fresh = self._fresh()
-        return fresh if is_unfinished(fresh) and not values else with_inputs(fresh, values, self.flow_name)
+    def _make_initial_state(self, values: Mapping[str, Any]) -> Any:
+        """Return the first state of the object; fields that a declaration requires may still be missing."""
+        state = self._fresh_state()
+        return state if is_incomplete(state) and not values else with_inputs(state, values, self.flow_name)
 
-    def _wish(self, **given: Any) -> None:
-        """Set what is given, over what the class says."""
-        for name, value in given.items():
+    def _apply_options(self, **options: Any) -> None:
+        """Set the options that are not None; for others the class's values apply."""
+        for name, value in options.items():
             if value is not None:
                 setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Programs switch `flow.stream` on as the field it is elsewhere; read, it is the verb.
+        # `flow.stream = True` sets the field, as in CrewAI; reading it gives the method.
         super().__setattr__("streaming" if name == "stream" and isinstance(value, bool) else name, value)
 
     @classmethod
     def topology(cls) -> FlowDefinition:
-        """Its methods and what triggers them; `flow_definition` tells the whole flow as files do."""
+        """Return the methods and their triggers; `flow_definition` returns the flow as a declaration."""
         return cls._definition
 
     @property
     def flow_name(self) -> str:
-        """What the flow is called."""
-        given: Any = self.name  # which may be a method of the user's
-        return given if isinstance(given, str) else type(self).__name__
+        """The flow's name, else that of its class."""
+        name: Any = self.name  # may be a method of a subclass
+        return name if isinstance(name, str) else type(self).__name__
 
     @property
     def state(self) -> State:
-        """The state: inside a method that of its run, outside that of the last one."""
+        """The state: inside a method that of the current run, outside that of the last run."""
         return self.running_state(self._state)
 
     @state.setter
@@ -187,112 +189,112 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
     @property
     def flow_id(self) -> str:
         """The `id` of the state."""
-        return id_of(self.state)
+        return state_id(self.state)
 
     @property
     def method_outputs(self) -> list[Any]:
-        """What the methods of the last run returned, in the order of their completion."""
+        """The return values of the last run's methods, in order of completion."""
         return list(self._last.outputs) if self._last is not None else []
 
     @property
     def usage_metrics(self) -> UsageMetrics:
-        """What all models reported that the last run has asked in this process: those of crews, of agents, and by `LLM.call`."""
+        """Token usage of the last run in this process: of crews, agents and `LLM.call`."""
         return self._last.usage.total if self._last is not None else UsageMetrics()
 
     @property
     def human_feedback_history(self) -> list[Any]:
-        """What people said in the last run, as `HumanFeedbackResult`s in their order."""
+        """The `HumanFeedbackResult`s of the last run, in order."""
         return list(self._last.feedback) if self._last is not None else []
 
     @property
     def last_human_feedback(self) -> Any:
-        """The last of them; None where there is none."""
-        said = self.human_feedback_history
-        return said[-1] if said else None
+        """The last `HumanFeedbackResult` of the last run, or None."""
+        history = self.human_feedback_history
+        return history[-1] if history else None
 
     def new_state(self, inputs: Mapping[str, Any], before: Any = None) -> Any:
-        """The state that a run with these inputs begins with.
+        """Create the state that a run with these inputs starts with.
 
         Args:
-            inputs: the inputs.
-            before: the state that the run takes over; None for what the object holds.
+            inputs: The inputs of the run.
+            before: The state to start from; None uses the object's state.
         """
         extra = run_extension(inputs)
         with self._lock:
-            first, self._begun = not self._begun, True
+            first, self._has_started = not self._has_started, True
             if before is None and extra is not None:
                 before = extra.state_before(self, self._state, inputs)
-        # The first run takes over what was put into the object before; others, which may run at the same time, have copies.
-        source = before if before is not None else self._state if first else self._copied()
-        state = with_inputs(source, plain_inputs(inputs), self.flow_name)
+        # The first run uses the object's state itself; later ones, which may be concurrent, use copies.
+        source = before if before is not None else self._state if first else self._state_copy()
+        state = with_inputs(source, state_inputs(inputs), self.flow_name)
         if extra is not None:
             extra.begin(self, state, inputs)
         return state
 
-    def state_apart(self, inputs: Mapping[str, Any]) -> Any:
-        """The state that a run begins with which this object does not show: a copy, under an `id` of its own."""
-        return with_inputs(named_anew(self._copied()), inputs, self.flow_name)
+    def detached_state(self, inputs: Mapping[str, Any]) -> Any:
+        """Create the state of a run that is not shown by this object: a copy with its own `id`."""
+        return with_inputs(with_new_id(self._state_copy()), inputs, self.flow_name)
 
-    def _copied(self) -> Any:
-        return read_beside(lambda: made_state(self._state, self.flow_name))
+    def _state_copy(self) -> Any:
+        return read_with_retries(lambda: create_state(self._state, self.flow_name))
 
     def restored_state(self, values: Mapping[str, Any]) -> Any:
-        """The state that holds these values."""
-        state = self._fresh()
+        """Create a state with these values."""
+        state = self._fresh_state()
         if isinstance(state, BaseModel):
             return with_inputs(state, values, self.flow_name)
         return StateDict(values)
 
     def take_state(self, state: Any) -> None:
-        """Show this state from now on."""
+        """Set the state of the object."""
         self._state = state
 
     def reload(self, execution_data: Mapping[str, Any]) -> None:
-        """Show the state that an earlier run left, from CrewAI's record of it; the next kickoff begins with it, at the start.
+        """Set the state from CrewAI's record of an earlier run; the next kickoff starts with it, from the beginning.
 
         Args:
-            execution_data: the record: its `id`, and `execution_methods` with the `final_state` of each.
+            execution_data: The record: `id`, and `execution_methods` with the `final_state` of each.
         """
         states: list[dict[str, Any]] = [
-            one.get("final_state") or {} for one in execution_data.get("execution_methods", ())
+            method.get("final_state") or {} for method in execution_data.get("execution_methods", ())
         ]
-        last = [one for one in states if one][-1:]
+        last = [state for state in states if state][-1:]
         self.take_state(self.restored_state({**(last[0] if last else {}), "id": execution_data["id"]}))
 
     def _load_state(self, flow_id: str) -> bool:
-        """Show the state that is kept under an id, whose run the next `kickoff` goes on with; False where there is none."""
-        found = load(self, flow_id)
-        if found:
-            self._taken_up = flow_id
-        return found
+        """Load the stored state of a run, which the next `kickoff` continues; return whether there is one."""
+        is_stored = load(self, flow_id)
+        if is_stored:
+            self._resumed_id = flow_id
+        return is_stored
 
-    def taken_up(self) -> str | None:
-        """The run that the next kickoff goes on with, told once.
+    def take_resumed_id(self) -> str | None:
+        """Return the id of the run that the next kickoff continues, and clear it; None if there is none.
 
         Raises:
-            DefinitionError: the object was not made.
+            DefinitionError: `Flow.__init__` was not called.
         """
-        if "_taken_up" not in vars(self):
+        if "_resumed_id" not in vars(self):
             raise DefinitionError(
                 f"`__init__` of flow `{type(self).__name__}` does not call `super().__init__()`, which makes the state. "
                 "Call it first there."
             )
-        found, self._taken_up = self._taken_up, None
-        return found
+        flow_id, self._resumed_id = self._resumed_id, None
+        return flow_id
 
-    def shown_run(self) -> Any:
-        """The run that this object shows; None where there is none."""
+    def last_run(self) -> Any:
+        """Return the last run of this object, or None."""
         return self._last
 
-    def take_run(self, run: Any) -> None:
-        """Show what this run gives."""
+    def set_last_run(self, run: Any) -> None:
+        """Set the last run of this object."""
         self._last = run
 
-    def _fresh(self) -> Any:
+    def _fresh_state(self) -> Any:
         source = self.initial_state if self.initial_state is not None else state_source(type(self))
         if source is None and self.conversational:
             source = extension("conversations.state")
-        return made_state(source, self.flow_name)
+        return create_state(source, self.flow_name)
 
     @property
     def _methods(self) -> Mapping[str, FlowMethod]:
@@ -300,11 +302,11 @@ class Flow(FlowDeclarations, FlowMemories, FlowConversation, FlowWaiting, FlowCh
 
     @property
     def _listeners(self) -> Mapping[str, list[FlowMethod]]:
-        heard: dict[str, list[FlowMethod]] = {}
+        listeners: dict[str, list[FlowMethod]] = {}
         for method in self._definition.methods.values():
             for event in events_of(method.trigger):
-                heard.setdefault(event, []).append(method)
-        return MappingProxyType(heard)
+                listeners.setdefault(event, []).append(method)
+        return MappingProxyType(listeners)
 
     @property
     def _routers(self) -> Mapping[str, FlowMethod]:

@@ -6,7 +6,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
 from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 
-__all__ = ["FlowMemories", "checked_memory"]
+__all__ = ["FlowMemories", "validate_flow_memory"]
 
 _VERBS = ("remember", "recall")
 
@@ -30,14 +30,14 @@ class FlowMemories:
         Raises:
             StorageError: it cannot be kept.
         """
-        memory = self._remembers()
+        memory = self._checked_memory()
         if isinstance(content, list):
             return memory.remember_many(content, **words)
         return memory.remember(content, **words)
 
     async def aremember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
         """Remember a text, or several, on this event loop; see `remember`."""
-        memory = self._remembers()
+        memory = self._checked_memory()
         if isinstance(content, list):
             return await memory.aremember_many(content, **words)
         return await memory.aremember(content, **words)
@@ -48,37 +48,37 @@ class FlowMemories:
         Raises:
             StorageError: it cannot be read.
         """
-        return self._remembers().recall(query, **words)
+        return self._checked_memory().recall(query, **words)
 
     async def arecall(self, query: str, **words: Any) -> list[MemoryMatch]:
         """What is remembered that fits a query, on this event loop; see `recall`."""
-        return await self._remembers().arecall(query, **words)
+        return await self._checked_memory().arecall(query, **words)
 
     def extract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text; see `Memory.extract_memories`. Nothing is kept."""
-        return self._remembers().extract_memories(content)
+        return self._checked_memory().extract_memories(content)
 
     async def aextract_memories(self, content: str) -> list[str]:
         """What is worth remembering of a text, on this event loop; see `extract_memories`."""
-        return await self._remembers().aextract_memories(content)
+        return await self._checked_memory().aextract_memories(content)
 
-    def _remembers(self) -> Any:
+    def _checked_memory(self) -> Any:
         """What remembers.
 
         Raises:
             DefinitionError: the class has something else under the name `memory`.
         """
-        return checked_memory(self.memory, type(self).__name__)
+        return validate_flow_memory(self.memory, type(self).__name__)
 
-    def _with_memory(self, given: Any) -> None:
+    def _init_memory(self, given: Any) -> None:
         """Take the memory given, that of the class, or one of its own."""
         if given is not None:
-            self.memory = checked_memory(given, type(self).__name__)
+            self.memory = validate_flow_memory(given, type(self).__name__)
         elif self.memory is None:
             self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
 
 
-def checked_memory(given: Any, flow: str) -> Any:
+def validate_flow_memory(given: Any, flow: str) -> Any:
     """A memory as flows are given it.
 
     Raises:

@@ -1,10 +1,6 @@
-"""What is known of a method of a flow, and the notes that decorators leave on it.
+"""The methods of a flow: the metadata that decorators attach, the conditions that trigger methods, and the labels they return.
 
-What a method of a flow waits for: events, all of several, or any of them, to any depth.
-
-An event is the name of a method that has completed, or a label: what a router returned, or a text that a method returned.
-
-What a method may return, as far as its annotation and its code tell.
+An event is the name of a completed method, or a label: a value that a router returned, or a string that a method returned.
 """
 
 import dis
@@ -26,30 +22,30 @@ __all__ = [
     "FlowCondition",
     "FlowMethod",
     "ListenMethod",
-    "Notes",
+    "MethodMetadata",
     "OrCondition",
     "Predicate",
     "RouterMethod",
     "StartMethod",
-    "as_condition",
+    "build_method",
     "conversational_only",
+    "ensure_metadata",
     "events_of",
+    "get_metadata",
     "is_conversational_only",
     "is_met",
     "label_of",
-    "mentioned",
-    "method_of",
-    "noted",
-    "notes_of",
-    "proven",
-    "returned",
-    "unfinished",
-    "unfinished_of",
+    "labels_in_code",
+    "mark_uncalled",
+    "parse_condition",
+    "returned_labels",
+    "texts_in_code",
+    "uncalled_usage",
 ]
 
 
 class FlowCondition(ABC):
-    """Several events that a method waits for."""
+    """A condition of several events that a method waits for."""
 
     conditions: "tuple[Condition, ...]"
     """Events, and conditions of their own."""
@@ -79,7 +75,7 @@ class AndCondition(FlowCondition):
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return all(is_met(one, context["events"]) for one in self.conditions)
+        return all(is_met(condition, context["events"]) for condition in self.conditions)
 
 
 @dataclass(frozen=True)
@@ -90,13 +86,13 @@ class OrCondition(FlowCondition):
     conditions: "tuple[Condition, ...]"
 
     def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return any(is_met(one, context["events"]) for one in self.conditions)
+        return any(is_met(condition, context["events"]) for condition in self.conditions)
 
 
 Condition = str | FlowCondition
 """The name of an event, or several of them."""
 
-_KINDS: dict[str, Callable[[tuple[Condition, ...]], FlowCondition]] = {"AND": AndCondition, "OR": OrCondition}
+_CONDITION_TYPES: dict[str, Callable[[tuple[Condition, ...]], FlowCondition]] = {"AND": AndCondition, "OR": OrCondition}
 
 
 def is_met(condition: Condition, events: Collection[str]) -> bool:
@@ -113,8 +109,8 @@ def events_of(condition: Condition | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event for one in condition.conditions for event in events_of(one)))
 
 
-def as_condition(given: Any, where: str) -> Condition:
-    """A condition as users give it.
+def parse_condition(given: Any, where: str) -> Condition:
+    """Parse a condition passed to a decorator.
 
     Args:
         given: the name of an event, a method, what `and_` or `or_` gave, or a dict with "type" and "conditions".
@@ -128,7 +124,7 @@ def as_condition(given: Any, where: str) -> Condition:
     if isinstance(given, str) and given:
         return given
     if isinstance(given, Mapping):
-        read = _read(cast("Mapping[str, Any]", given), where)
+        read = _parse_mapping(cast("Mapping[str, Any]", given), where)
         if read is not None:
             return read
     elif callable(given) and isinstance(name := getattr(given, "__name__", None), str) and name != "<lambda>":
@@ -138,13 +134,13 @@ def as_condition(given: Any, where: str) -> Condition:
     )
 
 
-def _read(given: Mapping[str, Any], where: str) -> FlowCondition | None:
+def _parse_mapping(given: Mapping[str, Any], where: str) -> FlowCondition | None:
     """The form that CrewAI's `and_` and `or_` return."""
-    kind = _KINDS.get(str(given.get("type", "OR")).upper())
+    kind = _CONDITION_TYPES.get(str(given.get("type", "OR")).upper())
     parts: object = given.get("conditions") or given.get("methods")
     if kind is None or not isinstance(parts, Sequence) or isinstance(parts, str):
         return None
-    return kind(tuple(as_condition(one, where) for one in cast("Sequence[Any]", parts)))
+    return kind(tuple(parse_condition(one, where) for one in cast("Sequence[Any]", parts)))
 
 
 _UNKNOWN = object()
@@ -155,20 +151,20 @@ def label_of(value: object) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 
-def mentioned(function: Callable[..., Any]) -> frozenset[str]:
-    """The texts in a function's code and in its annotation."""
+def texts_in_code(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the string constants in a function's code and the labels in its annotation."""
     code: CodeType | None = getattr(function, "__code__", None)
-    return frozenset({*(_constants(code) if code else ()), *(_annotated(function) or ())})
+    return frozenset({*(_text_constants(code) if code else ()), *(_annotated_labels(function) or ())})
 
 
-def returned(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The labels that a function returns; None where its code does not tell them all."""
-    annotated = _annotated(function)
-    return frozenset(annotated) if annotated is not None else proven(function)
+def returned_labels(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the labels that a function returns, by its annotation or its code; None if unknown."""
+    annotated = _annotated_labels(function)
+    return frozenset(annotated) if annotated is not None else labels_in_code(function)
 
 
-def proven(function: Callable[..., Any]) -> frozenset[str] | None:
-    """The labels that a function returns by its code, whatever its annotation says; None where that does not tell them all."""
+def labels_in_code(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the labels that a function's code returns, ignoring its annotation; None if any return value is not a constant."""
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -188,35 +184,35 @@ def _returned_constants(code: CodeType) -> Iterator[object]:
         if instruction.opname == "RETURN_CONST":
             yield instruction.argval
         elif instruction.opname == "RETURN_VALUE":
-            yield _loaded(before)
+            yield _loaded_constant(before)
             if instruction.is_jump_target:
-                yield from _brought(instructions, instruction.offset)
+                yield from _values_from_jumps(instructions, instruction.offset)
 
 
-def _brought(instructions: list[dis.Instruction], offset: int) -> Iterator[object]:
+def _values_from_jumps(instructions: list[dis.Instruction], offset: int) -> Iterator[object]:
     """What the jumps to a place bring with them."""
     for before, jump in pairwise(instructions):
         if jump.opcode in dis.hasjrel and jump.argval == offset:
-            yield _UNKNOWN if jump.opname != "JUMP_FORWARD" or jump.is_jump_target else _loaded(before)
+            yield _UNKNOWN if jump.opname != "JUMP_FORWARD" or jump.is_jump_target else _loaded_constant(before)
 
 
-def _loaded(instruction: dis.Instruction) -> object:
+def _loaded_constant(instruction: dis.Instruction) -> object:
     if instruction.opname == "JUMP_FORWARD":  # the way does not lead here
         return None
     return instruction.argval if instruction.opname == "LOAD_CONST" else _UNKNOWN
 
 
-def _constants(code: CodeType) -> Iterator[str]:
+def _text_constants(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, str):
             yield constant
         elif isinstance(constant, CodeType):
-            yield from _constants(constant)
+            yield from _text_constants(constant)
         elif isinstance(constant, (tuple, frozenset)):
             yield from (one for one in constant if isinstance(one, str))  # pyright: ignore[reportUnknownVariableType]
 
 
-def _annotated(function: Callable[..., Any]) -> set[str] | None:
+def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
     """The labels in an annotation of Literals or Enums; None where there is no such annotation."""
     try:
         hint: Any = typing.get_type_hints(function).get("return")
@@ -235,16 +231,16 @@ def _annotated(function: Callable[..., Any]) -> set[str] | None:
 Predicate = Callable[[dict[str, Any]], Any]
 """Says from `{"inputs": ..., "state": ...}` whether a start method runs."""
 
-_NOTES = "__crewgraph_flow__"
-_UNFINISHED = "__crewgraph_unfinished__"
-_CONVERSATIONAL = "__crewgraph_conversational__"
+_METADATA_ATTRIBUTE = "__crewgraph_flow__"
+_UNCALLED_ATTRIBUTE = "__crewgraph_unfinished__"
+_CONVERSATIONAL_ATTRIBUTE = "__crewgraph_conversational__"
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass
-class Notes:
-    """What decorators say of a function, gathered as they are stacked."""
+class MethodMetadata:
+    """What the stacked decorators of a function declare."""
 
     start: bool = False
     again: Condition | None = None
@@ -257,45 +253,45 @@ class Notes:
     feedback: Any = None
 
 
-def notes_of(function: Any) -> Notes | None:
-    """The notes on a function; None where no decorator has left any."""
-    return getattr(function, _NOTES, None)
+def get_metadata(function: Any) -> MethodMetadata | None:
+    """Return the metadata that decorators attached to a function; None if there is none."""
+    return getattr(function, _METADATA_ATTRIBUTE, None)
 
 
-def noted(function: Any) -> Notes:
-    """The notes on a function, to be written on."""
-    notes = notes_of(function)
+def ensure_metadata(function: Any) -> MethodMetadata:
+    """Return the metadata of a function, attaching it if there is none."""
+    notes = get_metadata(function)
     if notes is None:
-        notes = Notes()
-        setattr(function, _NOTES, notes)
+        notes = MethodMetadata()
+        setattr(function, _METADATA_ATTRIBUTE, notes)
     return notes
 
 
-def unfinished(decorator: Callable[[Method], Method], written: str) -> Callable[[Method], Method]:
-    """A decorator that waits for its method; left in a class it says that its brackets were forgotten.
+def mark_uncalled(decorator: Callable[[Method], Method], written: str) -> Callable[[Method], Method]:
+    """Mark a decorator that was not applied to a method; found in a class, it means that its brackets were forgotten.
 
     Args:
         decorator: what is to decorate.
         written: how it should be written.
     """
-    setattr(decorator, _UNFINISHED, written)
+    setattr(decorator, _UNCALLED_ATTRIBUTE, written)
     return decorator
 
 
-def unfinished_of(value: Any) -> str | None:
-    """How a decorator should be written that was left in a class; None for anything else."""
-    return getattr(value, _UNFINISHED, None) if isfunction(value) else None
+def uncalled_usage(value: Any) -> str | None:
+    """Return how a decorator that was left in a class should be written; None for anything else."""
+    return getattr(value, _UNCALLED_ATTRIBUTE, None) if isfunction(value) else None
 
 
 def conversational_only(function: Method) -> Method:
     """Mark a method of a base class that is part of conversational flows alone."""
-    setattr(function, _CONVERSATIONAL, True)
+    setattr(function, _CONVERSATIONAL_ATTRIBUTE, True)
     return function
 
 
 def is_conversational_only(function: Any) -> bool:
     """Whether a method is part of conversational flows alone."""
-    return getattr(function, _CONVERSATIONAL, False) is True
+    return getattr(function, _CONVERSATIONAL_ATTRIBUTE, False) is True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +303,7 @@ class FlowMethod:
     """The function, to be called with the flow first."""
 
     trigger: Condition | None = None
-    """What it waits for; None where it only starts."""
+    """What triggers the method; None for a start method without a trigger."""
 
     condition: Condition | None = None
     """What starts it again; for a start method that is not to run at the beginning, if there is another way in."""
@@ -321,13 +317,13 @@ class FlowMethod:
     """What it may return, as far as its annotations and its code tell."""
 
     persistence: Any = None
-    """Where the state is saved once it has completed: a `FlowPersistence`, True for the default, None for nowhere."""
+    """Where the state is saved after the method: a `FlowPersistence`, True for the default, None for nowhere."""
 
     verbose: bool = False
     """Whether that is told."""
 
     feedback: Any = None
-    """A `FeedbackWish`, where somebody is to look at what it returns."""
+    """A `FeedbackRequest` if a person reviews the return value."""
 
     def unwrap(self) -> Callable[..., Any]:
         """The function itself."""
@@ -340,21 +336,21 @@ class FlowMethod:
 
 
 class StartMethod(FlowMethod):
-    """A method that a run begins with."""
+    """A method that a run starts with."""
 
 
 class ListenMethod(FlowMethod):
-    """A method that runs once something has happened."""
+    """A method that runs when its trigger occurs."""
 
 
 class RouterMethod(FlowMethod):
-    """A method whose return value says what happens next."""
+    """A method whose return value is the next event."""
 
 
-def method_of(name: str, function: Any, notes: Notes) -> FlowMethod:
-    """A method, as its notes say it is."""
+def build_method(name: str, function: Any, notes: MethodMetadata) -> FlowMethod:
+    """Build a flow method from its metadata."""
     kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
-    labels = notes.labels if notes.labels is not None else tuple(sorted(returned(function) or ()))
+    labels = notes.labels if notes.labels is not None else tuple(sorted(returned_labels(function) or ()))
     return kind(
         name=name,
         func=function,

@@ -8,10 +8,16 @@ from typing import Any, TypeVar, overload
 from pydantic import BaseModel
 
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
-from crewgraph.definitions.flow.method import noted
+from crewgraph.definitions.flow.method import ensure_metadata
 from crewgraph.errors import DefinitionError
 
-__all__ = ["FlowPersistence", "checked_backend", "made_by_factory", "persist", "set_flow_persistence_factory"]
+__all__ = [
+    "FlowPersistence",
+    "persist",
+    "persistence_from_factory",
+    "set_flow_persistence_factory",
+    "validate_persistence",
+]
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -74,7 +80,7 @@ def set_flow_persistence_factory(factory: Callable[[], FlowPersistence] | None) 
     _factory[:] = [] if factory is None else [factory]
 
 
-def made_by_factory() -> FlowPersistence | None:
+def persistence_from_factory() -> FlowPersistence | None:
     """A backend of the factory; None where there is none."""
     return _factory[0]() if _factory else None
 
@@ -101,10 +107,10 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
     Raises:
         DefinitionError: it decorates neither a flow nor a method, or the backend's `save_state` is a coroutine function.
     """
-    backend = checked_backend(target if _is_backend(target) else persistence)
+    backend = validate_persistence(target if _is_backend(target) else persistence)
 
     def marked(decorated: Any) -> Any:
-        wanted: Any = backend if backend is not None else checked_backend(made_by_factory()) or True
+        wanted: Any = backend if backend is not None else validate_persistence(persistence_from_factory()) or True
         if isinstance(decorated, type):
             definition = getattr(decorated, "_definition", None)
             if definition is None:
@@ -113,14 +119,14 @@ def persist(target: Any = None, verbose: bool = False, *, persistence: FlowPersi
             return decorated
         if not callable(decorated):
             raise DefinitionError(f"`@persist` stands on {decorated!r:.80}, which is neither a flow nor a method")
-        notes = noted(decorated)
+        notes = ensure_metadata(decorated)
         notes.persistence, notes.verbose = wanted, verbose
         return decorated
 
     return marked if target is None or backend is target else marked(target)
 
 
-def checked_backend(backend: Any) -> Any:
+def validate_persistence(backend: Any) -> Any:
     """The backend.
 
     Raises:

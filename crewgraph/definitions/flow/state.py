@@ -1,10 +1,6 @@
 """The state of a flow: a pydantic model or a dict, always with an `id`.
 
-Which method has written which field of the state: noted while it writes.
-
-Fields that are set are noted; what is changed inside of their values (a list that is appended to) cannot be.
-
-Which flow and method runs around some code.
+Records which method sets which field. Changes inside a value, such as an append to a list, are not detected.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,25 +16,25 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import DefinitionError
 
 __all__ = [
-    "WRITER",
+    "CURRENT_WRITER",
     "FlowState",
     "StateDict",
     "Writer",
+    "create_state",
+    "current_flow",
     "current_flow_defer_trace_finalization",
     "current_flow_id",
     "current_flow_method_name",
     "current_flow_name",
     "current_flow_request_id",
-    "fields_of",
-    "flow_at_work",
-    "id_of",
-    "is_unfinished",
-    "made_state",
-    "named_anew",
-    "read_beside",
+    "is_incomplete",
+    "read_with_retries",
+    "state_fields",
+    "state_id",
     "state_source",
-    "watched",
+    "track_writes",
     "with_inputs",
+    "with_new_id",
 ]
 
 
@@ -59,32 +55,32 @@ class Writer(Protocol):
         ...
 
 
-WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
+CURRENT_WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
 """The method around the running code."""
 
 
-def flow_at_work() -> Any:
-    """The flow whose method is around the running code; None outside of methods."""
-    writer = WRITER.get()
+def current_flow() -> Any:
+    """Return the flow whose method is running; None outside of methods."""
+    writer = CURRENT_WRITER.get()
     return None if writer is None else writer.flow
 
 
-def _note(state: Any, *names: Any) -> None:
+def _record_writes(state: Any, *names: Any) -> None:
     """Note that fields are about to be set: before it happens, so that nothing is set that is not noted."""
-    writer = WRITER.get()
+    writer = CURRENT_WRITER.get()
     if writer is not None and writer.state is state:  # copies, and states of other flows, are nobody's business
         writer.writes.update(names)
 
 
 class StateDict(dict[Any, Any]):
-    """A state without a model: a dict that notes who sets what."""
+    """A state without a model: a dict that records which fields are set."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _note(self, key)
+        _record_writes(self, key)
         super().__setitem__(key, value)
 
     def __delitem__(self, key: Any) -> None:
-        _note(self, key)
+        _record_writes(self, key)
         super().__delitem__(key)
 
     def __ior__(self, other: Any) -> Any:
@@ -94,7 +90,7 @@ class StateDict(dict[Any, Any]):
     def update(self, *others: Any, **more: Any) -> None:
         """Set several fields."""
         values: dict[Any, Any] = dict(*others, **more)
-        _note(self, *values)
+        _record_writes(self, *values)
         super().update(values)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
@@ -105,18 +101,18 @@ class StateDict(dict[Any, Any]):
 
     def pop(self, key: Any, *default: Any) -> Any:
         """Take a field away."""
-        _note(self, key)
+        _record_writes(self, key)
         return super().pop(key, *default)
 
     def popitem(self) -> tuple[Any, Any]:
         """Take the last field away."""
         key = next(reversed(self), None)
-        _note(self, key)
+        _record_writes(self, key)
         return super().popitem()
 
     def clear(self) -> None:
         """Take all fields away."""
-        _note(self, *self)
+        _record_writes(self, *self)
         super().clear()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # elsewhere it is a dict
@@ -126,7 +122,7 @@ class StateDict(dict[Any, Any]):
 _lock = Lock()
 
 
-def watched(kind: type[BaseModel]) -> None:
+def track_writes(kind: type[BaseModel]) -> None:
     """Let the instances of a model note who sets what. The class stays what it is, to whoever looks at it.
 
     A class made for that would not do: `type(state)` would be another one, and states would not equal the user's objects.
@@ -138,7 +134,7 @@ def watched(kind: type[BaseModel]) -> None:
 
         @wraps(plain)
         def setting(self: BaseModel, name: str, value: Any) -> None:
-            _note(self, name)
+            _record_writes(self, name)
             plain(self, name, value)
 
         vars(setting)["__crewgraph_watched__"] = True
@@ -147,23 +143,23 @@ def watched(kind: type[BaseModel]) -> None:
 
 T = TypeVar("T")
 
-_MANY = 50
+_MAX_ATTEMPTS = 50
 
 
 class FlowState(BaseModel):
-    """A base for the states of flows; any pydantic model will do."""
+    """An optional base class for flow states with an `id`; any pydantic model works."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
-    """The name of the run."""
+    """The id of the run."""
 
 
-def read_beside(read: Callable[[], T]) -> T:
+def read_with_retries(read: Callable[[], T]) -> T:
     """Read something that methods may be changing, which run beside.
 
     Raises:
         RuntimeError: its size has changed in the middle of every attempt.
     """
-    for _ in range(_MANY):
+    for _ in range(_MAX_ATTEMPTS):
         try:
             return read()
         except RuntimeError:  # what Python raises for a size that changes
@@ -171,11 +167,11 @@ def read_beside(read: Callable[[], T]) -> T:
     return read()
 
 
-def fields_of(state: Any) -> dict[str, Any]:
+def state_fields(state: Any) -> dict[str, Any]:
     """The fields of a state; they may be changed beside."""
     if isinstance(state, BaseModel):
-        return read_beside(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
-    return read_beside(lambda: dict(cast("dict[str, Any]", state)))
+        return read_with_retries(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
+    return read_with_retries(lambda: dict(cast("dict[str, Any]", state)))
 
 
 def state_source(flow: type[Any]) -> Any:
@@ -190,7 +186,7 @@ def state_source(flow: type[Any]) -> Any:
     return None
 
 
-def made_state(source: Any, flow: str) -> Any:
+def create_state(source: Any, flow: str) -> Any:
     """A new state, with an `id`.
 
     Args:
@@ -226,17 +222,17 @@ def made_state(source: Any, flow: str) -> Any:
     return made
 
 
-def is_unfinished(state: Any) -> bool:
+def is_incomplete(state: Any) -> bool:
     """Whether a state lacks fields that inputs are to give."""
     return isinstance(state, BaseModel) and any(name not in vars(state) for name in type(state).model_fields)
 
 
-def id_of(state: Any) -> str:
+def state_id(state: Any) -> str:
     """The `id` in a state."""
     return str(cast("dict[str, Any]", state)["id"] if isinstance(state, dict) else state.id)
 
 
-def named_anew(state: Any) -> Any:
+def with_new_id(state: Any) -> Any:
     """The state under another `id`; one that is no text is the user's own, and stays."""
     if isinstance(state, dict):
         state["id"] = str(uuid4())
@@ -258,7 +254,7 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
     open_ended = kind.model_config.get("extra") == "allow"
     fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
     try:
-        made = kind.model_validate({**_held(state), **fields}, by_alias=False, by_name=True)
+        made = kind.model_validate({**_current_values(state), **fields}, by_alias=False, by_name=True)
     except ValueError as error:
         raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
     held = cast("dict[str, Any]", state.__dict__)
@@ -270,7 +266,7 @@ def with_inputs(state: Any, inputs: Mapping[str, Any], flow: str) -> Any:
     return made
 
 
-def _held(state: BaseModel) -> dict[str, Any]:
+def _current_values(state: BaseModel) -> dict[str, Any]:
     there = vars(state)
     return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
 

@@ -1,4 +1,4 @@
-"""A step in the past of a flow."""
+"""A step in the history of a flow's run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,34 +10,34 @@ __all__ = ["FlowStep"]
 
 @dataclass(frozen=True, kw_only=True)
 class FlowStep:
-    """What a checkpoint of a run tells: some methods have completed, others are to run."""
+    """A step of a stored run: the checkpoint after some methods completed."""
 
     number: int
-    """Its place among the steps of the run, from 0."""
+    """The index of the step in the run, from 0."""
 
     flow_id: str
-    """The run."""
+    """The id of the run."""
 
     checkpoint_id: str
-    """The checkpoint, by LangGraph's name."""
+    """LangGraph's id of the checkpoint."""
 
     journaled: int = 0
-    """How many completions after the checkpoint belong to it: with `granularity="flow"` most steps have no checkpoint."""
+    """Number of completions after the checkpoint that belong to the step; with `granularity="flow"` most steps have none."""
 
     completed: str | None
-    """The method that completed last; None at the beginning."""
+    """The method that completed last; None at the start."""
 
     output: Any
-    """What it returned."""
+    """The return value of `completed`."""
 
     methods: tuple[str, ...]
-    """All that have completed since the step before: methods that end together are kept together. The last is `completed`."""
+    """The methods that completed since the previous step; methods may complete together. The last is `completed`."""
 
     state: Mapping[str, Any]
     """The state's fields."""
 
     next: tuple[str, ...]
-    """The methods that were to run, or ran."""
+    """The methods to run next."""
 
     created_at: datetime
-    """When."""
+    """When the checkpoint was created."""

@@ -1,11 +1,4 @@
-"""The verbs that users call on flows, carried out by the runtime.
-
-Methods that may be called on an object or on its class.
-
-Drawings of flows, made by the room `plot`.
-
-Flows that wait for somebody's answer, taken up by another process.
-"""
+"""The methods that users call on flows: running, streaming, resuming, time travel and plots. The runtime does the work."""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
@@ -61,40 +54,40 @@ else:
     pending = lazy("crewgraph.runtime.runs.index:pending")
     waiting = lazy("crewgraph.runtime.flow.kickoff:waiting")
 
-__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "FlowWaiting", "OfBoth"]
+__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "PendingFlowVerbs", "hybridmethod"]
 
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class OfBoth(Generic[Given, Result]):
-    """A method that is called on an object or on its class, and is given that."""
+class hybridmethod(Generic[Arguments, Result]):
+    """Decorator for a method that can be called on an instance or on the class, and receives whichever it is."""
 
-    def __init__(self, function: Callable[Concatenate[Any, Given], Result]) -> None:
+    def __init__(self, function: Callable[Concatenate[Any, Arguments], Result]) -> None:
         self.function = function
         self.__doc__ = function.__doc__
 
-    def __get__(self, thing: object, kind: type) -> Callable[Given, Result]:
-        return MethodType(self.function, kind if thing is None else thing)
+    def __get__(self, instance: object, owner: type) -> Callable[Arguments, Result]:
+        return MethodType(self.function, owner if instance is None else instance)
 
 
 class FlowPlot:
-    """Draws a flow.
+    """Draws a flow as an HTML page or mermaid text.
 
     Args:
-        flow: the flow, or its class.
+        flow: The flow or its class.
     """
 
     def __init__(self, flow: "Flow[Any] | type[Flow[Any]]") -> None:
         self.flow = flow
 
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
-        """Write the flow as a page for browsers; see `Flow.plot`."""
+        """Write the flow as an HTML page; see `Flow.plot`."""
         return written(self.flow, filename, show)
 
     def to_mermaid(self) -> str:
-        """The flow as mermaid text; see `Flow.to_mermaid`."""
+        """Return the flow as mermaid text; see `Flow.to_mermaid`."""
         return text_of(self.flow)
 
     def _repr_html_(self) -> str:
@@ -102,34 +95,33 @@ class FlowPlot:
 
 
 class FlowDrawings:
-    """What can be drawn of a flow."""
+    """Methods that draw a flow."""
 
-    @OfBoth
+    @hybridmethod
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
-        """Write the flow as a page for browsers, one HTML file that needs no network; also of a class.
+        """Write the flow as a self-contained HTML page; can be called on the class.
 
-        A dashed border says that a method calls a crew. That is a guess: its code names `kickoff`, or a sibling of it, as
-        an attribute of anything.
+        A dashed border marks methods that probably call a crew: their code uses an attribute `kickoff` or one of its variants.
 
         Args:
-            filename: where to; ".html" is added where it is missing. A file that is there is replaced.
-            show: whether it is opened in a browser, too.
+            filename: The file; ".html" is added if missing. An existing file is replaced.
+            show: Whether to open the page in a browser.
 
         Returns:
-            The path of the file, which is printed, too.
+            The path of the file, which is also printed.
 
         Raises:
-            DefinitionError: the flow has faults.
-            OSError: the file cannot be written.
+            DefinitionError: The flow is invalid.
+            OSError: The file cannot be written.
         """
         return FlowPlot(cast("Flow[Any]", self)).plot(filename, show)
 
-    @OfBoth
+    @hybridmethod
     def to_mermaid(self) -> str:
-        """The flow as the text of a mermaid flowchart; also of a class.
+        """Return the flow as a mermaid flowchart; can be called on the class.
 
         Raises:
-            DefinitionError: the flow has faults.
+            DefinitionError: The flow is invalid.
         """
         return FlowPlot(cast("Flow[Any]", self)).to_mermaid()
 
@@ -138,14 +130,14 @@ class FlowDrawings:
 
 
 class FlowVerbs(FlowDrawings):
-    """What a flow can do."""
+    """Methods that run a flow."""
 
     streaming: bool
 
     if TYPE_CHECKING:
 
-        def take_up(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
-        def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]: ...
+        def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
+        def match_answer(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]: ...
 
     def kickoff(
         self,
@@ -158,33 +150,33 @@ class FlowVerbs(FlowDrawings):
         """Run the flow.
 
         Args:
-            inputs: values for fields of the state, and for parameters of start methods of the same names. With `id`, the run
-                of that id goes on; one that is done begins anew with its state.
-            input_files: files by name, or a list of them, for the crews that methods kick off without files of their own.
-            from_checkpoint: the checkpoint that is gone on from; where it has no `restore_from`, how checkpoints of this flow are
-                made from now on.
-            restore_from_state_id: the run whose state, as it is kept, this one begins with, under an `id` of its own.
-            more: more of them.
+            inputs: Values for fields of the state, and for parameters of start methods. With `id`, continues that run; a
+                completed run starts again with its state.
+            input_files: Files by name, or a list of files, for crews that methods start without files of their own.
+            from_checkpoint: The checkpoint to continue from. Without `restore_from`, sets how checkpoints of this flow are made
+                from now on.
+            restore_from_state_id: The run whose stored state this run starts with, under a new `id`.
+            more: More inputs.
 
         Returns:
-            What the method returned that completed last; a `PendingFlow` where the run waits for somebody's answer. Of a flow
-            made with `stream=True` a `FlowStreamingOutput`, whose iteration is the run.
+            The return value of the method that completed last, or a `PendingFlow` if the run waits for an answer. With
+            `stream=True` on the flow, a `FlowStreamingOutput`; iterating over it runs the flow.
 
         Raises:
-            DefinitionError: the flow has faults, or the inputs do not fit its state.
-            TypeError: the inputs are no mapping.
-            FlowLoopError: a method ran more often than `max_method_calls`.
-            Exception: whatever a method raised.
+            DefinitionError: The flow is invalid, or the inputs do not fit its state.
+            TypeError: `inputs` is not a mapping.
+            FlowLoopError: A method ran more often than `max_method_calls`.
+            Exception: Any exception of a method.
         """
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
         own = override_of(self, "kickoff_async")
         if own is not None:
-            return call(own, given or None)
+            return call(own, merged or None)
         flow = cast("Flow[Any]", self)
-        return chunked(flow, given) if self.streaming else kickoff(flow, given)
+        return chunked(flow, merged) if self.streaming else kickoff(flow, merged)
 
     @overridable
     async def kickoff_async(
@@ -195,13 +187,13 @@ class FlowVerbs(FlowDrawings):
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
-        """Run the flow on this event loop; see `kickoff`."""
+        """Run the flow on the current event loop; see `kickoff`."""
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
         flow = cast("Flow[Any]", self)
-        return achunked(flow, given) if self.streaming else await akickoff(flow, given)
+        return achunked(flow, merged) if self.streaming else await akickoff(flow, merged)
 
     async def akickoff(
         self,
@@ -211,37 +203,37 @@ class FlowVerbs(FlowDrawings):
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> Any:
-        """Run the flow on this event loop; see `kickoff`."""
+        """Run the flow on the current event loop; see `kickoff`."""
         return await self.kickoff_async(inputs, input_files, from_checkpoint, restore_from_state_id, **more)
 
     def stream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
     ) -> "Generator[StreamItem]":
-        """Run the flow, and tell of everything as it happens; the last item holds the result.
+        """Run the flow and yield events as they happen; the last one holds the result.
 
-        The run goes on while items are taken. Models stream because of it. Leaving the loop ends the run; with the same `id` it
-        goes on with what was done, if it is kept.
+        The run advances as items are consumed. Models are asked to stream. Leaving the loop stops the run; if it is stored, the
+        same `id` continues it.
 
         Args:
-            inputs: as for `kickoff`; with `id`, the run of that id goes on.
-            feedback: with `id`, the answer to what that run waits for, as for `resume`.
-            more: more inputs.
+            inputs: As for `kickoff`; with `id`, continues the run of that id.
+            feedback: With `id`, the answer that the run waits for, as for `resume`.
+            more: More inputs.
 
         Raises:
-            RunError: there is an answer and no `id`.
-            Exception: what `kickoff` raises, behind the items of what was done before.
+            RunError: There is an answer, but no `id`.
+            Exception: As for `kickoff`, after the items of what completed.
         """
-        return stream(cast("Flow[Any]", self), _given(inputs, more), feedback)
+        return stream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def astream(
         self, inputs: Mapping[str, Any] | None = None, *, feedback: Any = None, **more: Any
     ) -> "AsyncGenerator[StreamItem]":
-        """Run the flow on this event loop, and tell of everything as it happens; see `stream`.
+        """Run the flow on the current event loop and yield events as they happen; see `stream`.
 
-        Use it as `async with contextlib.aclosing(flow.astream()) as items` where the loop may be left early: else the run
-        ends only when Python finds that nobody holds it.
+        If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
+        only when the generator is garbage-collected.
         """
-        return astream(cast("Flow[Any]", self), _given(inputs, more), feedback)
+        return astream(cast("Flow[Any]", self), _merge_inputs(inputs, more), feedback)
 
     def stream_events(
         self,
@@ -251,15 +243,15 @@ class FlowVerbs(FlowDrawings):
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> StreamSession[Any]:
-        """Run the flow, and tell every event as a frame, as plain data; `session.result` is what came of it.
+        """Run the flow and yield every event as a frame of plain data; `session.result` is the result.
 
-        The arguments are those of `kickoff`. `stream` tells the same as items of classes.
+        The arguments are those of `kickoff`. `stream` yields the same events as objects.
         """
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
-        return frames(cast("Flow[Any]", self), given)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        return frames(cast("Flow[Any]", self), merged)
 
     def astream_events(
         self,
@@ -269,206 +261,205 @@ class FlowVerbs(FlowDrawings):
         restore_from_state_id: str | None = None,
         **more: Any,
     ) -> AsyncStreamSession[Any]:
-        """Run the flow on this event loop, and tell every event as a frame; see `stream_events`."""
+        """Run the flow on the current event loop and yield every event as a frame; see `stream_events`."""
         options = FlowRunOptions(
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
-        given = self.take_up(_given(inputs, more), options)
-        return aframes(cast("Flow[Any]", self), given)
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        return aframes(cast("Flow[Any]", self), merged)
 
     def resume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
-        """Go on with a run that is kept, and was not done.
+        """Continue a stored run that did not complete.
 
         Args:
-            flow_id: the run. A flow made by `from_pending` knows it, and is given the answer alone.
-            feedback: the answer to what it waits for: a text, or texts by the ids of the questions. Without one, a run that
-                waits goes on waiting.
+            flow_id: The id of the run. A flow created by `from_pending` knows it, and takes the answer as its only argument.
+            feedback: The answer to the pending question: a string, or strings by question id. Without one, a waiting run stays
+                pending.
 
         Returns:
-            As `kickoff`; what it gave, where it was done.
+            As for `kickoff`; the stored result if the run was complete.
 
         Raises:
-            RunError: there is no such run.
+            RunError: There is no such run.
         """
-        return resume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
+        return resume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def aresume(self, flow_id: str | None = None, feedback: Any = None) -> Any:
-        """Go on with a run on this event loop; see `resume`."""
-        return await aresume(cast("Flow[Any]", self), *self.answering(flow_id, feedback))
+        """Continue a run on the current event loop; see `resume`."""
+        return await aresume(cast("Flow[Any]", self), *self.match_answer(flow_id, feedback))
 
     async def resume_async(self, flow_id: str | None = None, feedback: Any = None) -> Any:
-        """Go on with a run on this event loop; see `resume`."""
+        """Continue a run on the current event loop; see `resume`."""
         return await self.aresume(flow_id, feedback)
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
-        """Ask somebody, from inside a method; the answer is a text.
+        """Ask a person from inside a method, and return the answer as a string.
 
-        On a terminal that is done at once; else the run waits, and the method runs again with the answer.
+        With a terminal, the question is asked there. Otherwise the run pauses, and the method runs again with the answer.
 
         Args:
-            message: what is asked.
-            timeout: seconds after which a terminal is not read any more, and the answer is None. A run that is kept waits for
-                as long as it takes.
-            metadata: what else is to be known.
+            message: The question.
+            timeout: Seconds to wait at a terminal, after which the answer is None. A stored run waits without a limit.
+            metadata: Additional data for whoever answers.
 
         Raises:
-            RunError: no method is running, or the run is not kept.
+            RunError: No method is running, or the run is not stored.
         """
         return ask(message, timeout, metadata)
 
     def compile(
-        self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **wishes: Any
+        self, *, checkpointer: Any = None, store: Any = None, granularity: str | None = None, **options: Any
     ) -> "CompiledStateGraph[Any, Any, Any, Any]":
-        """The flow as a LangGraph graph.
+        """Compile the flow to a LangGraph graph.
 
         Args:
-            checkpointer: where its runs are kept; None for the surrounding graph's.
-            store: a LangGraph store for its methods.
-            granularity: "method" for a node for each method, "flow" for one node; that of the flow where None.
-            wishes: other arguments of LangGraph's `compile`, as `interrupt_before`.
+            checkpointer: Where runs are stored; None inherits that of a parent graph.
+            store: A LangGraph store for the methods.
+            granularity: "method" for a node per method, "flow" for a single node; None uses that of the flow.
+            options: Other arguments of LangGraph's `compile`, such as `interrupt_before`.
 
         Raises:
-            DefinitionError: the flow has faults.
-            CompileError: there is no such granularity, or it has no node to stop at.
+            DefinitionError: The flow is invalid.
+            CompileError: The granularity is unknown, or has no node to interrupt at.
         """
-        return compiled(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **wishes)
+        return compiled(cast("Flow[Any]", self), granularity, checkpointer=checkpointer, store=store, **options)
 
-    @OfBoth
+    @hybridmethod
     def runs(self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None) -> list[RunInfo]:
-        """The runs of this flow that are kept, those written last first; also of a class.
+        """Return the stored runs of this flow, last updated first; can be called on the class.
 
         Args:
-            status: those alone: "finished", "pending" (waiting for an answer) or "open" (to be resumed).
-            inside: also those inside the methods of other flows.
-            limit: at most so many.
+            status: Only runs with this status: "finished", "pending" (waiting for an answer) or "open" (can be resumed).
+            inside: Whether to include runs inside methods of other flows.
+            limit: Maximum number of runs; None returns all.
 
         Raises:
-            StorageError: what is kept cannot be read.
+            StorageError: The stored runs cannot be read.
         """
         return flow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
-    @OfBoth
+    @hybridmethod
     async def aruns(
         self, *, status: RunStatus | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
-        """The runs of this flow that are kept, read on this event loop; see `runs`."""
+        """Return the stored runs of this flow, on the current event loop; see `runs`."""
         return await aflow_runs(cast("Flow[Any]", self), RunFilter(status=status, inside=inside, limit=limit))
 
-    @OfBoth
+    @hybridmethod
     def pending(self) -> list[PendingFlow]:
-        """The runs of this flow that are kept, and wait for somebody's answer; also of a class."""
+        """Return the stored runs that wait for an answer; can be called on the class."""
         return pending(cast("Flow[Any]", self))
 
-    @OfBoth
+    @hybridmethod
     async def apending(self) -> list[PendingFlow]:
-        """The runs of this flow that wait for somebody's answer, read on this event loop; see `pending`."""
+        """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
         return await apending(cast("Flow[Any]", self))
 
     def history(self, flow_id: str | None = None) -> list[FlowStep]:
-        """What a kept run did, step by step, the latest last.
+        """Return the steps of a stored run, oldest first.
 
         Args:
-            flow_id: the run; that of `state` where None.
+            flow_id: The run; None means that of `state`.
 
         Raises:
-            RunError: there is no such run.
+            RunError: There is no such run.
         """
         return history(cast("Flow[Any]", self), flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> list[FlowStep]:
-        """What a kept run did, read on this event loop; see `history`."""
+        """Return the steps of a stored run, on the current event loop; see `history`."""
         return await ahistory(cast("Flow[Any]", self), flow_id)
 
     @ForkVerb
     def fork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
-        """Run on from a step of the past, which was perhaps to leave another state; what the run did since is left aside.
+        """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
 
         Args:
-            step: one of `history`.
-            state: values for fields of the state.
+            step: A step of `history`.
+            state: New values for fields of the state.
 
         Returns:
-            As `kickoff`.
+            As for `kickoff`.
 
         Raises:
-            DefinitionError: the values do not fit the state.
+            DefinitionError: The values do not fit the state.
         """
         return fork(cast("Flow[Any]", self), step, state)
 
     async def afork(self, step: FlowStep, state: Mapping[str, Any] | None = None) -> Any:
-        """Run on from a step of the past on this event loop; see `fork`."""
+        """Continue a run from an earlier step, on the current event loop; see `fork`."""
         return await afork(cast("Flow[Any]", self), step, state)
 
     def running_state(self, otherwise: Any) -> Any:
-        """The state of the run around the running code, if it is one of this flow."""
+        """Return the state of the current run of this flow, or `otherwise` outside of runs."""
         return state_around(cast("Flow[Any]", self), otherwise)
 
 
-def _given(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
-    """All inputs of a run.
+def _merge_inputs(inputs: Any, more: dict[str, Any]) -> dict[str, Any]:
+    """Merge `inputs` with keyword inputs.
 
     Raises:
-        TypeError: they are no mapping.
+        TypeError: `inputs` is not a mapping.
     """
     if inputs is not None and not isinstance(inputs, Mapping):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     return {**(inputs or {}), **more}
 
 
-class FlowWaiting:
-    """The part of a flow that knows what it waits for."""
+class PendingFlowVerbs:
+    """Methods of flows that wait for an answer."""
 
     input_provider: Any = None
-    """Answers what methods ask with `self.ask`; see `InputProvider`. That of `flow_config` where None."""
+    """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
 
-    _waits: PendingFlow | None = None
+    _pending_flow: PendingFlow | None = None
     _last: Any
 
     @classmethod
     def from_pending(
         cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: Any = None, **kwargs: Any
     ) -> Self:
-        """A flow whose run waits for an answer: `resume(answer)` goes on with it.
+        """Create a flow for a run that waits for an answer; `resume(answer)` continues it.
 
         Args:
-            flow_id: the run.
-            persistence: a backend that states are saved to, as for the class.
-            definition: without effect: a flow's definition is its class.
-            kwargs: other arguments of the class.
+            flow_id: The id of the run.
+            persistence: A backend to save states to, as for the constructor.
+            definition: No effect: a flow's definition is its class.
+            kwargs: Other arguments of the constructor.
 
         Raises:
-            DefinitionError: no such run waits (also ValueError).
+            DefinitionError: No such run waits for an answer (also a ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._waits = waiting(cast("Flow[Any]", flow), flow_id)
+        flow._pending_flow = waiting(cast("Flow[Any]", flow), flow_id)
         return flow
 
     @property
     def pending_feedback(self) -> PendingFeedbackContext | None:
-        """What a flow made by `from_pending` waits for; None once that is answered."""
-        return self._waits.context if self._waits is not None else None
+        """The pending question of a flow created by `from_pending`; None once answered."""
+        return self._pending_flow.context if self._pending_flow is not None else None
 
     @property
     def input_history(self) -> list[dict[str, Any]]:
-        """What methods of the last run asked with `ask` in this process, and was answered, in its order."""
+        """The questions and answers of `ask` in the last run in this process, in order."""
         return list(self._last.inputs_asked) if self._last is not None else []
 
     @property
     def _input_history(self) -> list[dict[str, Any]]:
         return self.input_history
 
-    def answering(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
-        """The run that is gone on with, and the answer.
+    def match_answer(self, flow_id: str | None, feedback: Any) -> tuple[str, Any]:
+        """Return the id of the run to continue, and the answer.
 
         Raises:
-            RunError: neither this object nor the caller names a run.
+            RunError: Neither this object nor the caller names a run.
         """
-        waits = self._waits
-        if waits is None or flow_id == waits.flow_id:
+        pending_flow = self._pending_flow
+        if pending_flow is None or flow_id == pending_flow.flow_id:
             if flow_id is None:
                 raise RunError(
                     "`resume` needs the run: `resume(flow_id, answer)`, or make the flow with `from_pending`."
                 )
             return flow_id, feedback
-        self._waits = None
-        return waits.flow_id, feedback if feedback is not None else flow_id or ""
+        self._pending_flow = None
+        return pending_flow.flow_id, feedback if feedback is not None else flow_id or ""

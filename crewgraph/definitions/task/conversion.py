@@ -1,6 +1,6 @@
-"""Converters: a model turns a text into a structure.
+"""Converters turn a text into a structured output with a language model.
 
-From a text to a structure, step by step, for programs that do it themselves; tasks do it as a part of their work.
+Tasks do this on their own; the functions are for programs that convert texts themselves.
 """
 
 from abc import ABC, abstractmethod
@@ -149,7 +149,7 @@ def validate_model(result: str, model: type[BaseModel], is_json_output: bool) ->
     Raises:
         pydantic.ValidationError: it does not fit.
     """
-    return _shaped(model.model_validate_json(result), is_json_output)
+    return _as_requested(model.model_validate_json(result), is_json_output)
 
 
 def handle_partial_json(
@@ -162,7 +162,7 @@ def handle_partial_json(
     """The JSON that stands in a text, as `convert_to_model` gives it; a language model is asked where there is none."""
     found, _ = read_structure(result, model)
     if found is not None:
-        return _shaped(found, is_json_output)
+        return _as_requested(found, is_json_output)
     return convert_with_instructions(result, model, is_json_output, agent, converter_cls)
 
 
@@ -247,5 +247,5 @@ async def async_convert_with_instructions(
     return await in_thread(convert_with_instructions, result, model, is_json_output, agent, converter_cls)
 
 
-def _shaped(found: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:
+def _as_requested(found: BaseModel, is_json_output: bool) -> dict[str, Any] | BaseModel:
     return found.model_dump(mode="json") if is_json_output else found

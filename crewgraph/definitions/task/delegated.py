@@ -1,4 +1,4 @@
-"""A part of a task that was handed to a coworker."""
+"""A part of a task that was delegated to a coworker."""
 
 from typing import Any, Self
 
@@ -6,11 +6,11 @@ from pydantic import PrivateAttr
 
 from crewgraph.definitions.task.task import Task
 
-__all__ = ["HandedTask"]
+__all__ = ["DelegatedTask"]
 
 
-class HandedTask(Task):
-    """What an agent asked a coworker to do for the task it works on."""
+class DelegatedTask(Task):
+    """The work that an agent delegates to a coworker as part of its task."""
 
     _whole: Task = PrivateAttr()
     _role: str = PrivateAttr(default="")
@@ -25,7 +25,7 @@ class HandedTask(Task):
             fields: of the part.
         """
         made = cls(**fields)
-        made._whole = whole.whole if isinstance(whole, HandedTask) else whole
+        made._whole = whole.whole if isinstance(whole, DelegatedTask) else whole
         made._role = role
         return made
 
@@ -35,6 +35,6 @@ class HandedTask(Task):
         return self._whole
 
     @property
-    def handed_to(self) -> str:
+    def coworker_role(self) -> str:
         """What the coworker is called in the run."""
         return self._role

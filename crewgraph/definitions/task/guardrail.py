@@ -1,9 +1,4 @@
-"""Guardrails: functions that accept or refuse a task's output.
-
-The verbs of guardrails that a model carries out.
-
-Guardrails that a language model carries out.
-"""
+"""Guardrails accept or reject a task's output: functions, and guardrails for which a language model judges."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -32,8 +27,8 @@ __all__ = [
     "LLMGuardrail",
     "LLMGuardrailResult",
     "ModelGuardrail",
-    "checked_guardrail",
     "model_guardrail",
+    "validate_guardrail",
 ]
 
 
@@ -46,19 +41,19 @@ Guardrails = Sequence[Guardrail] | Guardrail
 
 
 class GuardrailResult(BaseModel):
-    """What a guardrail said."""
+    """The result of a guardrail."""
 
     success: bool
     """Whether the output was accepted."""
 
     result: Any | None = None
-    """Accepted: what replaces the output, a text or a `TaskOutput`; None keeps it."""
+    """The replacement for an accepted output, a string or a `TaskOutput`; None keeps the output."""
 
     error: str | None = None
-    """Refused: why, told to the agent."""
+    """The reason of a rejection, which is passed to the agent."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_consistent(self) -> Self:
         if self.success and self.error:
             raise ValueError("an accepted output has no error; give the replacement as `result`")
         if not self.success and self.result:
@@ -77,7 +72,7 @@ class GuardrailResult(BaseModel):
         pair = cast(Sequence[Any], result) if isinstance(result, (tuple, list)) else ()
         if len(pair) != 2 or not isinstance(pair[0], bool):
             raise TypeError(
-                f"a guardrail returns `(True, result)` or `(False, reason)`, but this one returned {_told(result)}"
+                f"a guardrail returns `(True, result)` or `(False, reason)`, but this one returned {_describe(result)}"
             )
         accepted, data = pair
         if accepted:
@@ -85,12 +80,12 @@ class GuardrailResult(BaseModel):
         return cls(success=False, error=str(data) if data else "refused without a reason")
 
 
-def _told(value: Any) -> str:
+def _describe(value: Any) -> str:
     text = repr(value)
     return f"{text[:80]}... ({type(value).__name__})" if len(text) > 80 else f"{text} ({type(value).__name__})"
 
 
-def checked_guardrail(value: Any) -> Any:
+def validate_guardrail(value: Any) -> Any:
     """A guardrail as it was given, if its signature can work.
 
     Raises:
@@ -100,7 +95,7 @@ def checked_guardrail(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not callable(value):
-        raise ValueError(f"a guardrail is a function of the task's output or a text, not {_told(value)}")
+        raise ValueError(f"a guardrail is a function of the task's output or a text, not {_describe(value)}")
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):  # builtins have none
@@ -165,8 +160,8 @@ class LLMGuardrailResult(BaseModel):
 
     @field_validator("feedback", mode="before")
     @classmethod
-    def _one_text(cls, value: Any) -> Any:
-        return _joined(value)
+    def _join_list(cls, value: Any) -> Any:
+        return _join_sentences(value)
 
 
 class Faithfulness(BaseModel):
@@ -185,21 +180,21 @@ class Faithfulness(BaseModel):
 
     @field_validator("score", mode="before")
     @classmethod
-    def _of_ten(cls, value: Any) -> Any:
+    def _parse_score(cls, value: Any) -> Any:
         return value.partition("/")[0] if isinstance(value, str) else value
 
     @field_validator("verdict", mode="before")
     @classmethod
-    def _spelt(cls, value: Any) -> Any:
+    def _normalize_verdict(cls, value: Any) -> Any:
         return value.strip().upper() if isinstance(value, str) else value
 
     @field_validator("reasons", mode="before")
     @classmethod
-    def _one_text(cls, value: Any) -> Any:
-        return _joined(value) or ""
+    def _join_list(cls, value: Any) -> Any:
+        return _join_sentences(value) or ""
 
 
-def _joined(value: Any) -> Any:
+def _join_sentences(value: Any) -> Any:
     """A list of sentences as one text."""
     return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
 

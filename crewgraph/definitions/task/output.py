@@ -1,12 +1,6 @@
-"""What tasks and crews give back.
+"""The outputs of tasks and crews.
 
-What outputs of tasks and of crews have in common.
-
-What older programs do with outputs, which were texts or dicts then: it works, and is told.
-
-What fields show of a run.
-
-Instances of users' pydantic models as plain data, and back.
+`LegacyOutput` supports programs written when outputs were strings or dicts, with deprecation warnings.
 """
 
 import json
@@ -24,18 +18,18 @@ from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
 __all__ = [
     "CrewOutput",
-    "FormerOutput",
+    "LegacyOutput",
     "OutputFormat",
     "StructuredOutput",
     "TaskOutput",
-    "model_again",
-    "plain_model",
-    "show",
+    "dump_model",
+    "load_model",
+    "set_fields",
 ]
 
 
 class StructuredOutput(BaseModel):
-    """An output that may hold a structured form of its text."""
+    """An output with a text and, if requested, a structured form."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -43,13 +37,13 @@ class StructuredOutput(BaseModel):
     """The text as the model wrote it."""
 
     pydantic: SerializeAsAny[BaseModel] | None = None
-    """The text as an instance of `output_pydantic`."""
+    """The output as an instance of the task's `output_pydantic`."""
 
     json_dict: dict[str, Any] | None = None
-    """The text as the fields of `output_json`."""
+    """The output as a dict, validated by the task's `output_json`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The structured form as a dict; empty where there is none."""
+        """Return the structured form as a dict; empty if there is none."""
         if self.json_dict:
             return dict(self.json_dict)
         return self.pydantic.model_dump() if self.pydantic is not None else {}
@@ -60,20 +54,20 @@ class StructuredOutput(BaseModel):
         return str(self.json_dict) if self.json_dict else self.raw
 
 
-_RAW = frozenset({"output", "final_output", "result", "raw_output"})
-_OF_TEXTS = frozenset(
+_RAW_ALIASES = frozenset({"output", "final_output", "result", "raw_output"})
+_STR_METHODS = frozenset(
     {"encode", "endswith", "find", "lower", "lstrip", "replace", "rstrip", "split", "splitlines", "startswith", "strip"}
     | {"upper"}
 )
 
 
-class FormerOutput(StructuredOutput):
-    """An output that answers to its former names, and to the operations of texts."""
+class LegacyOutput(StructuredOutput):
+    """An output that supports its former attribute names and the operations of strings."""
 
-    if not TYPE_CHECKING:  # a checker is to know nothing of them
+    if not TYPE_CHECKING:  # hidden from type checkers
 
         def __getattr__(self, name: str) -> Any:
-            if name in _RAW:
+            if name in _RAW_ALIASES:
                 warn_deprecated(f"`{name}` of an output", "write `raw`")
                 return self.raw
             if name == "exported_output":
@@ -83,7 +77,7 @@ class FormerOutput(StructuredOutput):
             if name == "get":
                 warn_deprecated("`get` of an output", "write `output.to_dict().get(...)`")
                 return self.to_dict().get
-            return getattr(self.as_text(), name) if name in _OF_TEXTS else super().__getattr__(name)
+            return getattr(self.as_text(), name) if name in _STR_METHODS else super().__getattr__(name)
 
         def __add__(self, other: object) -> Any:
             return self.as_text() + other if isinstance(other, str) else NotImplemented
@@ -98,86 +92,86 @@ class FormerOutput(StructuredOutput):
             return len(self.as_text())
 
     def as_text(self) -> str:
-        """What `print` shows of it, where a program takes the output for a text; that is told."""
+        """Return `str(self)` with a deprecation warning, where a program uses the output as a string."""
         warn_deprecated("an output as a text", "write `str(output)` for what `print` shows, or `output.raw`")
         return str(self)
 
     def __bool__(self) -> bool:
-        return True  # an output is there, whatever its text
+        return True  # true also for an empty text
 
 
-def show(model: BaseModel, **fields: Any) -> None:
-    """Let fields of a model have these values, unchecked; setting them one by one takes ten times as long."""
+def set_fields(model: BaseModel, **fields: Any) -> None:
+    """Set fields of a model without validation; ten times faster than assigning them one by one."""
     vars(model).update(fields)
     model.__pydantic_fields_set__.update(fields)
 
 
-def plain_model(found: BaseModel | None) -> Any:
-    """An instance as plain data: what `model_again` can read, whatever the model."""
+def dump_model(instance: BaseModel | None) -> Any:
+    """Dump a model instance as plain data that `load_model` can read."""
     # Names instead of aliases, and no computed fields.
-    return None if found is None else found.model_dump(mode="json", by_alias=False, round_trip=True)
+    return None if instance is None else instance.model_dump(mode="json", by_alias=False, round_trip=True)
 
 
-def model_again(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
-    """The instance that `plain_model` described; None where there was none, or nobody knows its class.
+def load_model(data: Any, model: type[BaseModel] | None) -> BaseModel | None:
+    """Load an instance from the data of `dump_model`; None if there is no data or no model.
 
     Raises:
-        pydantic.ValidationError: the data does not fit.
+        pydantic.ValidationError: The data does not fit the model.
     """
     if model is None or data is None:
         return None
-    # As JSON, which strict models read in their way.
+    # From JSON, as strict models accept fewer types from Python objects.
     return model.model_validate_json(json.dumps(data), by_alias=False, by_name=True)
 
 
 _SUMMARY_WORDS = 10
-_OF_FULL_OUTPUT = {"final_output": "raw", "tasks_outputs": "tasks_output"}
+_FULL_OUTPUT_KEYS = {"final_output": "raw", "tasks_outputs": "tasks_output"}
 
 
 class OutputFormat(StrEnum):
-    """The form a task's output was asked for in."""
+    """The format of a task's output."""
 
     RAW = "raw"
     JSON = "json"
     PYDANTIC = "pydantic"
 
 
-class TaskOutput(FormerOutput):
+class TaskOutput(LegacyOutput):
     """The result of one task."""
 
     description: str
-    """What was to be done, with its placeholders filled."""
+    """The task's description, placeholders filled."""
 
     name: str | None = None
-    """The task's name, else its description."""
+    """The task's name, or its description if it has no name."""
 
     expected_output: str | None = None
-    """What was asked for."""
+    """The task's expected output, placeholders filled."""
 
     summary: str | None = None
     """The first words of the description."""
 
     agent: str
-    """The role of the agent that did it."""
+    """The role of the agent that did the task."""
 
     output_format: OutputFormat = OutputFormat.RAW
-    """The form that was asked for."""
+    """The requested format."""
 
     usage: UsageMetrics = Field(default_factory=UsageMetrics)
-    """What the models reported for this task, all attempts included."""
+    """Token usage of this task, all attempts included."""
 
     usage_by_model: dict[str, UsageMetrics] = Field(default_factory=dict[str, UsageMetrics])
-    """The same, by the name of the model."""
+    """Token usage by model name."""
 
     usage_by_agent: dict[str, dict[str, UsageMetrics]] = Field(default_factory=dict[str, dict[str, UsageMetrics]])
-    """The same, by the roles of those who worked on it, and by model; empty where its agent handed nothing to others."""
+    """Token usage by agent role and model name; empty if nothing was delegated."""
 
     tool_failures: list[ToolFailureRecord] = Field(default_factory=list[ToolFailureRecord])
-    """The failures of tools on the way to it, unless the policy is to ignore them."""
+    """Tool failures during the task, unless the policy is "ignore"."""
 
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]], repr=False)
-    """The conversation before the answer, in the form that OpenAI's clients use. It is not kept in checkpoints: empty for a
-    task that was done before the run was resumed, and for outputs read from the state of a graph."""
+    """The messages before the answer, in OpenAI's format. Not stored in checkpoints: empty for a task that completed before the
+    run was resumed, and for outputs read from a graph's state."""
 
     @property
     def has_tool_failures(self) -> bool:
@@ -186,25 +180,25 @@ class TaskOutput(FormerOutput):
 
     @property
     def cost(self) -> float | None:
-        """What that costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
+        """Cost in USD, by the prices of `crewgraph.llm.prices`; None if a price or the token usage is unknown."""
         if self.usage.successful_requests and not self.usage_by_model:
             return None
         return cost(self.usage_by_model)
 
     @property
     def costs(self) -> Costs:
-        """What that was, model by model; `print` shows it as a table."""
+        """Usage and cost by agent and model; `print` shows it as a table."""
         by_agent = self.usage_by_agent or {self.agent: self.usage_by_model}
         task = self.name or self.description
         return Costs(Cost(task, role, *used) for role, by_model in by_agent.items() for used in by_model.items())
 
     def __eq__(self, other: object) -> bool:
-        # Outputs are the same whether or not their conversations are still known.
+        # Outputs are equal whether or not their messages are still known.
         return isinstance(other, TaskOutput) and {**vars(self), "messages": ()} == {**vars(other), "messages": ()}
 
     @model_validator(mode="after")
-    def _summarised(self) -> Self:
-        show(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
+    def _set_summary(self) -> Self:
+        set_fields(self, summary=" ".join(self.description.split()[:_SUMMARY_WORDS]) + "...")
         return self
 
     @property
@@ -212,7 +206,7 @@ class TaskOutput(FormerOutput):
         """The structured form as JSON text.
 
         Raises:
-            ValueError: the task was not asked for JSON.
+            ValueError: The task has no `output_json`.
         """
         if self.output_format is not OutputFormat.JSON:
             raise ValueError(
@@ -221,57 +215,57 @@ class TaskOutput(FormerOutput):
         return json.dumps(self.json_dict)
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain data, the form that checkpoints hold."""
+        """Return the output as plain data, as stored in checkpoints."""
         plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "usage_by_agent", "messages"})
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
         if not self.tool_failures:
             del plain["tool_failures"]
         if self.usage_by_agent:
             plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
-        plain["pydantic"] = plain_model(self.pydantic)
+        plain["pydantic"] = dump_model(self.pydantic)
         return plain
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any], model: type[BaseModel] | None = None) -> Self:
-        """The output that `to_plain` described.
+        """Load an output from the data of `to_plain`.
 
         Args:
-            data: plain data, checked like a constructor's arguments.
-            model: what `pydantic` is an instance of.
+            data: Plain data, validated like a constructor's arguments.
+            model: The class of `pydantic`.
 
         Raises:
-            TypeError: it is no mapping.
-            pydantic.ValidationError: the data does not fit.
+            TypeError: The data is not a mapping.
+            pydantic.ValidationError: The data does not fit.
         """
         if not isinstance(data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a task's output as plain data is a dict, not {data!r:.80}")
-        return cls.model_validate({**data, "pydantic": model_again(data.get("pydantic"), model)})
+        return cls.model_validate({**data, "pydantic": load_model(data.get("pydantic"), model)})
 
 
-class CrewOutput(FormerOutput):
-    """The result of a crew: that of its last task that gave one, and all of them."""
+class CrewOutput(LegacyOutput):
+    """The result of a crew: the output of the last task that was not skipped, and the outputs of all tasks."""
 
     tasks_output: list[TaskOutput] = Field(default_factory=list[TaskOutput])
-    """The outputs of all tasks, in the order of the tasks."""
+    """The outputs of all tasks, in task order."""
 
     plan: TaskOutput | None = None
-    """Where the crew plans: what the planner wrote, as `raw` and as the `CrewPlan` `pydantic`."""
+    """The planner's output if the crew plans: `raw`, and a `CrewPlan` as `pydantic`."""
 
     token_usage: UsageMetrics = Field(default_factory=UsageMetrics)
-    """What the models reported for the whole run."""
+    """Token usage of the whole run."""
 
     thread_id: str | None = None
-    """The thread the run is kept under, for `resume` and time travel; None where nothing was kept."""
+    """The thread id of the run, for `resume` and `fork`; None if the run was not stored."""
 
     @property
     def tool_failures(self) -> list[ToolFailureRecord]:
-        """The failures of tools in all tasks, unless the policy is to ignore them."""
-        return merge_tool_failures(*(output.tool_failures for output in self._all))
+        """Tool failures of all tasks, unless the policy is "ignore"."""
+        return merge_tool_failures(*(output.tool_failures for output in self._all_outputs))
 
     @property
     def has_tool_failures(self) -> bool:
         """Whether tools failed."""
-        return any(output.tool_failures for output in self._all)
+        return any(output.tool_failures for output in self._all_outputs)
 
     @property
     def usage_metrics(self) -> dict[str, int]:
@@ -280,32 +274,32 @@ class CrewOutput(FormerOutput):
 
     @property
     def usage_by_task(self) -> dict[str, UsageMetrics]:
-        """What the models reported for each task, by the task's name, else its description."""
-        return _sums((output.name or output.description, output.usage) for output in self._all)
+        """Token usage by task name, or description of tasks without a name."""
+        return _sum_usage((output.name or output.description, output.usage) for output in self._all_outputs)
 
     @property
     def usage_by_agent(self) -> dict[str, UsageMetrics]:
-        """The same, by the role of the agent: that of a task, and those whom it handed work to."""
-        return _sums(part for output in self._all for part in _by_agent(output))
+        """Token usage by agent role, including agents that work was delegated to."""
+        return _sum_usage(part for output in self._all_outputs for part in _usage_by_agent(output))
 
     @property
     def usage_by_model(self) -> dict[str, UsageMetrics]:
-        """The same, by the name of the model."""
-        return _sums(one for output in self._all for one in output.usage_by_model.items())
+        """Token usage by model name."""
+        return _sum_usage(item for output in self._all_outputs for item in output.usage_by_model.items())
 
     @property
     def cost(self) -> float | None:
-        """What the run costs in USD, by the prices of `crewgraph.llm.prices`; None where a price or the tokens are unknown."""
-        costs = [output.cost for output in self._all]
-        return None if None in costs else sum(one for one in costs if one is not None)
+        """Cost of the run in USD, by the prices of `crewgraph.llm.prices`; None if a price or the token usage is unknown."""
+        costs = [output.cost for output in self._all_outputs]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
     def costs(self) -> Costs:
-        """What the run used and costs, by task, agent and model; `print` shows it as a table."""
-        return Costs(row for output in self._all for row in output.costs)
+        """Usage and cost of the run by task, agent and model; `print` shows it as a table."""
+        return Costs(row for output in self._all_outputs for row in output.costs)
 
     @property
-    def _all(self) -> list[TaskOutput]:
+    def _all_outputs(self) -> list[TaskOutput]:
         return self.tasks_output if self.plan is None else [self.plan, *self.tasks_output]
 
     @property
@@ -313,7 +307,7 @@ class CrewOutput(FormerOutput):
         """The structured form of the last task as JSON text.
 
         Raises:
-            ValueError: the last task was not asked for JSON.
+            ValueError: The last task has no `output_json`.
         """
         if not self.tasks_output or self.tasks_output[-1].output_format is not OutputFormat.JSON:
             raise ValueError(
@@ -327,13 +321,13 @@ class CrewOutput(FormerOutput):
         for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):
             if form is not None and key in form:
                 return form[key]
-        if key in _OF_FULL_OUTPUT:
-            warn_deprecated(f'`output["{key}"]`', f"write `output.{_OF_FULL_OUTPUT[key]}`")
-            return getattr(self, _OF_FULL_OUTPUT[key])
+        if key in _FULL_OUTPUT_KEYS:
+            warn_deprecated(f'`output["{key}"]`', f"write `output.{_FULL_OUTPUT_KEYS[key]}`")
+            return getattr(self, _FULL_OUTPUT_KEYS[key])
         raise KeyError(f"the output has no structured field `{key}`")
 
 
-def _by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
+def _usage_by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
     if not output.usage_by_agent:
         yield output.agent, output.usage
     for role, used in output.usage_by_agent.items():
@@ -341,7 +335,7 @@ def _by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:
             yield role, usage
 
 
-def _sums(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:
+def _sum_usage(parts: Iterable[tuple[str, UsageMetrics]]) -> dict[str, UsageMetrics]:
     sums: dict[str, UsageMetrics] = {}
     for name, usage in parts:
         sums.setdefault(name, UsageMetrics()).add_usage_metrics(usage)

@@ -30,12 +30,12 @@ class NoOpContentProcessor:
 
 _processor: ContextVar[ContentProcessorProvider | None] = ContextVar("crewgraph_content_processor", default=None)
 
-_leaving = NoOpContentProcessor()
+_no_op = NoOpContentProcessor()
 
 
 def get_processor() -> ContentProcessorProvider:
     """Who was given, else a `NoOpContentProcessor`."""
-    return _processor.get() or _leaving
+    return _processor.get() or _no_op
 
 
 def set_processor(processor: ContentProcessorProvider) -> None:

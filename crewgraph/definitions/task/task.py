@@ -1,4 +1,4 @@
-"""Tasks: what is to be done."""
+"""Tasks: `Task`, and `ConditionalTask`, which may be skipped."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,10 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.base import key_of
-from crewgraph.definitions.fields import GivenCallback, GivenFiles, GivenForm, GivenTools
-from crewgraph.definitions.placeholders import Templated, with_chat_history
-from crewgraph.definitions.task.guardrail import Guardrail, checked_guardrail
+from crewgraph.definitions.base import content_key
+from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
+from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
+from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
 from crewgraph.definitions.task.verbs import TaskVerbs
@@ -40,11 +40,11 @@ class NotSpecified:
 
 
 NOT_SPECIFIED = NotSpecified()
-"""A task's `context` that nobody gave: the outputs of all earlier tasks."""
+"""The default of `Task.context`: the outputs of all earlier tasks."""
 
 _TEMPLATES = ("description", "expected_output", "output_file")
 
-_OF_RUNS = frozenset(
+_RUN_FIELDS = frozenset(
     {
         "output",
         "prompt_context",
@@ -60,140 +60,142 @@ _OF_RUNS = frozenset(
 )
 
 
-class Task(TaskVerbs, Templated):
-    """A piece of work with the result that is expected of it."""
+class Task(TaskVerbs, TemplatedDefinition):
+    """A piece of work for an agent, with the result that is expected."""
 
-    _former: ClassVar[frozenset[str]] = frozenset({"i18n"})
+    _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
     _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
 
     name: str | None = None
-    """What it is called in graphs, traces and messages; made from the description where None."""
+    """The task's name in graphs, traces and messages; None derives it from the description."""
 
     description: str
-    """What is to be done. May hold `{placeholders}`."""
+    """What the agent has to do. May hold `{placeholders}`."""
 
     expected_output: str
-    """What the result looks like. May hold `{placeholders}`."""
+    """What the result should look like. May hold `{placeholders}`."""
 
     agent: BaseAgent | None = None
-    """Who does it."""
+    """The agent that does the task; optional in hierarchical crews."""
 
     context: Sequence["Task"] | None | NotSpecified = NOT_SPECIFIED
-    """The tasks whose outputs it is given: those listed, none for `[]` or None, all earlier ones where not given."""
+    """The tasks whose outputs go into the prompt: those listed; none for `[]` or None; all earlier ones if not given."""
 
     async_execution: bool | None = False
-    """Whether it runs beside its neighbours."""
+    """Whether the task runs concurrently with the tasks around it."""
 
-    output_json: GivenForm = None
-    """The model its result is checked by; given back as a dict."""
+    output_json: OutputModelField = None
+    """A pydantic model to validate the result with; the result is a dict (`output.json_dict`)."""
 
-    output_pydantic: GivenForm = None
-    """The model its result is given back as."""
+    output_pydantic: OutputModelField = None
+    """A pydantic model to return the result as (`output.pydantic`)."""
 
-    response_model: GivenForm = None
-    """The model that the text of its result is the JSON of; the result's `pydantic` stays empty."""
+    response_model: OutputModelField = None
+    """A pydantic model whose JSON the result text must be; `output.pydantic` stays None."""
 
     output_file: str | None = None
-    """A path its result is written to, below the working directory. May hold `{placeholders}`."""
+    """The file the result is written to, a path below the working directory. May hold `{placeholders}`."""
 
     create_directory: bool | None = True
-    """Whether missing folders of `output_file` are made."""
+    """Whether missing folders of `output_file` are created."""
 
     output: TaskOutput | None = None
-    """The result of the last run."""
+    """The output of the last run."""
 
-    tools: GivenTools = Field(default_factory=list[Any])
-    """Tools for this task, instead of its agent's."""
+    tools: ToolsField = Field(default_factory=list[Any])
+    """The tools for this task, in place of the agent's."""
 
-    input_files: GivenFiles = Field(default_factory=dict[str, Any])
-    """Files that belong to the task, by name; as they are when it begins."""
+    input_files: FilesField = Field(default_factory=dict[str, Any])
+    """Input files by name, read when the task starts."""
 
-    callback: GivenCallback = None
-    """A function that is told of the result."""
+    callback: CallbackField = None
+    """A function called with the `TaskOutput`, sync or async."""
 
-    callbacks: list[GivenCallback] = Field(default_factory=list[Any])
-    """More of them, called after it in this order."""
+    callbacks: list[CallbackField] = Field(default_factory=list[Any])
+    """More callbacks, called after `callback` in this order."""
 
     human_input: bool | None = False
-    """Whether a person has to accept the result."""
+    """Whether a person reviews the result."""
 
     markdown: bool | None = False
-    """Whether the result is to be Markdown."""
+    """Whether the agent is asked for Markdown."""
 
     converter_cls: Any = None
-    """A class, as a subclass of `Converter`, that makes the structure where the answer itself holds none that fits."""
+    """A subclass of `Converter` that extracts the structured output if the answer itself holds none that is valid."""
 
     guardrail: Any = None
-    """A function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
+    """Checks the output: a function `(output) -> (accepted, result or reason)`, or a text that a model judges by."""
 
     guardrails: Any = None
-    """Several of them, in order; they count where both are given."""
+    """Several guardrails, run in order; takes precedence over `guardrail`."""
 
     max_retries: int | None = None
-    """The former name of `guardrail_max_retries`."""
+    """Deprecated name of `guardrail_max_retries`."""
 
     guardrail_max_retries: int = 3
-    """How often each guardrail's refusal sends the agent back."""
+    """Maximum number of retries after each guardrail's rejection."""
 
     max_execution_time: int | float | None = None
-    """After this many seconds the work is given up; counts before the agent's own."""
+    """Maximum seconds for the task; takes precedence over the agent's limit."""
 
     allow_crewai_trigger_context: bool | None = None
-    """Whether the payload that triggered the run is told to the agent."""
+    """Whether the prompt contains the payload that triggered the run."""
 
     prompt_context: str | None = None
-    """The context it was last given."""
+    """The context of the last run, as text."""
 
     processed_by_agents: set[str] = Field(default_factory=set[str])
-    """The roles of the agents that worked on it."""
+    """The roles of the agents that worked on the task."""
 
     used_tools: int = 0
-    """How many tool calls its last run made."""
+    """Number of tool calls in the last run."""
 
     tools_errors: int = 0
-    """How many of them failed."""
+    """Number of tool calls that failed in the last run."""
 
     delegations: int = 0
-    """How often it was handed to somebody else."""
+    """Number of times work was delegated in the last run."""
 
     retry_count: int = 0
-    """How often guardrails sent the agent back in the last run."""
+    """Number of guardrail retries in the last run."""
 
     start_time: datetime | None = None
-    """When the last run began."""
+    """When the last run started."""
 
     end_time: datetime | None = None
-    """When the last run ended, well or not."""
+    """When the last run ended, whether it succeeded or failed."""
 
     def interpolate_inputs_and_add_conversation_history(self, inputs: Mapping[str, Any]) -> None:
-        """Fill the placeholders by hand: the task shows the filled texts, and runs without inputs work with them.
+        """Fill the placeholders of the texts; runs without inputs use the filled texts.
 
-        The templates are kept: a further call, or a kickoff with inputs, fills them anew.
+        The templates are preserved: another call, or a kickoff with inputs, fills them again.
 
         Args:
-            inputs: values by name; `crew_chat_messages`, a list of messages with role and content or the JSON of one, is
-                put below the description. Nothing happens without any.
+            inputs: Values by name. `crew_chat_messages`, a list of messages with role and content or its JSON, is appended to
+                the description. Empty inputs do nothing.
 
         Raises:
-            MissingInput: a placeholder has no value (also ValueError).
-            DefinitionError: a value is nothing that a text can show (also ValueError).
+            MissingInput: A placeholder has no value (also a ValueError).
+            DefinitionError: A value cannot be shown as text (also a ValueError).
         """
         if inputs:
-            texts, book = self.worded(inputs), english() if self.agent is None else self.agent.wording()
-            self.fill_by_hand({**texts, "description": with_chat_history(texts["description"] or "", inputs, book)})
+            texts, book = self.rendered_texts(inputs), english() if self.agent is None else self.agent.wording()
+            self.fill_permanently(
+                {**texts, "description": append_chat_history(texts["description"] or "", inputs, book)}
+            )
 
     def increment_tools_errors(self) -> None:
-        """Count a tool call that failed."""
+        """Count a failed tool call."""
         self.tools_errors += 1
 
     def increment_delegations(self, agent_name: str | None) -> None:
-        """Count that it was handed to somebody else."""
+        """Count a delegation to the agent named `agent_name`."""
         if agent_name:
             self.processed_by_agents.add(agent_name)
         self.delegations += 1
 
     def _filled(self, field: str, template: str, inputs: Mapping[str, Any]) -> str:
-        if field == "output_file":  # without inputs, too: no file is called `{topic}`
+        if field == "output_file":  # also without inputs: no file is called `{topic}`
             return fill_path(template, inputs, where=f"`output_file` of {self.called}")
         filled = super()._filled(field, template, inputs)
         return process_content(filled, {"task": self}) if inputs else filled
@@ -206,101 +208,104 @@ class Task(TaskVerbs, Templated):
     def copy(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, agents: Sequence[BaseAgent], task_mapping: Mapping[str, "Task"]
     ) -> Self:
-        """Another task like this one, not yet done: with an identity of its own, and the same functions and tools.
+        """Return a copy that has not run, with a new identity and the same functions and tools.
 
         Args:
-            agents: whoever of them has the role of this task's agent does the copy; none where nobody has.
-            task_mapping: the tasks that stand in the copy's context in the place of this one's, by `key` or `str(id)`; a
-                task that is not in it stays in the context itself.
+            agents: The agent with the role of this task's agent becomes the agent of the copy; None if there is no such agent.
+            task_mapping: Replacements for the tasks in `context`, by `key` or `str(id)`. Tasks without a replacement stay.
         """
         role = None if self.agent is None else self.agent.template("role")
-        given: dict[str, Any] = {"agent": next((agent for agent in agents if agent.template("role") == role), None)}
+        overrides: dict[str, Any] = {"agent": next((agent for agent in agents if agent.template("role") == role), None)}
         if isinstance(self.context, (list, tuple)):
-            given["context"] = [
+            overrides["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context
             ]
-        copied = self._again(without=_OF_RUNS, **given, **{field: self.template(field) for field in _TEMPLATES})
+        copied = self._copy_with(
+            without=_RUN_FIELDS, **overrides, **{field: self.template(field) for field in _TEMPLATES}
+        )
         copied.max_retries = self.max_retries
         return copied
 
     @property
     def key(self) -> str:
-        """A name for its content that is the same in every process."""
-        return key_of(self.template("description") or "", self.template("expected_output") or "")
+        """A digest of description and expected output, the same in every process."""
+        return content_key(self.template("description") or "", self.template("expected_output") or "")
 
     @property
     def checkpoint_original_description(self) -> str | None:
-        """The description as its author wrote it, where it shows the texts of a run; else None."""
+        """The template of the description while `description` holds the text of a run; else None."""
         return self._templates.get("description")
 
     @property
     def checkpoint_original_expected_output(self) -> str | None:
-        """The expected output as its author wrote it, where it shows the texts of a run; else None."""
+        """The template of the expected output while `expected_output` holds the text of a run; else None."""
         return self._templates.get("expected_output")
 
     @property
     def i18n(self) -> I18N:
-        """The texts of its agent."""
+        """The prompt texts of the agent."""
         return I18N() if self.agent is None else self.agent.i18n
 
     @property
     def execution_duration(self) -> float | None:
-        """How long the last run took, in seconds."""
+        """Seconds that the last run took; None if it has not run."""
         if self.start_time is None or self.end_time is None:
             return None
         return (self.end_time - self.start_time).total_seconds()
 
     @property
     def output_format(self) -> OutputFormat:
-        """The form its result is asked for in."""
+        """The format of the output: JSON, PYDANTIC or RAW."""
         if self.output_json:
             return OutputFormat.JSON
         return OutputFormat.PYDANTIC if self.output_pydantic else OutputFormat.RAW
 
     @property
     def all_guardrails(self) -> list[Guardrail]:
-        """Its guardrails, in order."""
+        """The guardrails, in order."""
         if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
             return [] if self.guardrail is None else [self.guardrail]
         return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
-    def _checked_guardrails(cls, value: Any) -> Any:
-        for one in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
-            checked_guardrail(one)
+    def _check_guardrails(cls, value: Any) -> Any:
+        for guardrail in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
+            validate_guardrail(guardrail)
         return value  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("converter_cls", mode="after")
     @classmethod
-    def _a_converter(cls, value: Any) -> Any:
-        makes = isinstance(value, type) and any(hasattr(value, way) for way in ("to_pydantic", "to_json", "convert"))
-        if value is not None and not makes:
+    def _check_converter(cls, value: Any) -> Any:
+        is_converter = isinstance(value, type) and any(
+            hasattr(value, method) for method in ("to_pydantic", "to_json", "convert")
+        )
+        if value is not None and not is_converter:
             raise ValueError(f"`converter_cls` is a subclass of `Converter`, not {value!r:.60}")
         return value
 
     @field_validator("output_file", mode="after")
     @classmethod
-    def _inside(cls, path: str | None) -> str | None:
+    def _check_output_file(cls, path: str | None) -> str | None:
         if path is None:
             return None
         if ".." in PurePosixPath(path.replace("\\", "/")).parts:
             raise ValueError(f"`output_file` {path!r} leaves the working directory; give a path without `..`")
         if path.startswith(("~", "$")):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
-        if any(mark in path for mark in "|<>&;"):
+        if any(character in path for character in "|<>&;"):
             raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
         return path.lstrip("/") if path.startswith("/") else path
 
     @model_validator(mode="after")
-    def _one_structure(self) -> Self:
+    def _check_fields(self) -> Self:
         if self.output_json and self.output_pydantic:
             raise PydanticCustomError(
                 "output_type", "`output_json` and `output_pydantic` are both given; a task has one of them."
             )
         if self.guardrail is not None and self.guardrails:
-            told = "`guardrail` and `guardrails` are both given; `guardrails` counts. Give one of them."
-            warnings.warn(told, UserWarning, stacklevel=user_stacklevel())
+            message = "`guardrail` and `guardrails` are both given; `guardrails` counts. Give one of them."
+            warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
         if self.max_retries is not None:
             self.guardrail_max_retries = self.max_retries
         if self.guardrail_max_retries < 0:
@@ -314,19 +319,19 @@ class Task(TaskVerbs, Templated):
 
 
 class ConditionalTask(Task):
-    """A task that is done only if the output before it says so."""
+    """A task that runs only if its condition accepts the output of the task before it."""
 
     condition: Callable[[TaskOutput], bool] | None = None
-    """A function of the output before it."""
+    """A function of the previous task's output that returns whether to run this task."""
 
     def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
         super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]
 
     def should_execute(self, context: TaskOutput) -> bool:
-        """Whether it is to be done after this output.
+        """Return whether to run the task after this output.
 
         Raises:
-            ValueError: it has no condition.
+            ValueError: The task has no condition.
         """
         if self.condition is None:
             raise ValueError(
@@ -336,7 +341,7 @@ class ConditionalTask(Task):
         return self.condition(context)
 
     def get_skipped_task_output(self) -> TaskOutput:
-        """What stands for its output where it is not done: one with an empty text."""
+        """Return the output of a skipped task, which has an empty text."""
         return TaskOutput(
             description=self.description,
             name=self.name or self.description,

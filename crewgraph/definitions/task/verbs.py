@@ -1,4 +1,4 @@
-"""The verbs of tasks."""
+"""The methods that run a task outside of a crew."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -24,23 +24,23 @@ __all__ = ["TaskVerbs"]
 
 
 class TaskVerbs:
-    """What can be done with a task; a crew's graph calls a subclass's or a patch's version of these instead of its own."""
+    """Methods that run a task. A crew's graph calls the overrides of a subclass or a patch."""
 
     @overridable
     def execute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
-        """Do the task on its own, outside of a crew, with the texts it shows.
+        """Run the task outside of a crew, with its current texts.
 
         Args:
-            agent: who does it; its own agent where None.
-            context: what others found out.
-            tools: what may be used; its own tools, else the agent's where None.
+            agent: The agent that does the task; None uses the task's agent.
+            context: The outputs of other tasks, as text.
+            tools: The tools that may be used; None uses those of the task, else the agent's.
 
         Raises:
-            RunError: it has no agent.
-            GuardrailFailed: a guardrail refused every attempt.
-            Exception: whatever a model raised, with a note that names the task.
+            RunError: There is no agent.
+            GuardrailFailed: A guardrail rejected every attempt.
+            Exception: Any error of a model, with a note that names the task.
         """
         return execute(cast("Task", self), agent, context, tools)
 
@@ -48,23 +48,23 @@ class TaskVerbs:
     async def aexecute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
-        """Do the task on this event loop; see `execute_sync`."""
+        """Run the task on the current event loop; see `execute_sync`."""
         return await aexecute(cast("Task", self), agent, context, tools)
 
     @overridable
     def execute_async(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "Future[TaskOutput]":
-        """Do the task in a thread; the future holds its output, or the exception it failed with. See `execute_sync`."""
+        """Run the task in a thread and return a future of its output; see `execute_sync`."""
         return begun(partial(execute, cast("Task", self), agent, context, tools))
 
     def execute(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> str:
-        """The former name of `execute_sync`, for its text alone."""
+        """Deprecated: run the task and return its text; use `execute_sync(...).raw`."""
         warn_deprecated("`Task.execute`", "write `execute_sync(...).raw`")
         return self.execute_sync(agent, context, tools).raw
 
     def prompt(self) -> str:
-        """The text that the task contributes to a request, with the texts it shows: what is to be done, and what comes out."""
+        """Return the part of the prompt that describes the task, with its current texts."""
         return prompt(cast("Task", self))

@@ -27,7 +27,7 @@ from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool, coworker_named
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
@@ -101,7 +101,7 @@ async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequ
 def handed_over(tool: CoworkerTool, args: Mapping[str, Any]) -> str:
     """Have a coworker do something; see `CoworkerTool`."""
     book, roles = english(), [agent.role for agent in tool.agents]
-    at = coworker_named(args["coworker"], roles)
+    at = find_coworker(args["coworker"], roles)
     if at is None:
         listed = "\n".join(f"- {role}" for role in roles)
         raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=listed))

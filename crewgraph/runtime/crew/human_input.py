@@ -20,7 +20,7 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, listed
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
@@ -229,7 +229,7 @@ def _by_id(asked: Sequence[Interrupt], answer: Any, where: str) -> dict[str, Any
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
-            f"none of its questions. Give a dict of answers by the questions' ids. It is asked {listed(questions)}"
+            f"none of its questions. Give a dict of answers by the questions' ids. It is asked {format_questions(questions)}"
         )
     try:
         return {name: plain(value) for name, value in given.items()}

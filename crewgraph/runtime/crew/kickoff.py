@@ -266,7 +266,7 @@ class StartedRun:
         """
         left = self.tasks[beginning:]
         for one in {id(one): one for work in left for one in (work.task, work.agent)}.values():
-            one.worded(inputs)
+            one.rendered_texts(inputs)
 
     def told(self, given: Any, inputs: Mapping[str, Any]) -> Program[CrewOutput]:
         """Run the graph on what is given (None or answers continue), and tell the audience how that goes."""

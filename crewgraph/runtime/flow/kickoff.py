@@ -28,7 +28,7 @@ from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.definitions.flow.checkpoints import plain_inputs, run_extension
+from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.deprecations import user_stacklevel
@@ -84,7 +84,7 @@ def form_of(flow: "Flow[Any] | type[Flow[Any]]", granularity: str = "method") ->
     if form is None:
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
-        for doubt in definition.doubts:
+        for doubt in definition.warnings:
             warnings.warn(doubt, stacklevel=user_stacklevel())
         form = FlowForm.of(definition, granularity)
         definition.kept.put(granularity, form)
@@ -211,7 +211,7 @@ def load(flow: "Flow[Any]", flow_id: str) -> bool:
 
 
 def _kicked_off(flow: "Flow[Any]", inputs: dict[str, Any]) -> Program[Any]:
-    taken_up = flow.taken_up()
+    taken_up = flow.take_resumed_id()
     if taken_up is not None:
         inputs = {"id": taken_up, **inputs}
     around = RUNNING.get()
@@ -353,7 +353,7 @@ def _is_open(values: Mapping[str, Any]) -> bool:
 def _done(run: FlowRun, values: Mapping[str, Any]) -> Any:
     """What a run gave that is done."""
     run.read(values)
-    run.flow.take_run(run)
+    run.flow.set_last_run(run)
     last = values["progress"]["last"]
     return run.values.get(last)
 
@@ -386,7 +386,7 @@ def played(
     if isinstance(given, dict):
         given = graph.begun(run, cast("dict[str, Any]", given))
         thread_id = thread_id or run.flow_id
-    flow.take_run(run)
+    flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
     if again:  # what the process before may have left
@@ -399,7 +399,7 @@ def played(
         tell(
             flow,
             FlowStartedEvent,
-            lambda: {"inputs": plain_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
+            lambda: {"inputs": state_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
         )
         if (extra := run_extension(run.inputs)) is not None:
             extra.started(run)

@@ -22,7 +22,7 @@ from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.run_options import Checkpointer
-from crewgraph.definitions.task.output import CrewOutput, TaskOutput, plain_model
+from crewgraph.definitions.task.output import CrewOutput, TaskOutput, dump_model
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
 from crewgraph.runtime.crew.kickoff import StartedRun, checked_inputs, plain_inputs
@@ -99,18 +99,18 @@ def _read(text: str, assignment: Assignment, where: str, *, wanted: bool = False
     if found is None:
         raise DefinitionError(f"{where} does not fit `{model.__name__}`: {problem}")
     if task.output_pydantic is not None:
-        return {"raw": text, "pydantic": plain_model(found)}
+        return {"raw": text, "pydantic": dump_model(found)}
     return {"raw": text, "json_dict": found.model_dump(mode="json")}
 
 
 def _undone(assignment: Assignment, inputs: Mapping[str, Any]) -> TaskOutput:
     """The frame of an output of a task that was not done, with the texts of a run with these inputs."""
-    task, texts = assignment.task, assignment.task.worded(inputs)
+    task, texts = assignment.task, assignment.task.rendered_texts(inputs)
     return TaskOutput(
         name=task.name or texts["description"],
         description=texts["description"] or "",
         expected_output=texts["expected_output"],
-        agent=assignment.agent.worded(inputs)["role"] or "",
+        agent=assignment.agent.rendered_texts(inputs)["role"] or "",
         output_format=task.output_format,
     )
 

@@ -13,7 +13,7 @@ from crewgraph.compiler.flow.single_node import caught_up
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
-from crewgraph.definitions.crew.process import checkpoints_kept
+from crewgraph.definitions.crew.process import max_stored_checkpoints
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
@@ -40,7 +40,7 @@ class Retention:
     """
 
     def __init__(self, wish: Any, whose: str, saver: Any, thread_id: str | None, flow: FlowGraph | None = None) -> None:
-        count = checkpoints_kept(wish, whose)
+        count = max_stored_checkpoints(wish, whose)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
         self._every = 1 if flow is not None and flow.is_whole else _EVERY
         self._count = count if saver is not None and thread_id is not None and _can(saver, count, whose) else None

@@ -18,7 +18,7 @@ from crewgraph.definitions.stream import (
     ToolFinished,
     ToolStarted,
 )
-from crewgraph.definitions.task.delegated import HandedTask
+from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.events.agent import AgentStepEvent
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
@@ -45,7 +45,7 @@ class Shown:
 def task_of(event: BaseEvent) -> Any:
     """The task that an event belongs to, also in a coworker's hands; None where it belongs to none."""
     task = _named(event)
-    return task.whole if isinstance(task, HandedTask) else task
+    return task.whole if isinstance(task, DelegatedTask) else task
 
 
 def _named(event: BaseEvent) -> Any:
@@ -56,7 +56,7 @@ def _named(event: BaseEvent) -> Any:
 def item_of(event: BaseEvent, shown: Shown) -> StreamItem | None:
     """The item for an event of a task; None where the stream does not speak of such events."""
     part = _named(event)
-    whose = {**shown.whose, "agent": part.handed_to} if isinstance(part, HandedTask) else shown.whose
+    whose = {**shown.whose, "agent": part.coworker_role} if isinstance(part, DelegatedTask) else shown.whose
     if isinstance(event, TaskStartedEvent):
         return TaskStarted(**whose, index=shown.index, name=event.task.name, description=shown.description)
     made = _MADE.get(type(event))

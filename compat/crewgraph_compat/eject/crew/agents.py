@@ -11,7 +11,7 @@ from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import Assignment, handed_on
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-from crewgraph.definitions.task.delegated import HandedTask
+from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.schema import described
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import refuse_agent
@@ -91,7 +91,7 @@ class _Member:
     def __init__(self, agent: BaseAgent, assignment: Assignment, parts: ProgramWriters, depth: int) -> None:
         self._agent, self._parts = agent, parts
         crew = assignment.crew
-        task = HandedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
+        task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
         deeper = crew is not None and depth + 1 < crew.max_delegation_depth
         self._assignment = handed_on(task, agent, crew, "", node=assignment.slug, deeper=deeper)
         others = colleagues(crew, task, agent) if crew is not None and deeper else ()

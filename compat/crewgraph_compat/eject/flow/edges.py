@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned
+from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned_labels
 from crewgraph.text import slug
 from crewgraph_compat.eject.flow.method import MethodWriter, always_returns, router_labels
 from crewgraph_compat.eject.flow.state import FlowStateWriter
@@ -140,7 +140,7 @@ class FlowEdges:
             return False
         method, writer, events = self._definition.methods[name], self._methods[name], self._events
         routes = events.routes.get(name, {})
-        labels = returned(method.func)
+        labels = returned_labels(method.func)
         return bool(
             method.is_router
             and not method.is_start

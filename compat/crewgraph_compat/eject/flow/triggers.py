@@ -10,7 +10,14 @@ from typing import Any
 
 from crewgraph.compiler.flow.plan import Plan
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.method import AndCondition, Condition, OrCondition, events_of, mentioned, returned
+from crewgraph.definitions.flow.method import (
+    AndCondition,
+    Condition,
+    OrCondition,
+    events_of,
+    returned_labels,
+    texts_in_code,
+)
 from crewgraph_compat.eject.refusals import Refusals
 
 __all__ = [
@@ -59,8 +66,8 @@ class TriggerGraph:
         """The methods that may say a label."""
         results: list[str] = []
         for name, method in self.definition.methods.items():
-            told = set(method.labels) | mentioned(method.func)
-            computed = not method.labels and returned(method.func) is None
+            told = set(method.labels) | texts_in_code(method.func)
+            computed = not method.labels and returned_labels(method.func) is None
             if (method.is_router and (label in told or computed)) or (
                 not method.is_router and label in self.definition.said and label in told
             ):
@@ -70,7 +77,7 @@ class TriggerGraph:
     def unheard(self, name: str) -> bool:
         """Whether a method may say something that nobody waits for, so that the flow may end with it."""
         method = self.definition.methods[name]
-        told = returned(method.func)
+        told = returned_labels(method.func)
         return told is None or not told or not set(told) <= set(self.routes.get(name, {}))
 
     def following(self, name: str) -> list[str]:

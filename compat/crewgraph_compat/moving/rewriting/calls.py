@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst
 
-from crewgraph.definitions.base import MISPLACED
+from crewgraph.definitions.base import KEYWORD_HINTS
 from crewgraph_compat.moving.features import FeatureKind, accepted_keywords, accepts_any_keyword, is_former_keyword
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, OUTPUTS, RENAMED, WITHOUT_EFFECT
 from crewgraph_compat.moving.rewriting.tree import (
@@ -133,7 +133,7 @@ def _tell_unknown(reading: SourceTree, arg: libcst.Arg, named: str, known: Seque
     word = str(arg.keyword and arg.keyword.value)
     near = difflib.get_close_matches(word, sorted(known), n=1)
     what = f"`{named}` has no keyword `{word}`, which never had an effect"
-    belongs = MISPLACED.get(named, {}).get(word)
+    belongs = KEYWORD_HINTS.get(named, {}).get(word)
     hint = "" if belongs is None else f" {belongs}"
     if near:
         reading.note(arg, f"{what}; it stays. Is `{near[0]}` meant?")

@@ -100,7 +100,7 @@ def process_tool_results(agent: Agent, result: Any) -> Any:
 def save_last_messages(agent: Agent) -> None:
     """Show what an agent's executor said as its `last_messages`."""
     messages: Any = getattr(agent.agent_executor, "messages", None)
-    agent.note_messages(read_messages(messages) if messages else ())
+    agent.record_messages(read_messages(messages) if messages else ())
 
 
 def prepare_tools(agent: Agent, tools: Sequence[BaseTool] | None, task: Task) -> list[BaseTool]:

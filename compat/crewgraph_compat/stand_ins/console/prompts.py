@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.placeholders import around, framed
+from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
 
 __all__ = [
@@ -117,11 +117,11 @@ class Prompts(BaseModel):
         return self.i18n.book.slice("task")
 
     def _in_templates(self, system: str, prompt: str) -> str:
-        told = framed(system, "System", self._told, self._texts)
-        full = f"{told}\n{framed(prompt, 'Prompt', self._asked, self._texts)}"
+        told = render_template(system, "System", self._told, self._texts)
+        full = f"{told}\n{render_template(prompt, 'Prompt', self._asked, self._texts)}"
         if not self.response_template:
             return full
-        return f"{full}\n{around(self.response_template, 'Response')[0]}"
+        return f"{full}\n{split_at_slot(self.response_template, 'Response')[0]}"
 
 
 _ACTION: Final = r"Action\s*\d*\s*:"

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, PrivateAttr
 from crewgraph.definitions.flow import persistence as backends
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
-from crewgraph.definitions.flow.state import current_flow_id, current_flow_request_id, flow_at_work, id_of
+from crewgraph.definitions.flow.state import current_flow, current_flow_id, current_flow_request_id, state_id
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = [
@@ -52,7 +52,7 @@ class FlowTrackable(BaseModel):
         """Note the run around."""
         super().model_post_init(context)
         if self.parent_flow is None:
-            self.parent_flow = flow_at_work()
+            self.parent_flow = current_flow()
         self._flow_id, self._request_id = current_flow_id.get(), current_flow_request_id.get()
 
 
@@ -82,7 +82,7 @@ class PersistenceDecorator:
         if state is None:
             raise ValueError(LOG_MESSAGES["state_missing"])
         try:
-            flow_id = id_of(state)
+            flow_id = state_id(state)
         except (KeyError, AttributeError) as error:
             raise ValueError(LOG_MESSAGES["id_missing"]) from error
         plain: Any = dict(cast("dict[str, Any]", state)) if isinstance(state, dict) else state
@@ -96,5 +96,5 @@ class PersistenceDecorator:
 
 def default_flow_persistence() -> FlowPersistence:
     """Where states go without a backend: what the factory makes, if there is one; else the file in the storage folder."""
-    backend = backends.made_by_factory()
+    backend = backends.persistence_from_factory()
     return SQLiteFlowPersistence() if backend is None else backend

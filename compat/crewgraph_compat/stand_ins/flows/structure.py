@@ -15,10 +15,10 @@ from crewgraph.definitions.flow.method import (
     FlowCondition,
     FlowMethod,
     events_of,
+    get_metadata,
     label_of,
-    notes_of,
-    proven,
-    returned,
+    labels_in_code,
+    returned_labels,
 )
 
 __all__ = [
@@ -182,7 +182,7 @@ def _plain(condition: FlowCondition) -> dict[str, Any]:
 
 def get_possible_return_constants(function: Callable[..., Any]) -> list[str] | None:
     """The texts that a function may return; None where its code does not tell."""
-    result = returned(function) or proven(function)
+    result = returned_labels(function) or labels_in_code(function)
     return sorted(label_of(label) for label in result) if result else None
 
 
@@ -273,7 +273,7 @@ def is_flow_method_name(obj: Any) -> bool:
 
 def is_flow_method(obj: Any) -> bool:
     """Whether a decorator of flows stands above it."""
-    return notes_of(getattr(obj, "__func__", obj)) is not None
+    return get_metadata(getattr(obj, "__func__", obj)) is not None
 
 
 def is_flow_method_callable(obj: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, NewType, NotRequired, ParamSpec, Proto
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.flow.method import FlowCondition, Notes, notes_of
+from crewgraph.definitions.flow.method import FlowCondition, MethodMetadata, get_metadata
 
 __all__ = [
     "AND_CONDITION",
@@ -133,8 +133,8 @@ class _OfNotes(type):
     """Decorated methods are instances of what their decorators say."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        notes = notes_of(instance)
-        kinds: dict[str, Callable[[Notes], bool]] = {
+        notes = get_metadata(instance)
+        kinds: dict[str, Callable[[MethodMetadata], bool]] = {
             "FlowMethod": lambda _: True,
             "StartMethod": lambda notes: notes.start,
             "RouterMethod": lambda notes: notes.router,
